@@ -52,7 +52,7 @@ def write(folder: Path, rows: int) -> None:
 def measure(folder: Path) -> dict[str, str]:
     """Seconds, and the highest resident memory so far, after what a run does with a set."""
     from contexture.encoders.base import build_encoder
-    from contexture.encoders.config import Lengths, Needs, TransformerConfig
+    from contexture.encoders.config import Lengths, TransformerConfig
     from contexture.tasks.answer_selection.data import AnswerRows
     from contexture.tasks.answer_selection.sets import tables, write_set
     from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
@@ -61,7 +61,7 @@ def measure(folder: Path) -> dict[str, str]:
     train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=400), folder / "words")
     config = TransformerConfig(hidden_size=16, layers=1, heads=2, intermediate_size=32)
     words = Vocabulary.load(folder / "words")
-    encoder = build_encoder(config, Lengths(query=16, document=16), words, Needs(positions=96, types=6))
+    encoder = build_encoder(config, Lengths(query=16, document=16), words, TableSizes(positions=96, types=6))
     measurements = {"before": peak()}
     began = time.perf_counter()
     write_set("made_up", folder / "raw", folder / "set")

@@ -3,7 +3,7 @@
     python benchmarks/cmlm.py [--examples data/05_model_input/cmlm/sequence_pairs] [--size small] [--batch 32]
         [--tokens 256] [--rounds 5] [--precision fp32]
 
-Needs the extra `workbench`; about three minutes on two cores. The text is that of --examples, the table of pairs that
+TableSizes the extra `workbench`; about three minutes on two cores. The text is that of --examples, the table of pairs that
 `kedro run --pipelines cmlm --tags examples` makes, whose tokens must be among BERT's 30,522; without it, made-up
 sequences that whole sentences fill.
 
@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM
 
 from contexture.encoders.base import TextBatch, build_encoder
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.settings import CmlmConfig
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
     torch.manual_seed(0)
     lengths = Lengths(query=args.tokens, document=args.tokens)
     encoder = build_encoder(
-        made_up.transformer(args.size, dropout=0.1), lengths, made_up.vocabulary(), Needs(args.tokens), head=True
+        made_up.transformer(args.size, dropout=0.1), lengths, made_up.vocabulary(), TableSizes(args.tokens), head=True
     ).train()
     settings = CmlmConfig(projections=min(15, args.tokens - 2))
     objective = ConditionalMaskedLanguageModel(settings, encoder)
@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
     plain = BertForMaskedLM(BertConfig(**{**model.to_dict(), "max_position_embeddings": args.tokens + 15})).train()
 
     def ours(batch: Any) -> None:
-        objective(encoder, encoder.pooled(batch["texts"]), batch).value.backward()
+        objective(encoder, encoder.pooled_states(batch["texts"]), batch).value.backward()
 
     def parts(batch: Any) -> None:
         ids, mask = padded(batch["texts"], ("input_ids", "attention_mask"))

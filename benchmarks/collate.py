@@ -31,7 +31,7 @@ from torch import Tensor
 from contexture.commands.train import read_config
 from contexture.encoders.base import build_encoder
 from contexture.encoders.layout import row_lengths
-from contexture.encoders.transformer import Transformer, layer_flops
+from contexture.encoders.transformer import Transformer
 from contexture.imports import resolve
 from contexture.streams.base import Steps, Stream
 from contexture.streams.config import STREAMS
@@ -101,7 +101,7 @@ def flops(size: str, lengths: Tensor) -> float:
         encoder = build_encoder(transformer(size), LENGTHS, vocabulary())
     network = encoder.document
     assert isinstance(network, Transformer)
-    return float(layer_flops(network.base, lengths))
+    return float(network.layer_flops(lengths))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from cmlm import matmul_peak, padded
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder, build_encoder
-from contexture.encoders.config import CrossConfig, Lengths, Needs
+from contexture.encoders.config import CrossConfig, Lengths, TableSizes
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.masking import IGNORED
@@ -65,7 +65,7 @@ class Ours(nn.Module):
         lengths = Lengths(query=tokens, document=tokens)
         cross = CrossConfig(special_tokens)
         config = made_up.transformer(size, dropout=0.1, pooling="cls", initialization="bert", cross=cross)
-        self.encoder = build_encoder(config, lengths, made_up.vocabulary(), Needs(POSITIONS), head=True)
+        self.encoder = build_encoder(config, lengths, made_up.vocabulary(), TableSizes(POSITIONS), head=True)
         self.objective = CrossThought(CrossThoughtConfig(), self.encoder)
 
     def forward(self, batch: Any) -> Tensor:
@@ -76,7 +76,9 @@ class Ours(nn.Module):
 
     def flops(self, batch: Any) -> float:
         """Those of a step that are needed."""
-        return float(self.encoder.layer_flops(row_lengths(batch["sequences"])) + self.objective.flops(batch))
+        return float(
+            self.encoder.transformer.layer_flops(row_lengths(batch["sequences"])) + self.objective.flops(batch)
+        )
 
 
 class Parts(nn.Module):
@@ -85,7 +87,7 @@ class Parts(nn.Module):
     def __init__(self, ours: Ours) -> None:
         super().__init__()
         assert ours.encoder.cross is not None
-        self.leaders, self.model = ours.objective.leaders, copy.deepcopy(ours.encoder.document.model)
+        self.num_leading, self.model = ours.objective.num_leading, copy.deepcopy(ours.encoder.document.model)
         self.cross = nn.ModuleList(torch_layer(layer) for layer in ours.encoder.cross.layers)
         self.last = torch_layer(ours.objective.last)
 
@@ -96,11 +98,11 @@ class Parts(nn.Module):
         )
         states = self.model.bert(input_ids=ids, attention_mask=mask, position_ids=positions).last_hidden_state
         grid, present = batch["grid"], batch["present"]
-        grid_states = states.new_zeros(present.numel(), *states[:, : self.leaders].shape[1:])
-        grid_states = grid_states.index_copy(0, grid, states[:, : self.leaders]).unflatten(0, present.shape)
+        grid_states = states.new_zeros(present.numel(), *states[:, : self.num_leading].shape[1:])
+        grid_states = grid_states.index_copy(0, grid, states[:, : self.num_leading]).unflatten(0, present.shape)
         read = [layer(grid_states[:, :, n], src_key_padding_mask=~present) for n, layer in enumerate(self.cross)]
         leaders = torch.stack(read, dim=2).flatten(0, 1)[grid]
-        merged = torch.cat([leaders, states[:, self.leaders :]], dim=1)
+        merged = torch.cat([leaders, states[:, self.num_leading :]], dim=1)
         logits = self.model.cls(self.last(merged, src_key_padding_mask=mask == 0))
         targets = targets.where(mask.bool(), IGNORED)
         return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)

@@ -194,7 +194,7 @@ class Score:
     markup: int = 0
     words: int = 0
     kept: int = 0
-    more: int = 0
+    extra: int = 0
     sentences: int = 0
     holes: int = 0
     links: int = 0
@@ -218,7 +218,7 @@ class Score:
         ours, theirs = words(result), words(reference)
         self.words += theirs.total()
         self.kept += (ours & theirs).total()
-        self.more += (ours - theirs).total()
+        self.extra += (ours - theirs).total()
         self.examples["words"] += theirs - ours
         found_links, wanted = collections.Counter(result.links), collections.Counter(reference.links)
         targets = collections.Counter(link[0] for link in result.links)
@@ -276,7 +276,7 @@ def main() -> None:
             row = (
                 percent(score.markup, score.paragraphs),
                 percent(score.kept, score.words),
-                percent(score.more, score.words),
+                percent(score.extra, score.words),
                 percent(score.holes, score.sentences),
                 *links,
                 f"{size / 1e6 / score.seconds:.1f}",

@@ -36,9 +36,9 @@ from contexture.streams.base import needs_of
 from contexture.systems.config import SystemConfig
 from contexture.training.config import Pretraining
 from contexture.training.curves import read_curves
-from contexture.training.prepare import Files, Prepared, open_stages
+from contexture.training.prepare import PreparedRun, RunFiles, open_stages
 from contexture.training.pretrain import train
-from contexture.training.recorder import SPENT
+from contexture.training.recorder import TOTAL_COLUMNS
 
 #: Of each system: its stream, its objectives, its encoder, the length of a document, and rows of a step.
 SYSTEMS: dict[str, tuple[str, dict[str, float], dict[str, Any], int, int]] = {
@@ -91,7 +91,7 @@ def measure(
     encoder = build_encoder(
         config.encoder, config.lengths, vocabulary(), needs_of(config.streams, config.lengths), system == "mspp"
     )
-    files = Files({kind.name: kind for kind in examples.iterdir()}, folder)
+    files = RunFiles({kind.name: kind for kind in examples.iterdir()}, folder)
     stages, passes = open_stages(config, 0, files, encoder, 0)
     objectives = {
         name: resolve(config.recipe.objective(name).implementation)(config.recipe.objective(name), encoder)
@@ -100,11 +100,13 @@ def measure(
     computed = count_tokens(encoder)
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    train(config, 0, Prepared(encoder, objectives, stages, passes), folder, 0)
-    curves = read_curves(folder).dropna(subset=list(SPENT.values()))
+    train(config, 0, PreparedRun(encoder, objectives, stages, passes), folder, 0)
+    curves = read_curves(folder).dropna(subset=list(TOTAL_COLUMNS.values()))
     first, last = curves.iloc[0], curves.iloc[-1]
-    tokens, flops, seconds = (last[SPENT[name]] - first[SPENT[name]] for name in ("tokens", "flops", "seconds"))
-    padded = sum(computed) / last[SPENT["tokens"]]
+    tokens, flops, seconds = (
+        last[TOTAL_COLUMNS[name]] - first[TOTAL_COLUMNS[name]] for name in ("tokens", "flops", "seconds")
+    )
+    padded = sum(computed) / last[TOTAL_COLUMNS["tokens"]]
     memory = (
         torch.cuda.max_memory_allocated()
         if torch.cuda.is_available()

@@ -99,13 +99,13 @@ def ivf(folder: Path, _: int) -> None:
 
 
 def _search(folder: Path, kind: str) -> None:
-    from contexture.encoders.saved import saved
-    from contexture.encoders.static_queries import StaticQueries
+    from contexture.encoders.saved import read_settings
+    from contexture.encoders.static_queries import StaticQueryEncoder
     from contexture.retrieval.config import IndexConfig
     from contexture.retrieval.search_index import open_index
     from contexture.retrieval.vectors import open_vectors
 
-    embed = StaticQueries(folder / "encoder", saved(folder / "encoder")).embed
+    embed = StaticQueryEncoder(folder / "encoder", read_settings(folder / "encoder")).embed
     vectors = open_vectors(folder / "vectors", read_all=False)
     index = open_index(vectors, IndexConfig(kind=kind))  # type: ignore[arg-type]
     _timed(lambda: index.search(embed(_queries(folder)), BEST))

@@ -112,7 +112,7 @@ from contexture.reporting.records import check_records
 from contexture.systems.league.tables import league_text
 
 league = check_parameters(OmegaConfigLoader("conf", **ARGUMENTS)["parameters"], [], {}).systems["league"]
-print(sorted(league.pretraining("toy").active), type(league.tasks["toy"]).__name__)
+print(sorted(league.pretraining("toy").stream_names), type(league.tasks["toy"]).__name__)
 record = {"system": "league", "variant": "toy", "seed": 0, "task": "toy", "data": "toy_box", "protocol": "frozen",
           "split": "test", "metric": "toy_score", "value": 0.5}
 records = check_records([record])

@@ -11,7 +11,7 @@ from transformers import RobertaConfig, RobertaForMaskedLM
 
 from contexture.config import Parameters
 from contexture.encoders.base import Encoder, build_encoder
-from contexture.encoders.config import EncoderConfig, GruConfig, LayoutConfig, Lengths, Needs, TransformerConfig
+from contexture.encoders.config import EncoderConfig, GruConfig, LayoutConfig, Lengths, TableSizes, TransformerConfig
 from contexture.encoders.heads import EvidenceHead
 from contexture.encoders.transformer import Transformer, check_fits, resize_token_types
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
@@ -20,7 +20,7 @@ from contexture.objectives.settings import SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
 from contexture.reporting.published import read_published
 from contexture.streams.base import needs_of
-from contexture.training.prepare import required_rows
+from contexture.training.prepare import required_table_sizes
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.environments import checked
@@ -160,9 +160,13 @@ def test_masked_lm_160g_is_roberta_base_as_published(paper: Parameters) -> None:
     run = config.pretraining("mlm_160g")
     assert isinstance(run.encoder, TransformerConfig) and run.encoder.init_from == config.tokenizer == "roberta-base"
     assert (run.encoder.pooling, run.recipe.steps, run.recipe.start) == ("cls", 0, None)
-    assert required_rows(config.pretraining("random")) == required_rows(config.pretraining("mlm_64")) == Needs(565)
-    needs = required_rows(run) | Needs(max(run.lengths.query, run.lengths.document))
-    assert needs == Needs(512)
+    assert (
+        required_table_sizes(config.pretraining("random"))
+        == required_table_sizes(config.pretraining("mlm_64"))
+        == TableSizes(565)
+    )
+    needs = required_table_sizes(run) | TableSizes(max(run.lengths.query, run.lengths.document))
+    assert needs == TableSizes(512)
     check_fits(RobertaConfig(**ROBERTA_BASE), needs.positions, ROBERTA_TOKENS, "roberta-base")
     for task in ("pairs", "ranking"):
         assert "mlm_160g" in config.variants_of(task)

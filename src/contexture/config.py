@@ -17,7 +17,7 @@ from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import files_of
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.encoders.config import TransformerConfig
-from contexture.encoders.saved import of_seed, saved
+from contexture.encoders.saved import read_settings, seed_dir
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
 from contexture.strict import STRICT, DropNull, Positive, drop_null, key_error, move_errors, validate
@@ -253,7 +253,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
         wanted = asdict(system.encoders[key])
         for seed in range(system.seeds):
             try:
-                actual = asdict(saved(of_seed(folder, seed)).config)
+                actual = asdict(read_settings(seed_dir(folder, seed)).config)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ConfigurationError(
                     f"{prefix} holds no encoder for seed {seed} ({error}); train it first"

@@ -167,7 +167,7 @@ def test_texts_are_piped_and_embedded_some_at_a_time(
 ) -> None:
     texts = [f"a {word} whale" for word in ("good", "ferry", "who", "bad", "odd")]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
-    monkeypatch.setattr(encoded_lines, "AT_ONCE", 2)
+    monkeypatch.setattr(encoded_lines, "MAX_BATCH_TEXTS", 2)
     asked: list[int] = []
     whole = WordAverage.embed
     monkeypatch.setattr(
@@ -208,8 +208,8 @@ def test_the_models_of_the_project_are_found_from_any_folder_in_it(
         (("here", "--model", "./m", "--output", "v.npy"), "./m: there is no such folder"),
         (("here", "--model", "folder.npy"), "folder.npy: this folder holds no model"),
         (("gap", "--model", "words"), "gap: line 2 is empty; every line is a text"),
-        (("latin", "--model", "words"), r"latin: line 2 is no UTF-8"),
-        (("none", "--model", "words"), "none: no text; every line is one"),
+        (("latin", "--model", "words"), r"latin: line 2 is not UTF-8"),
+        (("none", "--model", "words"), "none: the file is empty"),
         (("-", "--model", "words"), "standard input: line 1 is empty"),
     ],
 )

@@ -12,7 +12,7 @@ from contexture.commands.main import main
 from contexture.commands.train import read_config
 from contexture.systems.config import SystemConfig
 from tests.tasks.answer_selection import toys as answers
-from tests.training.runs import Training, assert_same, running, wait_until, weights
+from tests.training.runs import Training, assert_same, list_commands, wait_until, weights
 from tests.training.toys import schedule, system, two_towers
 
 ABSENT = (
@@ -134,6 +134,6 @@ def test_no_process_is_left_where_the_starting_one_was_killed(training: Training
     file = write(two_towers(runs={"run": schedule(100_000, in_batch_negatives=1)}, devices=2), folder)
     command = [sys.executable, "-m", "contexture", "train", "pretrain", "--config", str(file), "--run", "run"]
     with subprocess.Popen([*command, *training.arguments, "--output", str(folder / "run")]) as starter:
-        wait_until(lambda: any(folder.glob("run*/**/curves*")) and len(running(folder)) == 4)  # with their agent
+        wait_until(lambda: any(folder.glob("run*/**/curves*")) and len(list_commands(folder)) == 4)  # with their agent
         starter.kill()
-    wait_until(lambda: not running(folder))
+    wait_until(lambda: not list_commands(folder))

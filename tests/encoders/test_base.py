@@ -1,4 +1,4 @@
-"""The one interface of all encoders: vectors of a text, independent of other texts, by role or of none."""
+"""The interface of all encoders: vectors of texts, independent of other texts, with or without a role."""
 
 from typing import Any
 
@@ -7,18 +7,17 @@ import pytest
 import torch
 
 from contexture.encoders import base
-from contexture.encoders.base import Encoder, build_encoder, on_device, to_device, tokenized
-from contexture.encoders.config import ROLES, EncoderConfig, LayoutConfig, Lengths, Needs, Role
+from contexture.encoders.base import Encoder, build_encoder, prepare_for_inference, to_device, tokenize_texts
+from contexture.encoders.config import ROLES, EncoderConfig, LayoutConfig, Lengths, Role, TableSizes
 from contexture.encoders.layout import joint_layout, row_lengths, text_layout
 
 from .toys import KINDS, LENGTHS, TRAINED, WITH_SPECIALS, build, config, contiguous, rows, sentences, subwords, words
 
 IDS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [15, 16]]
-SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "seve kana", "lona lona"]
+TEXTS = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "seve kana", "lona lona"]
 
 
 def vectors_of(encoder: Encoder, role: Role, *texts: list[int]) -> torch.Tensor:
-    """Vectors of texts as token ids."""
     with torch.no_grad():
         vectors: torch.Tensor = encoder(encoder.batch(sentences(*texts), role, 40), role)
     return vectors
@@ -26,7 +25,7 @@ def vectors_of(encoder: Encoder, role: Role, *texts: list[int]) -> torch.Tensor:
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_text_has_the_same_vector_whatever_stands_beside_it(kind: str, shared: bool) -> None:
+def test_a_vector_does_not_depend_on_other_texts(kind: str, shared: bool) -> None:
     encoder = build(kind, shared=shared)
     assert (encoder.query is encoder.document) == shared
     for role in ROLES:
@@ -35,11 +34,11 @@ def test_a_text_has_the_same_vector_whatever_stands_beside_it(kind: str, shared:
         for row, text in enumerate(IDS):
             torch.testing.assert_close(together[row], vectors_of(encoder, role, text)[0], rtol=1e-4, atol=1e-5)
     assert torch.equal(vectors_of(encoder, "query", *IDS), vectors_of(encoder, "document", *IDS)) == shared
-    np.testing.assert_allclose(encoder.embed(SAID[::-1]), encoder.embed(SAID)[::-1], atol=1e-5)
+    np.testing.assert_allclose(encoder.embed(TEXTS[::-1]), encoder.embed(TEXTS)[::-1], atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_beyond_the_length_of_the_role_is_not_read(kind: str) -> None:
+def test_tokens_beyond_the_length_of_the_role_are_ignored(kind: str) -> None:
     special = 2 * (kind in WITH_SPECIALS) + (kind == "transformer_cross")
     encoder = build(kind, lengths=Lengths(query=4 + special, document=6 + special))
     for role, limit in (("query", 4), ("document", 6)):
@@ -49,7 +48,7 @@ def test_what_is_beyond_the_length_of_the_role_is_not_read(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_word_that_was_not_trained_is_the_unknown_one_but_has_a_fixed_vector(kind: str) -> None:
+def test_an_untrained_word_is_the_unknown_word_unless_words_are_fixed(kind: str) -> None:
     encoder = build(kind)
     beyond, unknown = vectors_of(encoder, "document", [6, TRAINED + 2]), vectors_of(encoder, "document", [6, 1])
     assert torch.equal(beyond, unknown) == (kind != "fixed")
@@ -58,12 +57,11 @@ def test_a_word_that_was_not_trained_is_the_unknown_one_but_has_a_fixed_vector(k
 
 @pytest.mark.parametrize("role", [None, *ROLES])
 @pytest.mark.parametrize("kind", KINDS)
-def test_texts_become_the_vectors_of_their_tokens(kind: str, role: Role | None) -> None:
-    """The route by hand: each word's id, one text at a time."""
+def test_vectors_of_texts_are_those_of_their_tokens(kind: str, role: Role | None) -> None:
     encoder = build(kind, shared=False)
     tokenizer = encoder.vocabulary.tokenizer
-    ids = [[tokenizer.token_to_id(word) for word in text.split()] for text in SAID]
-    vectors = encoder.embed(SAID, role)
+    ids = [[tokenizer.token_to_id(word) for word in text.split()] for text in TEXTS]
+    vectors = encoder.embed(TEXTS, role)
     assert vectors.dtype == np.float32 and vectors.shape == (5, encoder.dimension)
     expected = torch.cat([vectors_of(encoder, role or "document", text) for text in ids])
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
@@ -72,19 +70,19 @@ def test_texts_become_the_vectors_of_their_tokens(kind: str, role: Role | None) 
 @pytest.mark.parametrize("plain", ["document", "query", "both"])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("unit", [True, False])
-def test_the_vector_of_no_role_is_that_of_either_or_of_both(plain: Any, shared: bool, unit: bool) -> None:
+def test_a_vector_without_a_role_is_that_of_one_role_or_of_both(plain: Any, shared: bool, unit: bool) -> None:
     encoder = build("gru", shared=shared, plain=plain, unit=unit)
-    query, document = sides = [encoder.embed(SAID, role) for role in ROLES]
+    query, document = sides = [encoder.embed(TEXTS, role) for role in ROLES]
     if unit:
         sides = [vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in sides]
     both = sides[0] if shared else np.concatenate(sides, axis=1)
     expected = {"document": document, "query": query, "both": both}[plain]
-    np.testing.assert_allclose(encoder.embed(SAID), expected, atol=1e-6)
+    np.testing.assert_allclose(encoder.embed(TEXTS), expected, atol=1e-6)
     assert expected.shape == (5, encoder.dimension) == (5, 8 if plain == "both" and not shared else 4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_parts_have_a_separator_between_where_the_model_has_one(kind: str) -> None:
+def test_two_parts_are_separated_if_the_model_has_special_tokens(kind: str) -> None:
     encoder = build(kind)
     tokenizer = encoder.vocabulary.tokenizer
     pairs = [("kana kave", "lona"), ("lona", "kana kave kana"), ("seve", "")]
@@ -104,10 +102,10 @@ def test_two_parts_have_a_separator_between_where_the_model_has_one(kind: str) -
 def test_texts_of_one_part_and_of_two_are_not_mixed(kind: str) -> None:
     encoder = build(kind)
     for mixed in ([("kana", "kave"), "kana"], ["kana", ("kana", "kave")]):
-        with pytest.raises(ValueError, match="of one part and texts of two are embedded in calls of their own"):
+        with pytest.raises(ValueError, match="of one part and texts of two are mixed"):
             encoder.embed(mixed)
-    with pytest.raises(ValueError, match="calls of their own"):
-        tokenized([("a", "b"), ("a", "b", "c")], words())  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="in separate calls"):
+        tokenize_texts([("a", "b"), ("a", "b", "c")], words())  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,33 +120,33 @@ def test_a_text_without_a_word_is_a_vector_of_zeros(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_how_many_texts_are_embedded_at_once_changes_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_sizes_change_no_vector(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = build(kind)
-    expected = encoder.embed(SAID)
-    monkeypatch.setattr(base, "TEXTS_AT_ONCE", 2)
-    monkeypatch.setattr(base, "TOKENS_AT_ONCE_ON_CPU", 5)
-    np.testing.assert_allclose(encoder.embed(SAID), expected, atol=1e-5)
+    expected = encoder.embed(TEXTS)
+    monkeypatch.setattr(base, "MAX_BATCH_TEXTS", 2)
+    monkeypatch.setattr(base, "MAX_CPU_BATCH_TOKENS", 5)
+    np.testing.assert_allclose(encoder.embed(TEXTS), expected, atol=1e-5)
 
 
-def test_embedding_knows_no_dropout_and_leaves_training_as_it_was() -> None:
+def test_embedding_uses_no_dropout_and_restores_the_mode() -> None:
     encoder = build("transformer_cls")
-    expected = encoder.embed(SAID)
+    expected = encoder.embed(TEXTS)
     encoder.train()
-    np.testing.assert_array_equal(encoder.embed(SAID), expected)
+    np.testing.assert_array_equal(encoder.embed(TEXTS), expected)
     assert encoder.training and encoder.document.model.training
-    encoder.eval().embed(SAID)
+    encoder.eval().embed(TEXTS)
     assert not encoder.training
-    assert not on_device(build("gru").train()).training
+    assert not prepare_for_inference(build("gru").train()).training
 
 
 def test_tokenized_by_hand() -> None:
     lookup = words().tokenizer.token_to_id
     a, b, c = (lookup(word) for word in ("kana", "kave", "lona"))
-    sentences = tokenized([("kana kave", "lona"), ("", "kana"), ("kana kave", "")], words())
+    sentences = tokenize_texts([("kana kave", "lona"), ("", "kana"), ("kana kave", "")], words())
     assert sentences.tokens.tolist() == [a, b, c, a, a, b]
     assert sentences.lengths.tolist() == [[2, 1], [0, 1], [2, 0]]
-    assert tokenized(["kave", "", "kave"], words()).lengths.tolist() == [[1], [0], [1]]
-    assert tokenized([], words()).lengths.shape == (0, 1)
+    assert tokenize_texts(["kave", "", "kave"], words()).lengths.tolist() == [[1], [0], [1]]
+    assert tokenize_texts([], words()).lengths.shape == (0, 1)
 
 
 def test_states_and_logits_are_those_of_the_model() -> None:
@@ -156,19 +154,19 @@ def test_states_and_logits_are_those_of_the_model() -> None:
     batch = text_layout(sentences([20, 21, 22], [23]), encoder.specials, 10)
     with torch.no_grad():
         whole = encoder.document.model(**batch, output_hidden_states=True)
-        states = encoder.states(batch)
+        states = encoder.transformer.states(batch)
         present = batch["attention_mask"].bool()
         torch.testing.assert_close(states[present], whole.hidden_states[-1][present])
-        torch.testing.assert_close(encoder.token_logits(states[0]), whole.logits[0])
+        torch.testing.assert_close(encoder.transformer.token_logits(states[0]), whole.logits[0])
     assert encoder.hidden_size == 8 == states.shape[2]
 
 
 @pytest.mark.parametrize("kind", ["gru", "bag_of_words", "bag_of_words_mlp"])
-def test_others_than_transformers_have_no_states(kind: str) -> None:
+def test_networks_without_states_fail(kind: str) -> None:
     encoder = build(kind)
     for call in (
-        lambda: encoder.states({}),
-        lambda: encoder.token_logits(torch.zeros(1, 4)),
+        lambda: encoder.transformer.states({}),
+        lambda: encoder.transformer.token_logits(torch.zeros(1, 4)),
         lambda: encoder.hidden_size,
     ):
         with pytest.raises(ValueError, match=r"(Gru|BagOfWords|BagOfWordsMlp) has no states of tokens"):
@@ -176,7 +174,7 @@ def test_others_than_transformers_have_no_states(kind: str) -> None:
 
 
 def test_flops_of_every_kind_of_batch() -> None:
-    """A bag of words adds 4 numbers a word, forward and backward."""
+    """A bag of words adds 4 numbers per word, forward and backward."""
     shared, separate = build("bag_of_words"), build("bag_of_words", shared=False)
     texts, longer = sentences([5, 6], [7]), sentences([5, 6, 7, 8], [9])
     sides = {"query": shared.batch(texts, "query", 40), "document": shared.batch(longer, "document", 40)}
@@ -193,7 +191,7 @@ def test_flops_of_every_kind_of_batch() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shared", [True, False])
-def test_recomputed_activations_give_the_same_gradient_dropout_included(kind: str, shared: bool) -> None:
+def test_recomputed_activations_give_the_same_gradient_with_dropout(kind: str, shared: bool) -> None:
     encoder = build(kind, shared=shared).train()
     gradients = []
     for recompute in (False, True):
@@ -208,36 +206,38 @@ def test_recomputed_activations_give_the_same_gradient_dropout_included(kind: st
         torch.testing.assert_close(gradients[1][name], expected, atol=1e-5, rtol=1e-4)
 
 
-def test_a_new_encoder_has_the_positions_and_types_that_are_asked_for() -> None:
+def test_a_new_encoder_has_the_required_positions_and_types() -> None:
     def table(encoder: Encoder) -> tuple[int, int]:
         config = encoder.document.model.config
         return config.max_position_embeddings, config.type_vocab_size
 
     lengths = Lengths(query=12, document=7)
     assert table(build("transformer_cls", lengths=lengths)) == (12, 1)
-    assert table(build("transformer_cls", lengths=lengths, needs=Needs(30, 3))) == (30, 3)
-    assert table(build("transformer_cls", lengths=lengths, needs=Needs(3, 2))) == (12, 2)
-    assert Needs(3, 2) | Needs(2, 5) == Needs(3, 5)
+    assert table(build("transformer_cls", lengths=lengths, table_sizes=TableSizes(30, 3))) == (30, 3)
+    assert table(build("transformer_cls", lengths=lengths, table_sizes=TableSizes(3, 2))) == (12, 2)
+    assert TableSizes(3, 2) | TableSizes(2, 5) == TableSizes(3, 5)
 
 
-def test_an_architecture_that_there_is_not() -> None:
-    with pytest.raises(TypeError, match="no architecture is made by EncoderConfig"):
+def test_settings_without_an_architecture() -> None:
+    with pytest.raises(TypeError, match="no architecture for EncoderConfig"):
         build_encoder(EncoderConfig(), LENGTHS, words())
     with pytest.raises(ValueError, match="must be even"):
         config("bidirectional", embedding_size=5)
 
 
-def test_a_joint_batch_is_read_by_the_documents_network() -> None:
+def test_the_network_of_documents_encodes_joint_batches() -> None:
     layout = LayoutConfig(candidates=1, sentence_tokens=6)
-    encoder = build("transformer_cls", shared=False, needs=Needs(layout.width, 2))
+    encoder = build("transformer_cls", shared=False, table_sizes=TableSizes(layout.width, 2))
     batch = joint_layout(rows([[5, 6], [7]]), encoder.specials, layout)
     with torch.no_grad():
-        joint, document, query = (reader.states(batch) for reader in (encoder, encoder.document, encoder.query))
+        joint, document, query = (
+            network.states(batch) for network in (encoder.transformer, encoder.document, encoder.query)
+        )
     torch.testing.assert_close(joint, document)
     assert not torch.allclose(joint, query)
 
 
-def test_everything_in_a_batch_is_moved() -> None:
+def test_all_tensors_of_a_batch_are_moved() -> None:
     batch = {"chunks": [{"ids": torch.arange(3)}], "rows": torch.arange(2), "name": "a"}
     moved = to_device(batch, torch.device("meta"))
     assert moved["rows"].device.type == moved["chunks"][0]["ids"].device.type == "meta"

@@ -1,4 +1,4 @@
-"""Layers across sequences, beside slow loops and numbers computed by hand."""
+"""Layers across sequences, compared with slow loops and numbers computed by hand."""
 
 import math
 from typing import Any
@@ -17,25 +17,23 @@ WIDTH = 8
 
 
 def bert(width: int = WIDTH, heads: int = 2) -> BertModel:
-    """A model of one layer."""
     sizes = {"hidden_size": width, "num_hidden_layers": 1, "num_attention_heads": heads, "intermediate_size": 2 * width}
     return BertModel(BertConfig(vocab_size=20, **sizes), add_pooling_layer=False)
 
 
 def cross(tokens: int = 3, layers: Any = "own") -> CrossLayers:
     torch.manual_seed(0)
-    made = CrossLayers(CrossConfig(tokens, layers=layers), bert(), scaled=True)
-    for parameter in made.parameters():
+    model = CrossLayers(CrossConfig(tokens, layers=layers), bert(), scaled=True)
+    for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    return made.eval()
+    return model.eval()
 
 
 def vectors(*shape: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
 
 
-def slow(layer: Any, rows: Tensor, seen: list[list[int]]) -> Tensor:
-    """A Transformer layer, one sequence and one head after the other."""
+def slow_layer(layer: Any, rows: Tensor, seen: list[list[int]]) -> Tensor:
     attention, heads = layer.attention.self, 2
     size = WIDTH // heads
     outputs = []
@@ -56,17 +54,17 @@ def slow(layer: Any, rows: Tensor, seen: list[list[int]]) -> Tensor:
 
 @pytest.mark.parametrize("layers", ["own", "shared"])
 def test_each_special_token_has_a_transformer_layer_over_the_sequences(layers: str) -> None:
-    made, states = cross(layers=layers), vectors(2, 4, 3 * WIDTH)
+    model, states = cross(layers=layers), vectors(2, 4, 3 * WIDTH)
     present = torch.tensor([[True, True, True, True], [True, True, False, False]])
-    outputs = made(states, present)
+    outputs = model(states, present)
     assert outputs.shape == states.shape and torch.isfinite(outputs).all()
-    assert len(made.layers) == (3 if layers == "own" else 1)
+    assert len(model.layers) == (3 if layers == "own" else 1)
     with torch.no_grad():
         for sample, count in enumerate((4, 2)):
             for token in range(3):
                 part = slice(token * WIDTH, (token + 1) * WIDTH)
-                layer = made.layers[token if layers == "own" else 0]
-                expected = slow(layer, states[sample, :count, part], [list(range(count))] * count)
+                layer = model.layers[token if layers == "own" else 0]
+                expected = slow_layer(layer, states[sample, :count, part], [list(range(count))] * count)
                 torch.testing.assert_close(outputs[sample, :count, part], expected, atol=1e-5, rtol=1e-5)
 
 
@@ -78,22 +76,22 @@ def test_each_special_token_has_a_transformer_layer_over_the_sequences(layers: s
         ([[7, 7, 8, 7]], False, [[1, 3], [0, 3], [2], [0, 1]]),
     ],
 )
-def test_sequences_may_leave_out_other_documents_and_themselves(
+def test_sequences_may_ignore_other_documents_and_themselves(
     groups: Any, to_itself: bool, seen: list[list[int]]
 ) -> None:
-    """A sequence without any other, the third of the last case, attends to itself."""
-    made, states = cross(), vectors(1, 4, 3 * WIDTH)
+    """A sequence without others, the third of the last case, attends to itself."""
+    model, states = cross(), vectors(1, 4, 3 * WIDTH)
     numbers = None if groups is None else torch.tensor(groups)
-    outputs = made(states, torch.ones(1, 4, dtype=torch.bool), numbers, to_itself=to_itself)
+    outputs = model(states, torch.ones(1, 4, dtype=torch.bool), numbers, to_itself=to_itself)
     with torch.no_grad():
         for token in range(3):
             part = slice(token * WIDTH, (token + 1) * WIDTH)
-            expected = slow(made.layers[token], states[0, :, part], seen)
+            expected = slow_layer(model.layers[token], states[0, :, part], seen)
             torch.testing.assert_close(outputs[0, :, part], expected, atol=1e-5, rtol=1e-5)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.booleans(), st.booleans())
-def test_attention_masks_are_those_of_a_loop(rows: list[tuple[int, bool]], to_itself: bool, grouped: bool) -> None:
+def test_attention_masks_equal_those_of_a_loop(rows: list[tuple[int, bool]], to_itself: bool, grouped: bool) -> None:
     groups, present = torch.tensor([[group for group, _ in rows]]), torch.tensor([[exists for _, exists in rows]])
     mask = attention_mask(present, groups if grouped else None, to_itself)[0]
     for i, (group, _) in enumerate(rows):
@@ -103,58 +101,58 @@ def test_attention_masks_are_those_of_a_loop(rows: list[tuple[int, bool]], to_it
 
 
 def test_attention_to_candidates_is_the_mean_over_heads_and_special_tokens() -> None:
-    made, queries, candidates = cross(), vectors(2, 3 * WIDTH), vectors(5, 3 * WIDTH)
-    outputs = made.attention(queries, candidates)
+    model, queries, candidates = cross(), vectors(2, 3 * WIDTH), vectors(5, 3 * WIDTH)
+    outputs = model.attention(queries, candidates)
     expected = torch.zeros(2, 5)
     with torch.no_grad():
         for query in range(2):
             for token in range(3):
-                layer, part = made.layers[token].attention.self, slice(token * WIDTH, (token + 1) * WIDTH)
+                layer, part = model.layers[token].attention.self, slice(token * WIDTH, (token + 1) * WIDTH)
                 q, k = layer.query(queries[query, part]), layer.key(candidates[:, part])
                 for head in (slice(0, 4), slice(4, 8)):
                     expected[query] += torch.softmax(k[:, head] @ q[head] / 2.0, 0) / 6
     torch.testing.assert_close(outputs, expected)
     torch.testing.assert_close(outputs.sum(1), torch.ones(2))
-    own_pools = torch.stack([candidates, candidates.flip(0)])
-    torch.testing.assert_close(made.attention(queries, own_pools)[1], outputs[1].flip(0))
+    separate_candidates = torch.stack([candidates, candidates.flip(0)])
+    torch.testing.assert_close(model.attention(queries, separate_candidates)[1], outputs[1].flip(0))
 
 
 def test_absent_candidates_have_no_weight() -> None:
-    made, queries, candidates = cross(), vectors(1, 3 * WIDTH), vectors(5, 3 * WIDTH)
+    model, queries, candidates = cross(), vectors(1, 3 * WIDTH), vectors(5, 3 * WIDTH)
     present = torch.tensor([[True, True, False, True, False]])
-    logs = made.log_attention(queries, candidates, present)
-    torch.testing.assert_close(logs.exp()[present], made.attention(queries, candidates[present[0]])[0])
+    logs = model.log_attention(queries, candidates, present)
+    torch.testing.assert_close(logs.exp()[present], model.attention(queries, candidates[present[0]])[0])
     assert (logs[~present] == -torch.inf).all()
 
 
 def test_by_hand() -> None:
     """One head of width 2 whose queries and keys are the vectors: scores 1·1/√2 and 0."""
-    made = CrossLayers(CrossConfig(1), bert(2, 1), scaled=True)
-    attention = made.layers[0].attention.self
+    model = CrossLayers(CrossConfig(1), bert(2, 1), scaled=True)
+    attention = model.layers[0].attention.self
     with torch.no_grad():
         for linear in (attention.query, attention.key):
             linear.weight.copy_(torch.eye(2))
             linear.bias.zero_()
     weight = math.exp(1 / math.sqrt(2)) / (math.exp(1 / math.sqrt(2)) + 1)
-    outputs = made.attention(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    outputs = model.attention(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
     torch.testing.assert_close(outputs, torch.tensor([[weight, 1 - weight]]))
 
 
-def test_flops_grow_with_the_square_of_the_sequences_in_attention_alone() -> None:
-    made = cross(tokens=2)
-    parameters = sum(p.numel() for p in made.layers[0].parameters())
-    assert float(made.flops(torch.tensor([3, 5]))) == 2 * (6 * parameters * 8 + 12 * WIDTH * (9 + 25))
+def test_flops_by_hand() -> None:
+    model = cross(tokens=2)
+    parameters = sum(p.numel() for p in model.layers[0].parameters())
+    assert float(model.flops(torch.tensor([3, 5]))) == 2 * (6 * parameters * 8 + 12 * WIDTH * (9 + 25))
 
 
-def test_gradients_of_attention_are_numbers_where_candidates_are_absent() -> None:
-    made, queries = cross(), vectors(2, 3 * WIDTH).requires_grad_()
-    outputs = made.log_attention(queries, vectors(2, 3, 3 * WIDTH), torch.tensor([[True] * 3, [True, False, False]]))
+def test_gradients_are_finite_with_absent_candidates() -> None:
+    model, queries = cross(), vectors(2, 3 * WIDTH).requires_grad_()
+    outputs = model.log_attention(queries, vectors(2, 3, 3 * WIDTH), torch.tensor([[True] * 3, [True, False, False]]))
     assert outputs[1].tolist()[1:] == [-math.inf] * 2 and outputs[1, 0].item() == pytest.approx(0, abs=1e-6)
     outputs[:, 0].sum().backward()
     assert queries.grad is not None and torch.isfinite(queries.grad).all()
 
 
-def test_layers_that_start_from_copies_return_the_mean_of_what_is_alike() -> None:
+def test_copy_layers_return_the_mean_of_similar_states() -> None:
     layer = CrossLayers(CrossConfig(1, start="copy"), bert(), scaled=True).eval().layers[0]
     attention = layer.attention
     assert torch.equal(attention.self.query.weight, attention.self.key.weight)

@@ -1,11 +1,11 @@
-"""The states of the first tokens alone are those that the whole model computes."""
+"""The states of the first tokens equal those of the whole model."""
 
 import pytest
 import torch
 from torch import Tensor
 from transformers import BertConfig, BertModel, PreTrainedModel, RobertaConfig, RobertaModel
 
-from contexture.encoders.first_states import first_states, spared
+from contexture.encoders.first_states import first_states, skipped_flops
 
 SIZES = {
     "vocab_size": 60,
@@ -17,7 +17,7 @@ SIZES = {
 }
 
 
-def model_of(family: str, attention: str = "sdpa") -> PreTrainedModel:
+def build_model(family: str, attention: str = "sdpa") -> PreTrainedModel:
     torch.manual_seed(0)
     model = (
         BertModel(BertConfig(**SIZES), add_pooling_layer=False)
@@ -39,23 +39,23 @@ def inputs() -> dict[str, Tensor]:
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize(("family", "count"), [("bert", 1), ("bert", 3), ("roberta", 1)])
-def test_states_and_gradients_are_those_of_the_whole_model(family: str, count: int, attention: str) -> None:
-    whole, taken_apart = model_of(family, attention), model_of(family, attention)
-    expected, states = whole(**inputs()).last_hidden_state[:, :count], first_states(taken_apart, count, **inputs())
+def test_states_and_gradients_equal_those_of_the_whole_model(family: str, count: int, attention: str) -> None:
+    whole, partial = build_model(family, attention), build_model(family, attention)
+    expected, states = whole(**inputs()).last_hidden_state[:, :count], first_states(partial, count, **inputs())
     torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
     expected.pow(3).sum().backward()
     states.pow(3).sum().backward()
-    for (name, left), right in zip(whole.named_parameters(), taken_apart.parameters(), strict=True):
+    for (name, left), right in zip(whole.named_parameters(), partial.parameters(), strict=True):
         torch.testing.assert_close(right.grad, left.grad, atol=1e-3, rtol=1e-4, msg=lambda text, n=name: f"{n}: {text}")
 
 
-def test_dropout_reaches_every_part() -> None:
-    model = model_of("bert").train()
+def test_dropout_is_applied() -> None:
+    model = build_model("bert").train()
     torch.manual_seed(0)
     assert not torch.allclose(first_states(model, 1, **inputs()), first_states(model, 1, **inputs()))
 
 
-def test_spared_by_hand() -> None:
+def test_skipped_flops_by_hand() -> None:
     """One row of 3 tokens: query and output H² + H, H·I + I, I·H + H, two norms of 2H; two tokens idle."""
     parameters = 2 * (16 * 16 + 16) + (16 * 32 + 32) + (32 * 16 + 16) + 2 * 32
-    assert float(spared(model_of("bert"), 1, torch.tensor([3]))) == 6 * parameters * 2 + 12 * 16 * (9 - 3)
+    assert float(skipped_flops(build_model("bert"), 1, torch.tensor([3]))) == 6 * parameters * 2 + 12 * 16 * (9 - 3)

@@ -8,8 +8,8 @@ from contexture.encoders.gru import run_gru
 LENGTHS = torch.tensor([3, 7, 1, 7, 4])
 
 
-def both(bidirectional: bool, with_start: bool) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """States, last states and all gradients by `run_gru` and by PyTorch, sentence by sentence and unpacked."""
+def run_both(bidirectional: bool, with_start: bool) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Return states, last states and all gradients of `run_gru`, and of PyTorch sentence by sentence."""
     torch.manual_seed(0)
     gru = nn.GRU(4, 6, bidirectional=bidirectional).double().float()
     words = torch.randn(5, 7, 4, requires_grad=True)
@@ -32,12 +32,12 @@ def both(bidirectional: bool, with_start: bool) -> tuple[list[torch.Tensor], lis
 
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("with_start", [False, True])
-def test_it_computes_what_pytorch_computes_for_each_sentence_alone(bidirectional: bool, with_start: bool) -> None:
-    for ours, expected in zip(*both(bidirectional, with_start), strict=True):
+def test_results_equal_pytorchs_for_each_sentence(bidirectional: bool, with_start: bool) -> None:
+    for ours, expected in zip(*run_both(bidirectional, with_start), strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_the_last_states_alone_have_a_gradient_and_so_have_the_states_alone() -> None:
+def test_gradients_of_only_last_states_and_of_only_states() -> None:
     gru = nn.GRU(2, 3)
     packed = pack_padded_sequence(torch.randn(2, 4, 2), torch.tensor([2, 4]), batch_first=True, enforce_sorted=False)
     states, last = run_gru(gru, packed)
@@ -50,7 +50,7 @@ def test_the_last_states_alone_have_a_gradient_and_so_have_the_states_alone() ->
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-def test_the_gpu_gives_the_same() -> None:
+def test_results_on_a_gpu() -> None:
     torch.manual_seed(2)
     gru = nn.GRU(4, 6, bidirectional=True)
     packed = pack_padded_sequence(torch.randn(5, 7, 4), LENGTHS, batch_first=True, enforce_sorted=False)

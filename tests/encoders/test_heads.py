@@ -54,34 +54,34 @@ def test_sentence_states_are_weighted_means() -> None:
     assert means.tolist() == [[[6, 7, 8], [1.5, 2.5, 3.5], [0, 0, 0]]]
 
 
-HERE = torch.tensor([[True, True, False]])
+PRESENT = torch.tensor([[True, True, False]])
 
 
 @pytest.mark.parametrize(
     ("kind", "pooled"),
     [
         ("ie_1", [1.0, 2.0]),
-        ("ae_1", [2.0, 3.5]),  # of E_0 and E_1: the third is not there
+        ("ae_1", [2.0, 3.5]),  # of E_0 and E_1; E_2 is absent
         ("max_pool", [3.0, 5.0]),
         # Scores E[0]: weights e and e³, as 1 to e².
         ("weighted_sum", [(1 + 3 * math.e**2) / (1 + math.e**2), (2 + 5 * math.e**2) / (1 + math.e**2)]),
     ],
 )
-def test_one_label_of_what_is_there(kind: LabelHeadKind, pooled: list[float]) -> None:
+def test_one_label_by_hand(kind: LabelHeadKind, pooled: list[float]) -> None:
     head = LabelHead(kind, 2, 3)
     if head.weight is not None:
         head.weight.weight.data = torch.tensor([[1.0, 0.0]])
     head.classifier.weight.data = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, -1.0]])
     head.classifier.bias.data = torch.tensor([0.0, 1.0, 0.0])
     x, y = pooled
-    assert head.pooled(STATES, HERE)[0].tolist() == pytest.approx(pooled, abs=1e-6)
-    assert head(STATES, HERE)[0].tolist() == pytest.approx([x, 2 * y + 1, x - y], abs=1e-5)
+    assert head.pooled_states(STATES, PRESENT)[0].tolist() == pytest.approx(pooled, abs=1e-6)
+    assert head(STATES, PRESENT)[0].tolist() == pytest.approx([x, 2 * y + 1, x - y], abs=1e-5)
     absent = STATES.clone()
     absent[0, 2] = 1e6
-    assert head.pooled(absent, HERE)[0].tolist() == pytest.approx(pooled, abs=1e-6)
+    assert head.pooled_states(absent, PRESENT)[0].tolist() == pytest.approx(pooled, abs=1e-6)
 
 
 def test_one_label_in_the_released_style() -> None:
     head = LabelHead("ae_1", 2, 3, "released").eval()
     _, dense, _, _, out = head.classifier
-    torch.testing.assert_close(head(STATES, HERE), out(torch.tanh(dense(torch.tensor([[2.0, 3.5]])))))
+    torch.testing.assert_close(head(STATES, PRESENT), out(torch.tanh(dense(torch.tensor([[2.0, 3.5]])))))

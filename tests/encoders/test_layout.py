@@ -1,4 +1,4 @@
-"""Layouts by hand, the joint one also against the padded layout of the paper, and chunks of like length."""
+"""Layouts by hand, the joint layout compared with the paper's padded one, and chunks of similar length."""
 
 import numpy as np
 import pytest
@@ -6,18 +6,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.encoders.config import LayoutConfig, Needs
+from contexture.encoders.config import LayoutConfig, TableSizes
 from contexture.encoders.layout import (
     Sentences,
-    Specials,
-    chunks_of_like_length,
-    cut,
+    SpecialTokenFormat,
+    group_by_length,
     joint_layout,
     pair_layout,
     row_lengths,
-    select,
+    select_rows,
     text_chunks,
     text_layout,
+    truncate,
     word_layout,
 )
 from tests.factories import rows_of, texts_of
@@ -25,7 +25,7 @@ from tests.factories import rows_of, texts_of
 from .toys import build, rows
 
 CLS, SEP, PAD = 1, 2, 0
-SPECIALS = Specials(cls=CLS, sep=SEP, pad=PAD)
+SPECIALS = SpecialTokenFormat(cls=CLS, sep=SEP, pad=PAD)
 
 
 def test_joint_layout_by_hand() -> None:
@@ -58,12 +58,12 @@ def test_mean_pooling_by_hand() -> None:
 
 def test_positions_of_the_released_code_count_tokens() -> None:
     layout = LayoutConfig(candidates=1, sentence_tokens=8, positions="tokens")
-    batch = joint_layout(rows([[5], [6, 7]]), Specials(CLS, SEP, PAD, first_position=2), layout)
+    batch = joint_layout(rows([[5], [6, 7]]), SpecialTokenFormat(CLS, SEP, PAD, first_position=2), layout)
     assert batch["position_ids"].tolist() == [[2, 3, 4, 5, 6, 7, 8]]
 
 
 def test_pair_layout_by_hand() -> None:
-    """A pair has the room of a joint input, here 3 × 3 tokens: the first sentence half of it, the other the rest."""
+    """A pair has the length of a joint input, here 3 × 3 tokens: half for the first sentence."""
     pairs = rows([[5], [6, 7, 6, 7, 6, 7]], [[8, 8, 8, 8], [9, 9, 9, 9]])
     batch = pair_layout(pairs, SPECIALS, LayoutConfig(candidates=2, sentence_tokens=3))
     assert batch["input_ids"].tolist() == [
@@ -72,7 +72,7 @@ def test_pair_layout_by_hand() -> None:
     ]
     assert batch["token_type_ids"].tolist() == [[0] * 3 + [1] * 6, [0] * 5 + [1] * 4]
     assert batch["position_ids"].tolist() == [list(range(9))] * 2
-    roberta = pair_layout(rows([[5], [6]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), LayoutConfig())
+    roberta = pair_layout(rows([[5], [6]]), SpecialTokenFormat(CLS, SEP, PAD, 2, pair_separators=2), LayoutConfig())
     assert roberta["input_ids"].tolist() == [[CLS, 5, SEP, SEP, 6, SEP]]
     assert roberta["position_ids"].tolist() == [[2, 3, 4, 5, 6, 7]]
 
@@ -108,10 +108,10 @@ def test_every_token_keeps_its_slot(texts: list[list[list[int] | None]]) -> None
         assert list(tokens) == expected
 
 
-def test_leaving_out_the_padding_changes_no_state() -> None:
-    """The compact layout against the paper's: every sentence padded to its slot, padding masked."""
+def test_padding_changes_no_state() -> None:
+    """In the paper's layout every sentence is padded to its slot, and the padding is masked."""
     layout = LayoutConfig(candidates=2, sentence_tokens=6)
-    encoder = build("transformer_mean", needs=Needs(layout.width, 3))
+    encoder = build("transformer_mean", table_sizes=TableSizes(layout.width, 3))
     texts = [[3, 4, 5], [6], [7, 8]]
     batch = joint_layout(rows(texts), SPECIALS, layout)
     padded = [([CLS, *text, SEP] + [PAD] * 6)[:6] for text in texts]
@@ -122,8 +122,8 @@ def test_leaving_out_the_padding_changes_no_state() -> None:
     }
     full["attention_mask"] = (full["input_ids"] != PAD).long()
     with torch.no_grad():
-        compact = encoder.states(batch)[0]
-        reference = encoder.states(full)[0][full["attention_mask"][0].bool()]
+        compact = encoder.transformer.states(batch)[0]
+        reference = encoder.transformer.states(full)[0][full["attention_mask"][0].bool()]
     torch.testing.assert_close(compact, reference, atol=1e-6, rtol=1e-5)
 
 
@@ -135,35 +135,35 @@ def test_texts_of_one_and_of_two_parts() -> None:
     assert batch["input_ids"].tolist() == [[1, 5, 2, 6, 7, 8, 2], [1, 2, 9, 2, 0, 0, 0]]
     assert batch["position_ids"][0].tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert not batch["token_type_ids"].any()
-    roberta = text_layout(rows([[5], [6]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), 16)
+    roberta = text_layout(rows([[5], [6]]), SpecialTokenFormat(CLS, SEP, PAD, 2, pair_separators=2), 16)
     assert roberta["position_ids"].tolist() == [[2, 3, 4, 5, 6]]
 
 
-def test_what_is_too_long_is_cut_at_the_end_of_each_part() -> None:
+def test_each_part_is_cut_at_its_end() -> None:
     batch = text_layout(rows([[5] * 9, [6] * 9], [[5], [6] * 9]), SPECIALS, 9)
     assert batch["input_ids"].tolist() == [[1, 5, 5, 5, 2, 6, 6, 6, 2], [1, 5, 2, 6, 6, 6, 6, 6, 2]]
     assert text_layout(rows([[5] * 20]), SPECIALS, 8)["input_ids"].tolist() == [[1, 5, 5, 5, 5, 5, 5, 2]]
 
 
-def test_words_stand_without_special_tokens() -> None:
+def test_words_have_no_special_tokens() -> None:
     batch = word_layout(rows([[5, 6, 7]], [[8]], [[]]), PAD, 2)
     assert batch["input_ids"].tolist() == [[5, 6], [8, 0], [0, 0]]
     assert batch["attention_mask"].tolist() == [[1, 1], [1, 0], [0, 0]]
     assert set(batch) == {"input_ids", "attention_mask"}
 
 
-def test_rows_are_chosen_in_the_order_given() -> None:
-    chosen = select(rows([[5, 6], None], [[7], [8, 9]], [[], [4]]), np.array([1, 0, 1]))
+def test_rows_are_selected_in_order() -> None:
+    chosen = select_rows(rows([[5, 6], None], [[7], [8, 9]], [[], [4]]), np.array([1, 0, 1]))
     assert chosen.tokens.tolist() == [7, 8, 9, 5, 6, 7, 8, 9]
     assert chosen.lengths.tolist() == [[1, 2], [2, -1], [1, 2]]
-    short = cut(rows([[5, 6, 7], None], [[7], [8, 9]]), 1)
+    short = truncate(rows([[5, 6, 7], None], [[7], [8, 9]]), 1)
     assert (short.tokens.tolist(), short.lengths.tolist()) == ([5, 7, 8], [[1, -1], [1, 1]])
 
 
 @pytest.mark.parametrize("budget", [1, 7, 30, 1000])
-def test_chunks_hold_each_row_once_and_keep_to_the_budget(budget: int) -> None:
+def test_chunks_contain_each_row_once_within_the_budget(budget: int) -> None:
     lengths = np.random.default_rng(0).integers(1, 20, 40)
-    chunks = chunks_of_like_length(lengths, budget)
+    chunks = group_by_length(lengths, budget)
     assert sorted(np.concatenate(chunks)) == list(range(40))
     for chunk in chunks:
         assert len(chunk) == 1 or len(chunk) * lengths[chunk].max() <= budget

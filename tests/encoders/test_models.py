@@ -1,4 +1,4 @@
-"""Models of sentences, each against an independent computation, and their names and folders."""
+"""Models of sentences, compared with independent computations, and their names and folders."""
 
 import json
 import shutil
@@ -12,7 +12,13 @@ from transformers import BertConfig, BertModel
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import save_encoder
-from contexture.encoders.models import Combined, SentenceTransformersModel, WordAverage, _model_checksum, load_model
+from contexture.encoders.models import (
+    ConcatenatedModels,
+    SentenceTransformersModel,
+    WordAverage,
+    _model_checksum,
+    load_model,
+)
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 from contexture.vocabulary.words import WordsConfig, train_words
 from tests.encoders.toys import build
@@ -35,7 +41,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tiny_bert(folder: Path) -> Path:
-    """A random BERT of two layers and the mean of its states, as sentence-transformers saves it."""
+    """Save a random BERT of two layers with mean pooling in the format of sentence-transformers."""
     sentence_transformers = pytest.importorskip("sentence_transformers")
     train_tokenizer([" ".join(TEXTS)] * 3, VocabularyConfig(size=300), folder / "bert")
     torch.manual_seed(0)
@@ -59,7 +65,7 @@ def test_the_average_of_words(words: Path) -> None:
     vectors = model.embed(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
     np.testing.assert_allclose(vectors, [[2, 2], [1, 0], [7 / 3, 8 / 3], [0, 0], [0, 0]], rtol=1e-6)
     assert vectors.dtype == np.float32
-    # Of two parts: the mean over the words of both, whatever the role.
+    # Two parts: the mean over the words of both, for every role.
     np.testing.assert_allclose(model.embed([("sing sing,", "whales!"), "sing"], "query"), [[7 / 3, 8 / 3], [3, 4]])
     assert model.embed([]).shape == (0, 2)
 
@@ -70,7 +76,7 @@ def test_word_vectors_that_do_not_fit(words: Path, tmp_path: Path) -> None:
     for vectors, message in (
         (None, r"word_vectors\.npy is missing or damaged"),
         (np.zeros((3, 2), np.float32), r"word_vectors\.npy: 3 rows for \d+ words; run the vocabulary stage"),
-        (np.zeros((3, 2)), r"expected float32 \(words, length\), found float64 \(3, 2\)"),
+        (np.zeros((3, 2)), r"expected float32 in 2 dimensions, found float64 \(3, 2\)"),
         (np.array([[{}]], dtype=object), r"word_vectors\.npy is missing or damaged"),
     ):
         if vectors is not None:
@@ -79,17 +85,17 @@ def test_word_vectors_that_do_not_fit(words: Path, tmp_path: Path) -> None:
             WordAverage(tmp_path)
 
 
-def test_combined_vectors_stand_side_by_side() -> None:
+def test_vectors_of_several_models_are_concatenated() -> None:
     lengths, signs = CountingModel("lengths", [1.0, 2.0]), CountingModel("signs", [-1.0])
-    both = Combined([lengths, signs])
+    both = ConcatenatedModels([lengths, signs])
     assert (both.name, both.dimension) == ("lengths+signs", 3)
     assert both.identity == {"combined": [lengths.identity, signs.identity]}
     np.testing.assert_array_equal(both.embed(["ab", "a"]), [[2, 4, -2], [1, 2, -1]])
-    with pytest.raises(ValueError, match="nothing to combine"):
-        Combined([])
+    with pytest.raises(ValueError, match="no models to concatenate"):
+        ConcatenatedModels([])
 
 
-def test_what_the_library_gives_is_kept(published: Path) -> None:
+def test_vectors_are_those_of_the_library(published: Path) -> None:
     model = SentenceTransformersModel(str(published))
     assert (model.name, model.dimension) == ("tiny-bert", 16)
     vectors = model.embed(TEXTS)
@@ -132,13 +138,13 @@ def test_the_prompts_of_a_role_are_used(published: Path) -> None:
     np.testing.assert_allclose(model.embed(TEXTS[:1], "query"), model.model.encode(TEXTS[:1]), atol=1e-6)
 
 
-def test_a_folder_is_told_by_its_files(words: Path, published: Path, tmp_path: Path) -> None:
+def test_a_folder_is_recognised_by_its_files(words: Path, published: Path, tmp_path: Path) -> None:
     assert isinstance(load_model(words), WordAverage)
     assert isinstance(load_model(str(published)), SentenceTransformersModel)
     both = load_model(f"{words}+{published}")
-    assert isinstance(both, Combined)
+    assert isinstance(both, ConcatenatedModels)
     assert both.dimension == 18
-    # A folder of an encoder with word vectors in it is an encoder's.
+    # A folder with `encoder.json` and word vectors is an encoder.
     save_encoder(build("gru"), tmp_path / "e")
     (tmp_path / "e" / "word_vectors.npy").write_bytes((words / "word_vectors.npy").read_bytes())
     model = load_model(tmp_path / "e")
@@ -146,7 +152,7 @@ def test_a_folder_is_told_by_its_files(words: Path, published: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["nowhere/at/all", "./nowhere", "/nowhere", "nowhere/"])
-def test_a_folder_that_is_not_there(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="there is no such folder"):
         load_model(name)

@@ -1,4 +1,4 @@
-"""Which models a name stands for, with a hub that answers, that does not, and that has no such model."""
+"""Models by name, with a hub that answers, that times out, and that lacks the model."""
 
 import threading
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ import pytest
 from huggingface_hub import constants
 
 from contexture.encoders import named
-from contexture.encoders.named import hub_answers, model_places
+from contexture.encoders.named import find_models, is_hub_reachable
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Knows the model own/tiny; has no time for own/slow."""
+    """Has the model own/tiny; does not answer for own/slow."""
 
     closed = threading.Event()
 
@@ -37,24 +37,24 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(named, "HF_HUB_ETAG_TIMEOUT", 0.5)
-    hub_answers.cache_clear()
+    is_hub_reachable.cache_clear()
     Hub.closed.clear()
     yield
     Hub.closed.set()
-    hub_answers.cache_clear()
+    is_hub_reachable.cache_clear()
     server.shutdown()
 
 
-def test_a_hub_that_answers_is_left_to_say_what_it_has(hub: None) -> None:
-    assert model_places("own/tiny+none") == ["own/tiny", "none"]  # sentence-transformers has short names of its own
-    assert hub_answers("own/tiny") and hub_answers("none")
+def test_all_names_are_accepted_if_the_hub_answers(hub: None) -> None:
+    assert find_models("own/tiny+none") == ["own/tiny", "none"]  # sentence-transformers has short names
+    assert is_hub_reachable("own/tiny") and is_hub_reachable("none")
 
 
-def test_a_hub_that_does_not_answer_is_not_waited_for(hub: None) -> None:
-    with pytest.raises(ValueError, match=r"own/slow: there is no such folder, and .* cannot be asked .* \(.+\)"):
-        model_places("own/slow")
+def test_a_hub_that_does_not_answer_fails_soon(hub: None) -> None:
+    with pytest.raises(ValueError, match=r"own/slow: there is no such folder, and .* cannot be reached \(.+\)"):
+        find_models("own/slow")
 
 
-def test_what_cannot_be_a_name_is_not_asked_for(hub: None) -> None:
+def test_an_impossible_name_fails(hub: None) -> None:
     with pytest.raises(ValueError, match="a b: there is no such folder, and no model is named so"):
-        model_places("a b")
+        find_models("a b")

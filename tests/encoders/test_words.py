@@ -18,7 +18,7 @@ def test_a_bag_of_words_is_the_sum_of_its_embeddings() -> None:
 
 
 @pytest.mark.parametrize("kind", ["bag_of_words", "gru"])
-def test_embeddings_are_drawn_from_a_tenth(kind: str) -> None:
+def test_the_range_of_new_embeddings(kind: str) -> None:
     size = {"bag_of_words": {"embedding_size": 100}, "gru": {"word_size": 300}}[kind]
     assert 0.098 < float(build(kind, **size).document.words.weight.detach().abs().max()) <= 0.1
 
@@ -35,7 +35,7 @@ def test_bow_mlp_is_the_mean_of_all_tokens_through_two_tanh_layers() -> None:
 
 
 def test_a_new_bow_mlp_separates_texts() -> None:
-    """Without a gain the means of many small embeddings would all start at one point."""
+    """Without a gain the means of many small embeddings would start almost equal."""
     encoder = build("bag_of_words_mlp", word_size=400, hidden_size=50, embedding_size=50)
     vectors = encoder(encoder.batch(rows(*([[token] * 6] for token in range(5, 25))), "document", 400), "document")
     assert float(vectors.detach().std(dim=0).mean()) > 0.1
@@ -61,7 +61,7 @@ def test_the_vector_is_the_last_state_of_each_direction(kind: str) -> None:
     assert vectors.shape == (2, 4)
 
 
-def test_fixed_word_vectors_are_shared_and_never_change() -> None:
+def test_fixed_word_vectors_are_shared_and_unchanged() -> None:
     encoder = build("fixed", shared=False)
     assert encoder.query.words is encoder.document.words
     np.testing.assert_array_equal(encoder.query.words.weight.numpy(), words().vectors)

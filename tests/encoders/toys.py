@@ -1,4 +1,4 @@
-"""Small encoders of every kind, a vocabulary of words and one of subwords, and texts for them."""
+"""Small encoders of every kind, vocabularies of words and of subwords, and texts."""
 
 import tempfile
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from contexture.encoders.config import (
     EncoderConfig,
     GruConfig,
     Lengths,
-    Needs,
     StaticConfig,
+    TableSizes,
     TransformerConfig,
 )
 from contexture.encoders.layout import Sentences
@@ -29,7 +29,7 @@ from contexture.vocabulary.vocabulary import Vocabulary, save_idf
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, train_words
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se") for b in ("na", "ve", "di", "po", "ga")]
-#: Ids 5 … 24 are trained words, 25 … 29 have vectors alone.
+#: Ids 5 … 24 are trained words, 25 … 29 have only vectors.
 TOKENS = SpecialTokens(pad=0, unk=1, cls=2, sep=3, mask=4, vocab_size=30)
 TRAINED, VECTOR_SIZE = 25, 5
 LENGTHS = Lengths(query=10, document=10)
@@ -53,7 +53,7 @@ CONFIGS: dict[str, EncoderConfig] = {
     "transformer_idf_projected": TransformerConfig(**_SIZES, pooling="idf", embedding_size=4),
 }
 KINDS = list(CONFIGS)
-#: Those that put special tokens around a text.
+#: Kinds that add special tokens to a text.
 WITH_SPECIALS = {"bag_of_words_mlp", *(kind for kind in KINDS if kind.startswith("transformer"))}
 
 _FOLDER = tempfile.TemporaryDirectory()  # removed when the tests end
@@ -61,7 +61,7 @@ _FOLDER = tempfile.TemporaryDirectory()  # removed when the tests end
 
 @cache
 def words() -> Vocabulary:
-    """Whole words, the last five of them untrained, all with vectors."""
+    """Return a vocabulary of words with vectors; the last five are untrained."""
     folder = Path(_FOLDER.name) / "words"
     trained = TRAINED - 5
     train_words([" ".join(WORDS[:trained])] * 2, WordsConfig(), folder)
@@ -76,7 +76,7 @@ def words() -> Vocabulary:
 
 @cache
 def subwords(kind: str = "wordpiece") -> Vocabulary:
-    """Subwords, trained on the same words."""
+    """Return a vocabulary of subwords, trained on the same words."""
     folder = Path(_FOLDER.name) / kind
     train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(kind=kind, size=300), folder)  # type: ignore[arg-type]
     vocabulary = Vocabulary.load(folder)
@@ -85,7 +85,6 @@ def subwords(kind: str = "wordpiece") -> Vocabulary:
 
 
 def config(kind: str, **changed: Any) -> Any:
-    """One of `CONFIGS`, changed."""
     return replace(CONFIGS[kind], **changed)
 
 
@@ -95,30 +94,28 @@ def build(
     *,
     lengths: Lengths = LENGTHS,
     vocabulary: Vocabulary | None = None,
-    needs: Needs | None = None,
+    table_sizes: TableSizes | None = None,
     head: bool = False,
     **changed: Any,
 ) -> Encoder:
-    """A new encoder of one of `CONFIGS`, changed, or of another configuration, ready to embed."""
     torch.manual_seed(seed)
     wanted = config(kind, **changed) if isinstance(kind, str) else kind
-    return build_encoder(wanted, lengths, vocabulary or words(), needs, head).eval()
+    return build_encoder(wanted, lengths, vocabulary or words(), table_sizes, head).eval()
 
 
 def sentences(*texts: list[int]) -> Sentences:
-    """Texts of one part."""
     return rows(*([text] for text in texts))
 
 
 def rows(*texts: Sequence[list[int] | None]) -> Sentences:
-    """Examples of parts; None is an empty slot."""
+    """Return examples of several parts; None is an empty slot."""
     flat = [token for text in texts for part in text for token in part or ()]
     lengths = [[-1 if part is None else len(part) for part in text] for text in texts]
     return Sentences(np.array(flat, np.int64), np.array(lengths, np.int64))
 
 
 def contiguous(encoder: Encoder, *texts: list[int], documents: list[int] | None = None) -> dict[str, Any]:
-    """A batch of sentences that follow one another in one document, or in those given."""
+    """Return a batch of consecutive sentences in one document, or in the given documents."""
     documents = documents or [0] * len(texts)
     positions = [documents[:i].count(document) for i, document in enumerate(documents)]
     return sentence_batch(encoder, sentences(*texts), 100) | {

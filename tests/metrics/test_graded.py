@@ -12,7 +12,7 @@ from contexture.metrics.graded import METRICS, graded_metrics
 
 
 def test_by_hand() -> None:
-    """The grades 2, 1, 1 at the ranks 2, 3 and none; then 1 and 3 in the wrong order."""
+    """Grades 2, 1, 1 at the ranks 2, 3 and none; then 1 and 3 in the wrong order."""
     metrics = graded_metrics(
         [["x", "a", "b", "y"], ["c", "d"]], [{"a": 2, "b": 1, "lost": 1, "y": 0, "x": -1}, {"c": 1, "d": 3}]
     )
@@ -25,7 +25,7 @@ def test_by_hand() -> None:
 
 
 def test_depths() -> None:
-    """Twelve are relevant: two of them first, one at 11, one at 100, one at 101."""
+    """Twelve items are relevant, with the ranks 1, 2, 11, 100 and 101."""
     irrelevant = iter(range(1000, 2000))
     ranking = [rank if rank in (1, 2, 11, 100, 101) else next(irrelevant) for rank in range(1, 102)]
     relevant = dict.fromkeys([1, 2, 11, 100, 101, *range(200, 207)], 1)
@@ -34,12 +34,12 @@ def test_depths() -> None:
     assert metrics == pytest.approx([(1 + 1 / log2(3)) / ideal, 1 / 12, 2 / 12, 4 / 12])
 
 
-def test_nothing_relevant_is_ranked() -> None:
+def test_rankings_without_relevant_items() -> None:
     assert graded_metrics([[], [-1, -1]], [{"a": 1}, {3: 1}]).values.tolist() == [[0.0] * 4] * 2
 
 
-def test_what_is_undefined_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"query 1 \(from 0\): nothing is relevant"):
+def test_undefined_metrics_fail() -> None:
+    with pytest.raises(ValueError, match=r"query 1 \(from 0\) has no relevant item"):
         graded_metrics([["a"], ["a"]], [{"a": 1}, {"a": 0}])
     with pytest.raises(ValueError, match="1 rankings of 2 queries"):
         graded_metrics([["a"]], [{"a": 1}, {"b": 1}])

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, TransformerConfig
-from contexture.encoders.layout import Sentences, select
+from contexture.encoders.layout import Sentences, select_rows
 from contexture.objectives.base import Objective
 from contexture.objectives.bitext import BitextRetrieval
 from contexture.objectives.in_batch_negatives import InBatchNegatives
@@ -42,21 +42,24 @@ def texts(rows: int, parts: int, longest: int, seed: int) -> Sentences:
 
 def pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     """Some of eight pairs; queries are short, documents long and of very different lengths, two are the same."""
-    queries, documents = select(texts(8, 1, 10, 1), np.array(rows)), select(texts(8, 2, 20, 2), np.array(rows))
+    queries, documents = (
+        select_rows(texts(8, 1, 10, 1), np.array(rows)),
+        select_rows(texts(8, 2, 20, 2), np.array(rows)),
+    )
     ids = torch.tensor([0, 1, 2, 3, 4, 1, 6, 7])[list(rows)]
     return pair_batch(encoder, queries, documents, tokens_at_once) | {"document_ids": ids}
 
 
 def bitext_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     """Some of eight pairs of parallel sentences; the first and the seventh have one source."""
-    sides = (select(texts(8, 1, 20, seed), np.array(rows)) for seed in (4, 5))
+    sides = (select_rows(texts(8, 1, 20, seed), np.array(rows)) for seed in (4, 5))
     ids = torch.stack([torch.tensor([0, 1, 2, 3, 4, 5, 0, 7]), torch.arange(10, 18)], dim=1)
     return both_sides(encoder, *sides, tokens_at_once) | {"ids": ids[list(rows)]}
 
 
 def neighbours(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     """Some of eight sentences; of the first four all have a context, of the last four two."""
-    return sentence_batch(encoder, select(texts(8, 1, 10, 3), np.array(rows)), tokens_at_once) | {
+    return sentence_batch(encoder, select_rows(texts(8, 1, 10, 3), np.array(rows)), tokens_at_once) | {
         "document_numbers": torch.tensor([0, 0, 0, 0, 1, 2, 2, 3]),
         "positions": torch.tensor([0, 1, 2, 3, 0, 0, 1, 0]),
         "first": torch.tensor(rows.start),

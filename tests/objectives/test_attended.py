@@ -24,7 +24,7 @@ def encode_one(encoder: Encoder, words: list[int]) -> Tensor:
     """The vector of one sequence, by itself."""
     batch = batch_of(encoder, [[words]])
     (states,) = encoder.sequence_states(batch["sequences"]["chunks"])
-    return states[0, : encoder.document.leaders].flatten()
+    return states[0, : encoder.document.num_leading].flatten()
 
 
 @pytest.mark.parametrize("several", [True, False], ids=["one batch", "a batch each"])

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.config import GruConfig, Lengths, Needs, TransformerConfig
+from contexture.encoders.config import GruConfig, Lengths, TableSizes, TransformerConfig
 from contexture.encoders.layout import row_lengths, text_layout
 from contexture.encoders.network import Projections
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
@@ -30,7 +30,7 @@ def made(pooling: str = "mean", encoder: dict[str, Any] | None = None, **setting
         f"transformer_{pooling}",
         vocabulary=subwords(),
         lengths=LENGTHS,
-        needs=Needs(12),
+        table_sizes=TableSizes(12),
         head=True,
         **({"embedding_size": None} if pooling == "cls" else {}) | (encoder or {}),
     )
@@ -52,7 +52,7 @@ def corrupted(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str,
 
 
 def loss_of(encoder: Encoder, objective: Any, batch: dict[str, Any]) -> Any:
-    return objective(encoder, encoder.pooled(batch["texts"]), batch)
+    return objective(encoder, encoder.pooled_states(batch["texts"]), batch)
 
 
 def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: list[list[int]], pooling: str) -> Tensor:
@@ -60,7 +60,7 @@ def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: li
     model, losses, count = encoder.document.model, [], 0
     embeddings = model.bert.embeddings
     tokens = encoder.vocabulary.tokens
-    perceptrons = (encoder.projections or objective.projections).perceptrons
+    perceptrons = (encoder.transformer.projections or objective.projections).perceptrons
     for row, words in enumerate(first):
         states = model.bert(input_ids=torch.tensor([[tokens.cls, *words, tokens.sep]])).last_hidden_state[0]
         pooled = {"mean": states.mean(0), "max": states.max(0).values, "cls": states[0]}[pooling]
@@ -97,8 +97,8 @@ def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
     batch = corrupted(objective, pairs(encoder, second=[text[:6] for text in SECOND]))
     loss = loss_of(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, "mean").item(), rel=1e-5)
-    assert encoder.projections is not None
-    views = encoder.projections(encoder.pooled(batch["texts"]))
+    assert encoder.transformer.projections is not None
+    views = encoder.transformer.projections(encoder.pooled_states(batch["texts"]))
     assert torch.allclose(encoder(batch["texts"], "document"), views.mean(dim=1), atol=1e-6)
 
 
@@ -120,7 +120,7 @@ def test_without_projections_it_is_masked_language_modelling_of_the_second() -> 
     mine = corrupted(objective, batch)
     theirs = mlm.corrupt(batch["second"], torch.Generator().manual_seed(3))
     assert torch.equal(mine["cmlm_targets"], theirs["mlm_targets"])
-    mlm_loss = mlm(encoder, encoder.states(dict(theirs)), theirs).value
+    mlm_loss = mlm(encoder, encoder.transformer.states(dict(theirs)), theirs).value
     assert loss_of(encoder, objective, mine).value.item() == pytest.approx(mlm_loss.item(), rel=1e-6)
 
 
@@ -133,7 +133,7 @@ def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -
     def loss(pooled: Tensor) -> Tensor:
         return nn.functional.cross_entropy(*objective._predict(encoder, pooled, batch))
 
-    pooled = encoder.pooled(batch["texts"])
+    pooled = encoder.pooled_states(batch["texts"])
     vectors = pooled.detach().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(vectors), vectors)
     assert (gradient.abs().sum(dim=1) > 0).tolist() == (batch["cmlm_targets"] != IGNORED).any(dim=1).tolist()
@@ -191,7 +191,7 @@ def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vecto
     """Random words can be predicted from nothing else: with another sequence's vector it is at chance."""
     torch.manual_seed(0)
     config = TransformerConfig(hidden_size=32, layers=1, heads=2, intermediate_size=64, dropout=0.0)
-    encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()
+    encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, table_sizes=TableSizes(12), head=True).train()
     objective = ConditionalMaskedLanguageModel(CmlmConfig(projections=4), encoder)
     objective.watched = True
     optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=5e-3)
@@ -216,7 +216,7 @@ def test_flops_are_those_of_every_layer() -> None:
     perceptrons = 2 * (8 * width**2 + 5 * width)
     assert sum(p.numel() for p in objective.projections.parameters()) == perceptrons
     of_tokens = 0.4 * 5 * (width * (width + words) + 4 * width * width)
-    layers = float(encoder.layer_flops(torch.tensor([5 + 3])))
+    layers = float(encoder.transformer.layer_flops(torch.tensor([5 + 3])))
     assert float(objective.flops(batch)) == pytest.approx(layers + 6 * (perceptrons + of_tokens))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
+from contexture.encoders.config import CrossConfig, GruConfig, Lengths, TableSizes, TransformerConfig
 from contexture.objectives.cross_thought import CrossThought, masked_positions
 from contexture.objectives.masking import IGNORED, Positions
 from contexture.objectives.mlm import MaskedLanguageModel
@@ -35,7 +35,7 @@ def made(
         hidden_size=8, layers=2, heads=2, intermediate_size=16, pooling=pooling, dropout=0.0,
         cross=CrossConfig(tokens, embeddings, layers),
     )  # fmt: skip
-    built = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(positions), head=True)
+    built = build(config, vocabulary=subwords(), lengths=LENGTHS, table_sizes=TableSizes(positions), head=True)
     return built, CrossThought(CrossThoughtConfig(**{"probability": 0.4} | settings), built)
 
 
@@ -70,7 +70,7 @@ def loss_of(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) ->
 
 def slow_loss(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) -> Tensor:
     """One sequence at a time: `BertModel`, whole layers, all logits, and Hugging Face's way to count them."""
-    model, cross, leaders = encoder.document.model, encoder.cross, objective.leaders
+    model, cross, leaders = encoder.document.model, encoder.cross, objective.num_leading
     assert cross is not None
     chunks, rows = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
     flat = [
@@ -270,7 +270,7 @@ def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_wi
     sizes: dict[str, Any] = {"hidden_size": 32, "layers": 1, "heads": 2, "intermediate_size": 64, "dropout": 0.0}
     cross = CrossConfig(1) if name == "cross_thought" else None
     config = TransformerConfig(**sizes, pooling="cls", cross=cross)
-    encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()
+    encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, table_sizes=TableSizes(12), head=True).train()
     objective: Any = (
         CrossThought(CrossThoughtConfig(starts="fixed"), encoder)
         if cross
@@ -287,9 +287,9 @@ def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_wi
             rights += [loss.metrics["accuracy"].item()] if objective.watched else []
         else:
             tokens = {**chunk, "mlm_targets": chunk["targets"]}
-            states, chosen = encoder.states(tokens), chunk["targets"] != IGNORED
+            states, chosen = encoder.transformer.states(tokens), chunk["targets"] != IGNORED
             loss = objective(encoder, states, tokens)
-            right = encoder.token_logits(states[chosen]).argmax(-1) == chunk["targets"][chosen]
+            right = encoder.transformer.token_logits(states[chosen]).argmax(-1) == chunk["targets"][chosen]
             rights.append(right.float().mean().item())
         optimizer.zero_grad()
         loss.value.backward()
@@ -340,4 +340,4 @@ def test_flops_are_those_of_every_layer() -> None:
     assert encoder.cross is not None
     across = float(encoder.cross.flops(torch.tensor([2])))
     assert float(objective.flops(batch)) == pytest.approx(last_layer + across)
-    assert float(encoder.flops(batch)) == float(encoder.layer_flops(lengths))
+    assert float(encoder.flops(batch)) == float(encoder.transformer.layer_flops(lengths))

@@ -25,7 +25,7 @@ def made() -> Encoder:
 def test_loss_is_that_of_a_decoder_of_transformers() -> None:
     encoder = made()
     batch = text_layout(sentences(*TEXTS), encoder.specials, 12)
-    loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.states(batch), batch).value
+    loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.transformer.states(batch), batch).value
     config: BertConfig = encoder.document.model.config
     peer = BertLMHeadModel(config).eval()
     peer.load_state_dict(encoder.document.model.state_dict(), strict=False)
@@ -39,19 +39,19 @@ def test_a_case_by_hand() -> None:
     encoder = made()
     parts = math.log(only_logit(encoder, encoder.vocabulary.tokens.sep, math.log(3)) + 2)
     batch = text_layout(sentences([20, 21]), encoder.specials, 12)
-    loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.states(batch), batch).value
+    loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.transformer.states(batch), batch).value
     assert loss.item() == pytest.approx((2 * parts + parts - math.log(3)) / 3, rel=1e-5)
 
 
 def test_no_token_sees_the_next_and_the_last_state_is_the_vector() -> None:
     encoder = made()
     first, other = (text_layout(sentences(words), encoder.specials, 12) for words in ([20, 21, 22], [20, 21, 40]))
-    states = [encoder.states(batch)[0] for batch in (first, other)]
+    states = [encoder.transformer.states(batch)[0] for batch in (first, other)]
     assert torch.equal(states[0][:3], states[1][:3]) and not torch.allclose(states[0][3:], states[1][3:])
     vectors = encoder(encoder.batch(sentences(*TEXTS), "document", 40), "document")
     batch = text_layout(sentences(*TEXTS), encoder.specials, 12)
     last = batch["attention_mask"].sum(dim=1) - 1
-    torch.testing.assert_close(vectors, encoder.states(batch)[torch.arange(3), last])
+    torch.testing.assert_close(vectors, encoder.transformer.states(batch)[torch.arange(3), last])
 
 
 def test_encoders_that_see_too_much_or_too_little_are_refused() -> None:

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.encoders.config import Needs, TransformerConfig
+from contexture.encoders.config import TableSizes, TransformerConfig
 from contexture.encoders.layout import text_layout
 from contexture.objectives.masking import IGNORED, mask_tokens
 from contexture.objectives.mlm import MaskedLanguageModel
@@ -71,7 +71,7 @@ def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() 
         reference = model(**batch, labels=targets).loss
         hook = model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
         loss, nothing = (
-            objective(encoder, encoder.states(batch), batch | {"mlm_targets": labels}).value
+            objective(encoder, encoder.transformer.states(batch), batch | {"mlm_targets": labels}).value
             for labels in (targets, torch.full_like(ids, IGNORED))
         )
         hook.remove()
@@ -91,7 +91,7 @@ def test_padding_and_words_without_an_embedding_are_never_to_be_guessed() -> Non
         chosen = corrupted["mlm_targets"] != IGNORED
         assert set(batch["input_ids"][chosen].tolist()) <= {5, 6, 7}
         assert torch.equal(corrupted["input_ids"][~chosen], batch["input_ids"][~chosen])
-        assert torch.isfinite(objective(encoder, encoder.states(corrupted), corrupted).value)
+        assert torch.isfinite(objective(encoder, encoder.transformer.states(corrupted), corrupted).value)
     assert corrupted["attention_mask"] is batch["attention_mask"]
 
 
@@ -131,7 +131,10 @@ def test_as_many_eligible_tokens_are_masked_as_the_probability_says() -> None:
 
 def test_words_begin_anywhere_in_the_table_of_positions() -> None:
     encoder = build(
-        TransformerConfig(hidden_size=8, layers=1, heads=2), vocabulary=subwords(), needs=Needs(40), head=True
+        TransformerConfig(hidden_size=8, layers=1, heads=2),
+        vocabulary=subwords(),
+        table_sizes=TableSizes(40),
+        head=True,
     )
     batch = text_layout(sentences(*[[20, 21, 22]] * 200), encoder.specials, 12)
     begins = {}

@@ -38,7 +38,7 @@ def cross_thought_batch(encoder: Encoder, objective: CrossThought, *ranks: int) 
     (chunk,), rows = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
     targets = torch.full_like(chunk["input_ids"], IGNORED)
     for number, row in enumerate(rows):
-        words = slice(objective.leaders, objective.leaders + MASKED[ranks[number // 2]])
+        words = slice(objective.num_leading, objective.num_leading + MASKED[ranks[number // 2]])
         targets[row, words] = chunk["input_ids"][row, words]
     ids = chunk["input_ids"].masked_fill(targets != IGNORED, encoder.vocabulary.tokens.mask)
     return {**batch, "sequences": {**batch["sequences"], "chunks": [{**chunk, "input_ids": ids, "targets": targets}]}}

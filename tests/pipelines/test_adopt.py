@@ -12,7 +12,7 @@ from contexture.pipelines.adopt.nodes import adopt
 from contexture.pipelines.adopt.pipeline import create_pipeline
 from contexture.pipelines.named import name_group
 from contexture.systems.resolved import ResolvedSystem
-from tests.training.toys import PRETRAIN, STREAMS, configured, schedule, transformer
+from tests.training.toys import PRETRAIN, STREAMS, make_system, schedule, transformer
 
 
 def record(variant: str, value: float, data: str = "headings", **changes: Any) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def test_an_older_encoder_is_replaced(tmp_path: Path) -> None:
 
 def system(**settings: Any) -> ResolvedSystem:
     runs = {name: schedule(mlm=1) for name in ("a", "b")}
-    config = configured(
+    config = make_system(
         lengths={"query": 8, "document": 16},
         encoders={"transformer": transformer()},
         streams={name: STREAMS[name] for name in ("passages", "pairs")},

@@ -10,7 +10,7 @@ from contexture.paths import encoder_dir, pretrained_dir
 from contexture.pipelines.report.assemble import get_cost, get_labels
 from contexture.pipelines.system import resolve_all
 from contexture.systems.resolved import ResolvedSystem
-from contexture.training.pretrain import SUMMARY
+from contexture.training.pretrain import SUMMARY_FILE
 from tests.environments import checked
 
 
@@ -43,7 +43,7 @@ def test_a_variant_named_like_an_included_system_has_its_own_cost(
     summary = {"steps": 7, "tokens": 70, "seconds": 0.5, "flops": 1e3, "parameters": 11}
     encoder = encoder_dir(pretrained_dir(tmp_path / "league"), "quick_thoughts", 0)
     encoder.mkdir(parents=True)
-    (encoder / SUMMARY).write_text(json.dumps(summary))
+    (encoder / SUMMARY_FILE).write_text(json.dumps(summary))
     league = systems["league"]
     assert "quick_thoughts" in league.included and league.config.runs_of("quick_thoughts") == ["quick_thoughts"]
     assert get_cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary

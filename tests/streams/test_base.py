@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.base import Steps, dealt, needs_of, numbers, parts_of
 from contexture.streams.joint.config import JointConfig
 from contexture.streams.pairs.config import PassagesConfig
@@ -156,10 +156,10 @@ def test_columns_become_parts_also_of_a_slice_and_of_several_chunks() -> None:
 def test_an_encoder_serves_all_streams_of_its_system() -> None:
     lengths = Lengths(query=9, document=40)
     joint, passages = JointConfig(sentence_tokens=8), PassagesConfig()
-    assert needs_of({}, lengths) == Needs()
-    assert needs_of({"joint": joint}, lengths) == Needs(6 * 8, 6)
-    assert needs_of({"passages": passages, "joint": joint}, Lengths(9, 60)) == Needs(60, 6)
-    assert needs_of({"contiguous": ContiguousConfig(), "sentences": SentencesConfig()}, lengths) == Needs()
+    assert needs_of({}, lengths) == TableSizes()
+    assert needs_of({"joint": joint}, lengths) == TableSizes(6 * 8, 6)
+    assert needs_of({"passages": passages, "joint": joint}, Lengths(9, 60)) == TableSizes(60, 6)
+    assert needs_of({"contiguous": ContiguousConfig(), "sentences": SentencesConfig()}, lengths) == TableSizes()
 
 
 @pytest.mark.parametrize(

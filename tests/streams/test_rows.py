@@ -16,7 +16,7 @@ from contexture.systems.launch import files_of
 from contexture.training.prepare import open_stages
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.factories import Ids, rows_of, texts_of
-from tests.training.toys import DOCUMENTS, mixed, schedule, write_sentences
+from tests.training.toys import DOCUMENTS, make_mixed_system, schedule, write_sentences
 
 
 def identifiers(rows: ShuffledRows, start: int, count: int) -> list[str]:
@@ -63,7 +63,7 @@ RUNS: dict[str, Any] = {"all": schedule(4, **ALL)}
 
 
 def system(**pretrain: Any) -> SystemConfig:
-    return mixed(RUNS, 0.1, **pretrain)
+    return make_mixed_system(RUNS, 0.1, **pretrain)
 
 
 def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0) -> tuple[dict[str, Stream], int]:
@@ -120,10 +120,10 @@ def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: P
 
 def test_every_stream_may_have_a_batch_size_of_its_own(examples: Path, tokenizer: Path) -> None:
     run = RUNS["all"] | {"batch_size": {"pairs": 20, "joint": 8}}
-    opened, _ = streams(mixed({"all": run}, 0.1), examples, tokenizer)
+    opened, _ = streams(make_mixed_system({"all": run}, 0.1), examples, tokenizer)
     sizes = {name: len(texts(stream.batch(1, 0))) for name, stream in opened.items()}
     assert sizes == {"joint": 8, "pairs": 20, "contiguous": 12, "sentences": 12}
-    opened, _ = streams(mixed({"all": run | {"batch_size": 30}}, 0.1), examples, tokenizer)
+    opened, _ = streams(make_mixed_system({"all": run | {"batch_size": 30}}, 0.1), examples, tokenizer)
     assert {len(texts(stream.batch(1, 0))) for stream in opened.values()} == {30}
 
 
@@ -133,7 +133,7 @@ def test_rows_that_passes_cannot_share_are_refused(examples: Path, tokenizer: Pa
 
 
 def test_a_text_has_a_negative(examples: Path, tokenizer: Path) -> None:
-    config = mixed({"all": schedule(in_batch_negatives=1) | {"batch_size": 2}}, devices=2)
+    config = make_mixed_system({"all": schedule(in_batch_negatives=1) | {"batch_size": 2}}, devices=2)
     with pytest.raises(ValueError, match="pairs: batch_size 2 on 2 devices: texts are negatives of one another"):
         streams(config, examples, tokenizer)
     run = replace(config.pretrain.runs["all"], batch_size=4)

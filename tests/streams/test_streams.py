@@ -36,7 +36,7 @@ class Opened:
         self.config: Any = TypeAdapter(STREAMS[name]).validate_python(SETTINGS[name])
         kind = "transformer_cross" if name == "sequence_samples" else "transformer_cls"
         needs = needs_of({name: self.config}, LENGTHS)
-        self.encoder: Encoder = build(kind, vocabulary=Vocabulary.load(tokenizer), lengths=LENGTHS, needs=needs)
+        self.encoder: Encoder = build(kind, vocabulary=Vocabulary.load(tokenizer), lengths=LENGTHS, table_sizes=needs)
         self.folder = examples / self.config.examples
 
     def __call__(self, seed: int = 0, **steps: int) -> Stream:

@@ -1,4 +1,4 @@
-"""Files that training reads; made once a session."""
+"""Fixtures of training: files, created once per session."""
 
 from pathlib import Path
 
@@ -10,19 +10,17 @@ from tests.training.runs import Training
 
 @pytest.fixture(scope="session")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vocabulary of subwords."""
     return toys.write_tokenizer(tmp_path_factory.mktemp("vocabulary") / "tokenizer")
 
 
 @pytest.fixture(scope="session")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vocabulary of words, with vectors."""
     return toys.write_words(tmp_path_factory.mktemp("words") / "words")
 
 
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
-    """Examples of every stream, as subwords: a folder for each kind."""
+    """Examples of every stream, as subwords, in a folder for each kind."""
     folder = tmp_path_factory.mktemp("examples")
     toys.write_examples(folder, tokenizer)
     return folder
@@ -30,7 +28,6 @@ def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path:
-    """Sentences as words, in the folder of their kind."""
     folder = tmp_path_factory.mktemp("word_examples")
     toys.write_all_sentences(folder / "sentences", words)
     return folder
@@ -38,5 +35,4 @@ def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path
 
 @pytest.fixture
 def training(examples: Path, tokenizer: Path, tmp_path: Path) -> Training:
-    """Trains on `examples` into a folder of the test's own."""
     return Training(examples, tokenizer, tmp_path)

@@ -1,4 +1,4 @@
-"""What workers do in the tests of the fleet; a module of its own, which other processes can import."""
+"""Functions of jobs in tests of `fleet`, in a module that other processes can import."""
 
 import os
 import time
@@ -8,19 +8,19 @@ from contexture.training import progress
 
 
 def write(folder: Path, name: str, needs: tuple[str, ...] = ()) -> None:
-    """Begin, tell half, and end: what it depends on must have ended before."""
+    """Report a share of 0.5 and write which of the jobs `needs` have not ended."""
     missing = [job for job in needs if not (folder / f"{job}.done").exists()]
-    progress.tell(0.5)
+    progress.report(0.5)
     (folder / f"{name}.done").write_text(f"{name} {missing}")
 
 
-def meet(folder: Path, name: str, other: str) -> None:
-    """Two that can only end side by side."""
+def write_after_meeting(folder: Path, name: str, other: str) -> None:
+    """Wait for the other job, so that two jobs end only if they run in parallel."""
     (folder / f"{name}.here").touch()
     until = time.monotonic() + 30
     while not (folder / f"{other}.here").exists():
         if time.monotonic() > until:
-            raise TimeoutError(f"{other} never came")
+            raise TimeoutError(f"{other} did not start")
         time.sleep(0.01)
     write(folder, name)
 
@@ -29,13 +29,12 @@ def fail(folder: Path) -> None:
     raise OSError(f"the disk of {folder.name} is gone")
 
 
-def vanish() -> None:
-    """As if killed for its memory."""
+def exit_abruptly() -> None:
     os._exit(1)
 
 
 def sleep(folder: Path) -> None:
-    """Longer than anybody waits."""
+    """Write the process ID and sleep longer than any test."""
     (folder / "pid").write_text(str(os.getpid()))
     time.sleep(60)
 
@@ -46,6 +45,5 @@ def wait_for(file: Path) -> None:
 
 
 def fail_after(file: Path) -> None:
-    """When another job is under way."""
     wait_for(file)
     fail(file.parent)

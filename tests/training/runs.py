@@ -1,4 +1,4 @@
-"""Runs of training in tests: started like those of the entry point, killed, and compared."""
+"""Start, kill and compare runs in tests."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from contexture.training.launcher import launch_pretraining
 
 
 class Killed(BaseException):
-    """What a test raises in place of a kill."""
+    """Raised instead of killing a run."""
 
 
 def launch(
@@ -31,7 +31,7 @@ def launch(
     seed: int = 0,
     start: Path | None = None,
 ) -> bool:
-    """Pre-train into `folder`; whether there was something to train."""
+    """Pre-train into `folder` and return False if a finished run was kept."""
     file = folder.with_name(f"{folder.name}.json")
     file.write_text(json.dumps(config.plain()))
     arguments = pretrain_arguments(file, run, seed, examples, vocabulary, start)
@@ -40,14 +40,14 @@ def launch(
 
 
 def train(*arguments: Any, **options: Any) -> dict[str, torch.Tensor]:
-    """As `launch`; returns the weights."""
+    """Pre-train as `launch` and return the weights."""
     launch(*arguments, **options)
     return weights(arguments[4])
 
 
 @dataclass(frozen=True)
 class Training:
-    """Trains runs on the examples of all streams, each into a folder of its name."""
+    """Trains runs on the examples of all streams, each into a folder with its name."""
 
     examples: Path
     vocabulary: Path
@@ -55,51 +55,48 @@ class Training:
 
     @property
     def arguments(self) -> list[str]:
-        """Those of the command for examples and vocabulary."""
         return ["--examples", str(self.examples), "--vocabulary", str(self.vocabulary)]
 
     def launch(self, config: SystemConfig, run: str, name: str | None = None, **options: Any) -> bool:
-        """Whether there was something to train; the folder is called as the run, or `name`."""
+        """Pre-train into the folder `name` (default: the run) and return False if a finished run was kept."""
         return launch(config, run, self.examples, self.vocabulary, self.folder / (name or run), **options)
 
     def train(self, config: SystemConfig, run: str, name: str | None = None, **options: Any) -> dict[str, torch.Tensor]:
-        """The weights."""
+        """Pre-train as `launch` and return the weights."""
         self.launch(config, run, name, **options)
         return weights(self.folder / (name or run))
 
     def kill(self, config: SystemConfig, run: str, name: str, step: int, part: int = 0) -> None:
-        """Begin a run that dies at a step and pass."""
+        """Start a run and kill it at a step and pass."""
         with pytest.MonkeyPatch.context() as patch:
-            killed_at(step, patch, part=part)
+            kill_at(step, patch, part=part)
             with pytest.raises(Killed):
                 self.launch(config, run, name)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
-    """All weights that a run wrote, by file and name; not those of the checkpoint that it left."""
-    files = sorted(file for file in folder.rglob("*.safetensors") if file.parent.name != checkpoints.NAME)
+    """Return `<file>:<name>` → tensor of all weights of a run, without those of its checkpoint."""
+    files = sorted(file for file in folder.rglob("*.safetensors") if file.parent.name != checkpoints.CHECKPOINT_DIR)
     return {f"{file.relative_to(folder)}:{name}": tensor for file in files for name, tensor in load_file(file).items()}
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder."""
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Return relative path → content of all files of a folder."""
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor], **tolerance: Any) -> None:
-    """Weights of the same names, bit for bit or within a tolerance."""
     assert first.keys() == second.keys()
     for name in first:
         torch.testing.assert_close(first[name], second[name], **(tolerance or {"atol": 0, "rtol": 0}))
 
 
-def differ(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    """Whether any weight is another one."""
+def are_different(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
     return any(not torch.equal(first[name], second[name]) for name in first)
 
 
-def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseException] = Killed, part: int = 0) -> None:
-    """The next runs die when they ask for the batch of a step and pass."""
+def kill_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseException] = Killed, part: int = 0) -> None:
+    """Let later runs raise `error` when they read the batch of a step and pass."""
     read = MixedBatches.__getitem__
 
     def read_or_die(self: MixedBatches, index: int) -> Any:
@@ -110,13 +107,13 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseExcept
     monkeypatch.setattr(MixedBatches, "__getitem__", read_or_die)
 
 
-def running(folder: Path) -> list[str]:
-    """The command lines of processes that name a folder."""
+def list_commands(folder: Path) -> list[str]:
+    """List the command lines of processes that contain the path of a folder."""
     commands = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         if str(folder) in command:
             commands.append(command)
@@ -124,7 +121,6 @@ def running(folder: Path) -> list[str]:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
-    """Return when it holds; fail when it does not within `seconds`."""
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until

@@ -1,4 +1,4 @@
-"""Trainings side by side: in an order that holds, one error ends all, and nobody is left behind."""
+"""Trainings in parallel: their order, errors, and the end of workers."""
 
 import os
 import signal
@@ -24,14 +24,11 @@ PROCESSES = pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytes
 
 
 @pytest.fixture(autouse=True)
-def found_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They import the tests' own modules."""
+def add_project_to_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(PROJECT))
 
 
-class Around:
-    """Notes the begin of jobs, and their end or error."""
-
+class JobLog:
     def __init__(self) -> None:
         self.events: list[tuple[str, str]] = []
 
@@ -46,62 +43,62 @@ class Around:
         self.events.append(("end", job.name))
 
 
-def chain(folder: Path) -> list[Job]:
-    """Two that start from the first, one that waits for nothing, one that waits for a job that is not among them."""
+def make_chain(folder: Path) -> list[Job]:
+    """Return jobs with and without a predecessor, and one whose predecessor is not in the list."""
     return [
         Job("base", jobs.write, (folder, "base")),
-        Job("one", jobs.write, (folder, "one", ("base",)), "base"),
-        Job("two", jobs.write, (folder, "two", ("base", "one")), "one"),
+        Job("first", jobs.write, (folder, "first", ("base",)), "base"),
+        Job("second", jobs.write, (folder, "second", ("base", "first")), "first"),
         Job("other", jobs.write, (folder, "other")),
         Job("late", jobs.write, (folder, "late"), "was done before"),
     ]
 
 
 @PROCESSES
-def test_jobs_begin_behind_what_they_wait_for(processes: int, tmp_path: Path) -> None:
-    around, shares = Around(), list[float]()
-    run_jobs(chain(tmp_path), processes, 1, around, shares.append)
+def test_jobs_start_after_their_predecessors(processes: int, tmp_path: Path) -> None:
+    log, shares = JobLog(), list[float]()
+    run_jobs(make_chain(tmp_path), processes, 1, log, shares.append)
     assert {file.stem: file.read_text() for file in tmp_path.glob("*.done")} == {
-        name: f"{name} []" for name in ("base", "one", "two", "other", "late")
+        name: f"{name} []" for name in ("base", "first", "second", "other", "late")
     }
-    for first, second in (("base", "one"), ("one", "two")):
-        assert around.events.index(("end", first)) < around.events.index(("begin", second))
-    assert len(around.events) == 10 and shares == sorted(shares)
+    for previous, following in (("base", "first"), ("first", "second")):
+        assert log.events.index(("end", previous)) < log.events.index(("begin", following))
+    assert len(log.events) == 10 and shares == sorted(shares)
     assert shares[-1] == 5 if processes == 2 else shares == [0.5, 1.5, 2.5, 3.5, 4.5]
 
 
 @pytest.mark.slow
-def test_two_are_side_by_side(tmp_path: Path) -> None:
-    run_jobs([Job(a, jobs.meet, (tmp_path, a, b)) for a, b in (("1", "2"), ("2", "1"))], 2, 1, Around())
+def test_two_jobs_run_in_parallel(tmp_path: Path) -> None:
+    run_jobs([Job(a, jobs.write_after_meeting, (tmp_path, a, b)) for a, b in (("1", "2"), ("2", "1"))], 2, 1, JobLog())
     assert len(list(tmp_path.glob("*.done"))) == 2
 
 
 @PROCESSES
-def test_the_first_error_ends_all_and_is_raised(processes: int, tmp_path: Path) -> None:
-    around = Around()
+def test_the_first_error_cancels_other_jobs_and_is_raised(processes: int, tmp_path: Path) -> None:
+    log = JobLog()
     first = [Job("sleep", jobs.sleep, (tmp_path,))] if processes == 2 else []
     failing = Job("fail", *((jobs.fail_after, (tmp_path / "pid",)) if first else (jobs.fail, (tmp_path,))))
     with pytest.raises(OSError, match=f"the disk of {tmp_path.name} is gone"):
-        run_jobs([*first, failing, Job("never", jobs.write, (tmp_path, "never"))], processes, 1, around)
+        run_jobs([*first, failing, Job("never", jobs.write, (tmp_path, "never"))], processes, 1, log)
     assert not (tmp_path / "never.done").exists()
-    assert ("OSError", "fail") in around.events and ("begin", "never") not in around.events
+    assert ("OSError", "fail") in log.events and ("begin", "never") not in log.events
     if first:
-        assert ("OSError", "sleep") in around.events
-        assert gone(int((tmp_path / "pid").read_text()))
-        # The next jobs get workers of their own.
-        run_jobs([Job(name, jobs.write, (tmp_path, name)) for name in ("a", "b")], processes, 1, Around())
+        assert ("OSError", "sleep") in log.events
+        assert has_ended(int((tmp_path / "pid").read_text()))
+        # Later jobs get new workers.
+        run_jobs([Job(name, jobs.write, (tmp_path, name)) for name in ("a", "b")], processes, 1, JobLog())
         assert (tmp_path / "b.done").exists()
 
 
 @pytest.mark.slow
-def test_a_worker_that_vanishes_ends_all(tmp_path: Path) -> None:
+def test_a_killed_worker_cancels_other_jobs(tmp_path: Path) -> None:
     with pytest.raises(BrokenProcessPool):
-        run_jobs([Job("vanish", jobs.vanish, ()), Job("sleep", jobs.sleep, (tmp_path,))], 2, 1, Around())
+        run_jobs([Job("vanish", jobs.exit_abruptly, ()), Job("sleep", jobs.sleep, (tmp_path,))], 2, 1, JobLog())
     if (tmp_path / "pid").exists():
-        assert gone(int((tmp_path / "pid").read_text()))
+        assert has_ended(int((tmp_path / "pid").read_text()))
 
 
-#: A parent that waits for two jobs.
+#: A program that waits for two jobs.
 PARENT = """
 import sys
 from contextlib import nullcontext
@@ -117,8 +114,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_no_worker_is_left_where_its_parent_was_killed(number: signal.Signals, tmp_path: Path) -> None:
-    """The next run must find its folder alone."""
+def test_workers_end_when_their_parent_is_killed(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "parent.py").write_text(PARENT)
     pid_files = [tmp_path / name / "pid" for name in ("1", "2")]
     for file in pid_files:
@@ -129,11 +125,10 @@ def test_no_worker_is_left_where_its_parent_was_killed(number: signal.Signals, t
             jobs.wait_for(file)
         parent.send_signal(number)
         parent.wait(30)
-    assert all(gone(int(file.read_text())) for file in pid_files)
+    assert all(has_ended(int(file.read_text())) for file in pid_files)
 
 
-def gone(process: int) -> bool:
-    """Whether a process ends within some seconds."""
+def has_ended(process: int) -> bool:
     until = time.monotonic() + 10
     while time.monotonic() < until:
         try:
@@ -147,9 +142,7 @@ def gone(process: int) -> bool:
 
 
 @pytest.mark.slow
-def test_trainings_side_by_side_give_what_they_give_one_after_another(
-    examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_parallel_trainings_equal_serial_ones(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     from contexture.pipelines.pretrain.nodes import pretrain_one
 
     runs = {
@@ -165,14 +158,13 @@ def test_trainings_side_by_side_give_what_they_give_one_after_another(
             Job(run, pretrain_one, (config, run, 0, folders, tokenizer, start and output / start, output / run), start)
             for run, start in (("base", None), ("shared", "base"), ("mlm", None))
         ]
-        run_jobs(todo, processes, 1, Around())
+        run_jobs(todo, processes, 1, JobLog())
     for run in runs:
         assert_same(weights(tmp_path / "1" / run), weights(tmp_path / "2" / run))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_workers_left() -> Iterator[None]:
-    """Whatever the tests did: pools are closed behind them."""
+def shut_down_workers() -> Iterator[None]:
     yield
     for pool, _ in fleet._pools.values():
         pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Objectives of several streams, mixed on one encoder."""
+"""Mixtures of objectives on several streams."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,45 +15,45 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
-from contexture.training.prepare import Prepared, prepare
+from contexture.training.prepare import PreparedRun, prepare
 from tests.training.runs import Training, assert_same
-from tests.training.toys import mixed, schedule, two_towers
+from tests.training.toys import make_mixed_system, schedule, two_towers
 
-#: Two streams: joint inputs, whose rows are independent of one another, and pairs, negatives of one another.
+#: Two streams: joint inputs, whose rows are independent, and pairs, which are negatives of one another.
 JOINT_AND_PAIRS = {"mlm": 1.0, "mspp": 1.0, "in_batch_negatives": 0.5}
-#: Two streams of texts, each of which stays whole.
+#: Two streams of texts that are not split.
 TEXTS = {"quick_thoughts": 1.0, "in_batch_negatives": 0.25}
 MIXTURES = {"joint_and_pairs": JOINT_AND_PAIRS, "texts": TEXTS}
 
 
 def system(dropout: float = 0.0, **pretrain: Any) -> SystemConfig:
-    """The mixtures, each with a run for each of its objectives alone; MSPP reads uncorrupted input."""
+    """Return runs of each mixture and of each of its objectives; MSPP reads uncorrupted input."""
     runs = {}
     for name, weights in MIXTURES.items():
         single = {f"{name}_{objective}": {objective: weight} for objective, weight in weights.items()}
         for run, chosen in ({name: weights} | single).items():
             objectives = {"mspp": {"masked_input": False}} if "mspp" in chosen else {}
             runs[run] = schedule(6, **chosen) | {"objectives": objectives}
-    return mixed(runs, dropout, **pretrain)
+    return make_mixed_system(runs, dropout, **pretrain)
 
 
 Losses = tuple[list[Tensor], dict[str, Tensor], dict[str, Tensor]]
 
 
 @pytest.fixture
-def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
-    """Of one step of a run, with the same weights for all of them: the loss of each pass, gradients, and curves."""
+def compute_losses(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
+    """Return a function: run → losses of the passes of a step, gradients, and curves, with equal initial weights."""
 
     def take_step(run: str, **pretrain: Any) -> Losses:
         config = system(**pretrain).pretraining(run)
-        prepared: Prepared = prepare(config, 0, files_of(system(), examples, tokenizer, None))
+        prepared: PreparedRun = prepare(config, 0, files_of(system(), examples, tokenizer, None))
         for name, objective in prepared.objectives.items():
             torch.manual_seed(len(name))
             for parameter in objective.parameters():
                 torch.nn.init.normal_(parameter)
         module = ScheduledObjectives(
-            prepared.encoder, prepared.objectives, prepared.streams, config.stream_of, config.recipe.weights_at, 6,
-            config.settings.optimizer, 7,
+            prepared.encoder, prepared.objectives, prepared.streams, config.stream_by_objective,
+            config.recipe.get_weights, 6, config.settings.optimizer, 7,
         )  # fmt: skip
         module._trainer = SimpleNamespace(accumulate_grad_batches=prepared.passes, global_step=0, global_rank=0)
         module._fabric = None
@@ -66,7 +66,7 @@ def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
             name.replace("model.bert.", "model."): torch.zeros_like(p) if p.grad is None else p.grad
             for name, p in module.named_parameters()
         }
-        return [loss.detach() for loss in losses], gradients, module.latest
+        return [loss.detach() for loss in losses], gradients, module.latest_losses
 
     return take_step
 
@@ -74,13 +74,15 @@ def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
 @pytest.mark.parametrize("micro_batch_size", [None, 4])
 @pytest.mark.parametrize("mixture", sorted(MIXTURES))
 def test_the_loss_of_a_mixture_is_the_weighted_sum_of_its_losses(
-    mixture: str, micro_batch_size: int | None, losses_of: Callable[..., Losses]
+    mixture: str, micro_batch_size: int | None, compute_losses: Callable[..., Losses]
 ) -> None:
-    """And so is its gradient, in one pass and in several, of which the first has what stays whole."""
-    whole, gradients, curves = losses_of(mixture, micro_batch_size=micro_batch_size)
+    """So is its gradient, in one pass and in several, the first of which has the unsplit streams."""
+    whole, gradients, curves = compute_losses(mixture, micro_batch_size=micro_batch_size)
     passes = 3 if micro_batch_size and mixture == "joint_and_pairs" else 1
     assert len(whole) == passes
-    single = {name: losses_of(f"{mixture}_{name}", micro_batch_size=micro_batch_size) for name in MIXTURES[mixture]}
+    single = {
+        name: compute_losses(f"{mixture}_{name}", micro_batch_size=micro_batch_size) for name in MIXTURES[mixture]
+    }
     mean = torch.stack(whole).sum() / passes
     parts = torch.stack([torch.stack(losses).mean() for losses, _, _ in single.values()])
     torch.testing.assert_close(mean, parts.sum())
@@ -92,33 +94,34 @@ def test_the_loss_of_a_mixture_is_the_weighted_sum_of_its_losses(
 
 
 def test_weights_of_a_mixture_do_not_depend_on_its_passes(training: Training) -> None:
-    """MSPP's mean is over equally many candidates in each pass; pairs are read whole in the first."""
+    """Each pass has equally many candidates of MSPP; the first has all pairs."""
     runs = {"run": schedule(4, mspp=1, in_batch_negatives=0.5)}
-    whole, split = (training.train(mixed(runs, micro_batch_size=size), "run", f"size-{size}") for size in (12, 4))
+    whole, split = (
+        training.train(make_mixed_system(runs, micro_batch_size=size), "run", f"size-{size}") for size in (12, 4)
+    )
     assert_same(whole, split, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["ict", "bfs", "wlp"])
 def test_a_task_of_pairs_is_an_objective(name: str, training: Training) -> None:
-    """In-batch negatives over the pairs of that task alone."""
     runs = {
         "named": schedule(3, **{name: 1}),
         "spelled_out": schedule(3, in_batch_negatives=1) | {"streams": {"pairs": {"tasks": [name]}}},
     }
-    config = mixed(runs)
+    config = make_mixed_system(runs)
     named, spelled_out = (training.train(config, run) for run in runs)
     assert_same(named, spelled_out)
     assert read_curves(training.folder / "named")[f"train/{name}"].between(0, 30).all()
 
 
-def test_tasks_of_pairs_mix_with_batches_of_their_own(training: Training) -> None:
+def test_tasks_of_pairs_have_separate_batches_in_a_mixture(training: Training) -> None:
     sizes = {"joint": 4, "ict": 6, "bfs": 8}
     run = {"schedule": [{"steps": 2, "mlm": 1, "ict": 0.5, "bfs": 0.25}], "batch_size": sizes}
-    config = mixed({"run": run})
+    config = make_mixed_system({"run": run})
     pretraining = config.pretraining("run")
     assert pretraining.recipe.schedule[0].weights == {"mlm": 1, "ict": 0.5, "bfs": 0.25}
     assert {name: pretraining.settings.batch_sizes("run", pretraining.streams)[name] for name in sizes} == sizes
-    assert pretraining.active == ["joint", "ict", "bfs"]
+    assert pretraining.stream_names == ["joint", "ict", "bfs"]
     assert [pretraining.streams[name].read for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
     training.train(config, "run")
     assert {"train/mlm", "train/ict", "train/bfs"} <= set(read_curves(training.folder / "run"))
@@ -136,12 +139,12 @@ def test_tasks_of_pairs_mix_with_batches_of_their_own(training: Training) -> Non
         ({"mlm": 1}, r"runs\.run: a stage needs steps or a budget"),
     ],
 )
-def test_a_stage_that_cannot_be_read(stage: dict[str, Any], message: str) -> None:
+def test_invalid_stages(stage: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        mixed({"run": {"schedule": [stage]}})
+        make_mixed_system({"run": {"schedule": [stage]}})
 
 
-def test_pairs_that_are_not_drawn_are_named() -> None:
+def test_pairs_that_are_not_drawn_fail() -> None:
     towers = two_towers(runs={"run": schedule(1, ict=1)})
     values = towers.plain() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
     with pytest.raises(ValidationError, match=r"tasks: no pairs of \['ict'\] are drawn; sampling\.tasks is \['bfs'\]"):
@@ -154,7 +157,7 @@ def test_pairs_that_are_not_drawn_are_named() -> None:
 def test_a_mixture_killed_at_any_step_resumes_bit_for_bit(
     mixture: str, micro_batch_size: int | None, training: Training
 ) -> None:
-    """With dropout; in the first pass of a step, or in a later one."""
+    """With dropout, in the first pass of a step or in a later one."""
     config = system(0.1, micro_batch_size=micro_batch_size)
     expected = training.train(config, mixture, "whole")
     for step, part in [(1, 0), (5, 2), (3, 1)] if micro_batch_size else [(1, 0), (4, 0)]:
@@ -166,9 +169,9 @@ def test_a_mixture_killed_at_any_step_resumes_bit_for_bit(
 
 
 def test_stages_change_the_mixture(training: Training) -> None:
-    """A stream is read where a stage uses it; a run killed at the border resumes."""
+    """A stream is read only in stages that use it; a run killed between stages resumes."""
     stages = [{"steps": 3, "weights": {"mlm": 1}}, {"steps": 3, "weights": JOINT_AND_PAIRS}]
-    config = mixed({"run": {"schedule": stages}}, 0.1, micro_batch_size=6, checkpoint_every=3)
+    config = make_mixed_system({"run": {"schedule": stages}}, 0.1, micro_batch_size=6, checkpoint_every=3)
     expected = training.train(config, "run", "whole")
     curves = read_curves(training.folder / "whole")
     assert curves["train/in_batch_negatives"].notna().tolist() == [False] * 3 + [True] * 3
@@ -177,15 +180,15 @@ def test_stages_change_the_mixture(training: Training) -> None:
     assert_same(training.train(config, "run", "killed"), expected)
 
 
-def test_processes_that_load_do_not_change_the_weights(training: Training) -> None:
+def test_loader_processes_do_not_change_the_weights(training: Training) -> None:
     assert_same(*(training.train(system(loader_workers=n), "joint_and_pairs", str(n)) for n in (0, 2)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mixture", "micro_batch_size"), [("pairs", None), ("pairs", 3), ("texts", None)])
-def test_two_processes_give_what_one_gives(mixture: str, micro_batch_size: int | None, training: Training) -> None:
-    """Means over equally many rows on each device; pairs and sentences have the negatives of both."""
+def test_two_processes_give_the_weights_of_one(mixture: str, micro_batch_size: int | None, training: Training) -> None:
+    """Each device has equally many rows; pairs and sentences have the negatives of both devices."""
     weights = TEXTS if mixture == "texts" else {"mspp": 1, "in_batch_negatives": 0.5}
     runs, options = {"run": schedule(4, **weights)}, {"micro_batch_size": micro_batch_size}
-    trained = [training.train(mixed(runs, devices=n, **options), "run", str(n)) for n in (1, 2)]
+    trained = [training.train(make_mixed_system(runs, devices=n, **options), "run", str(n)) for n in (1, 2)]
     assert_same(*trained, atol=1e-5, rtol=1e-4)

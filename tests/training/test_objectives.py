@@ -1,4 +1,4 @@
-"""Every objective trains on every stream that it can read, and every stream is read."""
+"""Every objective trains on every stream that it can read."""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -8,12 +8,12 @@ from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.config import STREAMS
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import summary_of
+from contexture.training.pretrain import read_summary
 from tests.training.runs import Training
-from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer
+from tests.training.toys import OPTIMIZER, PRETRAIN, make_system, schedule, transformer
 from tests.training.toys import STREAMS as SETTINGS
 
-#: From the smallest on.
+#: In order of size.
 ENCODERS = {
     "bag_of_words": {"kind": "bag_of_words", "embedding_size": 8},
     "bag_of_words_mlp": {"kind": "bag_of_words_mlp", "word_size": 8, "hidden_size": 8, "embedding_size": 8},
@@ -23,7 +23,7 @@ ENCODERS = {
     "across": transformer(pooling="cls", cross={"tokens": 2}),
     "forward": transformer(pooling="last"),
 }
-#: Objectives that need dropout, or a network of their own kind.
+#: Objectives that need dropout or a certain network.
 SMALLEST = {
     "cmlm": "transformer",
     "cross_thought": "across",
@@ -32,9 +32,9 @@ SMALLEST = {
     "mspp": "transformer",
     "simcse": "transformer",
 }
-#: ICT, BFS and WLP are in-batch negatives over pairs of their own: see test_mixtures.py.
+#: Without ICT, BFS and WLP, which are in-batch negatives: see test_mixtures.py.
 SHARED = {name: config for name, config in OBJECTIVES.items() if not config.stream_settings}
-#: Stream and encoder → the objectives that read it and train that encoder.
+#: (stream, encoder) → objectives that read the stream and train the encoder.
 READERS: dict[tuple[str, str], list[str]] = {}
 for _name, _config in SHARED.items():
     for _stream in _config.streams:
@@ -43,7 +43,7 @@ for _name, _config in SHARED.items():
 
 @pytest.mark.parametrize("kind", ENCODERS)
 def test_every_encoder_trains(kind: str, training: Training) -> None:
-    training.train(configured(**run_of("tsdae", "sentences", kind)), "tsdae")
+    training.train(make_system(**make_settings("tsdae", "sentences", kind)), "tsdae")
     assert read_curves(training.folder / "tsdae")["train/tsdae"].between(0, 30).all()
 
 
@@ -54,8 +54,7 @@ def test_the_encoders_are_of_every_kind() -> None:
     assert {name for name, config in OBJECTIVES.items() if config.reads_states} <= SMALLEST.keys() <= OBJECTIVES.keys()
 
 
-def run_of(name: str, stream: str, encoder: str) -> dict[str, object]:
-    """Two steps of one objective on one stream."""
+def make_settings(name: str, stream: str, encoder: str) -> dict[str, object]:
     run = schedule(2, **{name: 1}) | {"objectives": {name: {"stream": stream}}}
     return {
         "lengths": {"query": 12, "document": 24},
@@ -66,32 +65,32 @@ def run_of(name: str, stream: str, encoder: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", sorted(SMALLEST))
-def test_no_smaller_encoder_will_do(name: str, training: Training) -> None:
-    values = run_of(name, OBJECTIVES[name].streams[0], "bag_of_words")
+def test_smaller_encoders_fail(name: str, training: Training) -> None:
+    values = make_settings(name, OBJECTIVES[name].streams[0], "bag_of_words")
     if OBJECTIVES[name].reads_states:
         with pytest.raises(ValidationError, match=f"run {name}: {name} reads states of tokens, which a bag_of_words"):
-            configured(**values)
+            make_system(**values)
         return
     with pytest.raises(ValueError, match=name):
-        training.train(configured(**values), name, "run")
+        training.train(make_system(**values), name, "run")
 
 
 @pytest.mark.parametrize("stream", sorted(STREAMS))
-def test_every_stream_says_where_its_classes_are(stream: str) -> None:
+def test_the_classes_of_every_stream_can_be_imported(stream: str) -> None:
     assert callable(resolve(STREAMS[stream].implementation)) and callable(resolve(STREAMS[stream].tables))
     assert stream in {stream for stream, _ in READERS}
 
 
 @pytest.mark.parametrize(("stream", "encoder"), sorted(READERS))
 def test_every_objective_trains_on_every_stream_that_it_can_read(stream: str, encoder: str, training: Training) -> None:
-    """Objectives that read one stream, and train one encoder, share it."""
+    """Objectives with the same stream and encoder are trained together."""
     names = READERS[stream, encoder]
     run = schedule(2, **dict.fromkeys(names, 1)) | {"objectives": {name: {"stream": stream} for name in names}}
     pretrain = PRETRAIN | {"runs": {"run": run}, "optimizer": OPTIMIZER}
-    config = configured(**run_of(names[0], stream, encoder) | {"pretrain": pretrain})
-    assert config.pretraining("run").active == [stream]
+    config = make_system(**make_settings(names[0], stream, encoder) | {"pretrain": pretrain})
+    assert config.pretraining("run").stream_names == [stream]
     training.train(config, "run")
-    curves, summary = read_curves(training.folder / "run"), summary_of(training.folder / "run")
+    curves, summary = read_curves(training.folder / "run"), read_summary(training.folder / "run")
     for name in names:
         losses = curves[f"train/{name}"]
         assert len(losses) == 2 and losses.between(0, 30).all() and (losses > 0).any()

@@ -1,4 +1,4 @@
-"""The optimizers, against their published algorithms in a slow loop."""
+"""Optimizers, compared with slow loops of the published algorithms."""
 
 import torch
 
@@ -10,8 +10,8 @@ from tests.training.toys import system
 RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.9, 0.95, 1e-12
 
 
-def lamb(weights: list[torch.Tensor], gradients: list[list[torch.Tensor]], corrected: bool) -> list[torch.Tensor]:
-    """Algorithm 2 of You et al. (2020), one parameter at a time, with φ the identity; decay on matrices alone."""
+def run_lamb(weights: list[torch.Tensor], gradients: list[list[torch.Tensor]], corrected: bool) -> list[torch.Tensor]:
+    """Run algorithm 2 of You et al. (2020) with φ the identity and decay of matrices only."""
     trained = []
     for number, start in enumerate(weights):
         x, m, v = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
@@ -25,7 +25,7 @@ def lamb(weights: list[torch.Tensor], gradients: list[list[torch.Tensor]], corre
     return trained
 
 
-def optimized(kind: str, weights: list[torch.Tensor], gradients: list[list[torch.Tensor]]) -> list[torch.Tensor]:
+def run_optimizer(kind: str, weights: list[torch.Tensor], gradients: list[list[torch.Tensor]]) -> list[torch.Tensor]:
     parameters = [torch.nn.Parameter(weight.clone()) for weight in weights]
     config = OptimizerConfig(RATE, kind=kind, weight_decay=DECAY, beta2=BETA2, epsilon=EPSILON)  # type: ignore[arg-type]
     optimizer = build_optimizer(parameters, config)
@@ -36,8 +36,8 @@ def optimized(kind: str, weights: list[torch.Tensor], gradients: list[list[torch
     return [parameter.detach() for parameter in parameters]
 
 
-def drawn() -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
-    """A matrix longer than the bound of LAMB's first version, one shorter, and a vector."""
+def draw_parameters() -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
+    """Return a matrix with a norm above the bound of LAMB's first version, a smaller one, and a vector."""
     draw = torch.Generator().manual_seed(0)
     shapes = ((40, 30), (3, 2), (5,))
     weights = [torch.randn(shape, generator=draw) for shape in shapes]
@@ -45,19 +45,21 @@ def drawn() -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
     return weights, [[torch.randn(shape, generator=draw) for shape in shapes] for _ in range(5)]
 
 
-def test_lamb_is_that_of_the_paper_without_the_correction_of_moments() -> None:
-    weights, gradients = drawn()
-    for parameter, expected in zip(optimized("lamb", weights, gradients), lamb(weights, gradients, False), strict=True):
+def test_lamb_equals_the_paper_without_correction_of_moments() -> None:
+    weights, gradients = draw_parameters()
+    for parameter, expected in zip(
+        run_optimizer("lamb", weights, gradients), run_lamb(weights, gradients, False), strict=True
+    ):
         torch.testing.assert_close(parameter, expected, rtol=1e-4, atol=1e-6)
     # Without decay the correction cancels.
-    last = optimized("lamb", weights, gradients)[-1]
-    torch.testing.assert_close(last, lamb(weights, gradients, True)[-1], rtol=1e-4, atol=1e-6)
+    last = run_optimizer("lamb", weights, gradients)[-1]
+    torch.testing.assert_close(last, run_lamb(weights, gradients, True)[-1], rtol=1e-4, atol=1e-6)
 
 
-def test_adamw_decays_matrices_alone() -> None:
-    weights, _ = drawn()
+def test_adamw_decays_only_matrices() -> None:
+    weights, _ = draw_parameters()
     still = [[torch.zeros_like(weight) for weight in weights]]
-    for weight, parameter in zip(weights, optimized("adamw", weights, still), strict=True):
+    for weight, parameter in zip(weights, run_optimizer("adamw", weights, still), strict=True):
         torch.testing.assert_close(parameter, weight * (1 - RATE * DECAY) if weight.ndim > 1 else weight)
 
 

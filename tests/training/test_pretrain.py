@@ -1,4 +1,4 @@
-"""Pre-training: it learns, it resumes exactly, several processes give what one gives."""
+"""Pre-training: learning, exact resumption, and several processes."""
 
 import math
 import shutil
@@ -17,11 +17,11 @@ from contexture.systems.config import SystemConfig
 from contexture.training import checkpoints
 from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import summary_of
-from contexture.training.snapshots import snapshots
+from contexture.training.pretrain import read_summary
+from contexture.training.snapshots import list_snapshots
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from tests.training.runs import Killed, Training, assert_same, differ, launch, weights
-from tests.training.toys import STEADY, WORDS, mixed, schedule, system
+from tests.training.runs import Killed, Training, are_different, assert_same, launch, weights
+from tests.training.toys import STEADY, WORDS, make_mixed_system, schedule, system
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_a_trained_encoder_loads_in_hugging_face(trained: Path) -> None:
     curves = read_curves(trained)
     assert curves["step"].tolist() == list(range(1, 7))
     assert curves["train/mlm"].notna().tolist() == [True] * 4 + [False] * 2  # the second stage has no mlm
-    # The weighted sum of those in force.
+    # The weighted sum of the active objectives.
     torch.testing.assert_close(
         torch.tensor(curves["train/loss"]),
         torch.tensor((curves["train/mlm"] + curves["train/mspp"]).fillna(0.5 * curves["train/mspp"])),
@@ -52,9 +52,9 @@ def test_a_trained_encoder_loads_in_hugging_face(trained: Path) -> None:
 
 
 def test_the_summary_has_sizes_and_totals(trained: Path) -> None:
-    summary, curves = summary_of(trained), read_curves(trained)
+    summary, curves = read_summary(trained), read_curves(trained)
     size = sum(p.numel() for p in load_encoder(trained).parameters())
-    # The head of MSPP is trained, too.
+    # With the head of MSPP.
     assert [summary[key] for key in ("steps", "parameters", "trained_parameters")] == [6, size, size + 2 * 16 + 2]
     for name in ("tokens", "flops", "seconds"):
         total = curves[f"spent/{name}"]
@@ -70,30 +70,30 @@ def test_the_same_seed_gives_the_same_weights(config: SystemConfig, trained: Pat
 
 
 def test_a_run_killed_at_any_step_resumes_bit_for_bit(config: SystemConfig, trained: Path, training: Training) -> None:
-    """With dropout and masks, over the border of two stages; what it spent is counted on."""
+    """With dropout and masks, in both stages; its cost includes that before the kill."""
     for step in range(1, 6):
         folder = training.folder / f"killed-{step}"
         training.kill(config, "mspp_ie", folder.name, step)
         assert not folder.exists()
-        assert (training.folder / f"{folder.name}{UNFINISHED}" / checkpoints.NAME).exists() == (step >= 2)
+        assert (training.folder / f"{folder.name}{UNFINISHED}" / checkpoints.CHECKPOINT_DIR).exists() == (step >= 2)
         assert_same(weights(trained), training.train(config, "mspp_ie", folder.name))
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
         for name in ("tokens", "flops"):
-            assert summary_of(folder)[name] == pytest.approx(summary_of(trained)[name])
+            assert read_summary(folder)[name] == pytest.approx(read_summary(trained)[name])
 
 
 @pytest.mark.parametrize(
     ("moment", "left"),
     [("before", ["", ".new"]), ("between", [".new", ".old"]), ("behind", ["", ".old"]), ("removing", [".new"])],
 )
-def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
+def test_a_run_killed_while_writing_or_removing_a_checkpoint_resumes(
     moment: str, left: list[str], trained: Path, monkeypatch: pytest.MonkeyPatch, training: Training
 ) -> None:
-    """Before the old one goes out of the way, between the two renames, behind them, and when all is done."""
+    """Before the old one is renamed, between the two renames, after them, and at the end of the run."""
     config = system(checkpoint_every=1)
     rename, rmtree = Path.rename, shutil.rmtree
     folder, work = training.folder / "run", training.folder / f"run{UNFINISHED}"
-    checkpoint, new, old = (work / f"{checkpoints.NAME}{suffix}" for suffix in ("", ".new", ".old"))
+    checkpoint, new, old = (work / f"{checkpoints.CHECKPOINT_DIR}{suffix}" for suffix in ("", ".new", ".old"))
 
     def rename_or_die(self: Path, target: Path) -> Path:
         if (moment == "before" and self == checkpoint) or (moment == "between" and self == new and old.exists()):
@@ -112,15 +112,15 @@ def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
         patch.setattr(shutil, "rmtree", remove_or_die)
         with pytest.raises(Killed):
             training.launch(config, "mspp_ie", folder.name)
-    assert sorted(path.name.removeprefix(checkpoints.NAME) for path in work.glob("checkpoint*")) == left
+    assert sorted(path.name.removeprefix(checkpoints.CHECKPOINT_DIR) for path in work.glob("checkpoint*")) == left
     assert_same(weights(trained), training.train(config, "mspp_ie", folder.name))
     assert not list(folder.glob("checkpoint*"))
 
 
-def test_a_damaged_checkpoint_is_named(config: SystemConfig, training: Training) -> None:
+def test_a_damaged_checkpoint_fails(config: SystemConfig, training: Training) -> None:
     training.kill(config, "mlm", "run", 3)
-    (training.folder / f"run{UNFINISHED}" / checkpoints.NAME / "model.safetensors").write_bytes(b"cut off")
-    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*: delete it to start this run anew"):
+    (training.folder / f"run{UNFINISHED}" / checkpoints.CHECKPOINT_DIR / "model.safetensors").write_bytes(b"cut off")
+    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*: delete it to restart this run"):
         training.launch(config, "mlm", "run")
 
 
@@ -128,9 +128,9 @@ def test_a_run_without_stages_keeps_the_initial_weights(config: SystemConfig, tr
     initial, folder = training.train(config, "none"), training.folder / "none"
     assert read_curves(folder).empty
     assert AutoModel.from_pretrained(folder).config.type_vocab_size == 3
-    summary = summary_of(folder)
+    summary = read_summary(folder)
     assert [summary[name] for name in ("steps", "tokens", "flops", "seconds")] == [0, 0, 0, 0]
-    # Those from which others start: with the head that they may train.
+    # With the head that other runs may train.
     assert any("cls.predictions" in name for name in initial)
 
 
@@ -145,25 +145,24 @@ def test_a_run_continues_another(config: SystemConfig, training: Training) -> No
     short = asdict(system(runs=runs))
     short["streams"]["joint"]["sentence_tokens"] = 8
     training.train(TypeAdapter(SystemConfig).validate_python(short), "base", "short")
-    with pytest.raises(ValueError, match=r"short has 24 positions and 3 token types, run more needs 48 and 3: begin"):
-        training.launch(steady, "more", "refused", start=training.folder / "short")
+    with pytest.raises(ValueError, match=r"short has 24 positions and 3 token types, run more needs 48 and 3: start"):
+        training.launch(steady, "more", "rejected", start=training.folder / "short")
     train_tokenizer([" ".join(WORDS[:9])] * 3, VocabularyConfig(size=300), other := training.folder / "other")
-    with pytest.raises(ValueError, match=r"base reads other tokens than the examples of run more"):
-        launch(steady, "more", training.examples, other, training.folder / "refused", start=start)
+    with pytest.raises(ValueError, match=r"base has another tokenizer than the examples of run more"):
+        launch(steady, "more", training.examples, other, training.folder / "rejected", start=start)
 
 
-def test_a_run_learns_at_its_own_rate(training: Training) -> None:
-    """As it would if that were the rate of all."""
+def test_a_run_may_have_another_learning_rate(training: Training) -> None:
     usual, slow = schedule(2, mlm=1), schedule(2, mlm=1) | {"learning_rate": 1e-4}
     both = system(0.0, runs={"usual": usual, "slow": slow}, optimizer=STEADY)
     all_slow = system(0.0, runs={"slow": usual}, optimizer=STEADY | {"learning_rate": 1e-4})
     trained = training.train(both, "slow")
     assert_same(trained, training.train(all_slow, "slow", "all_slow"))
-    assert differ(trained, training.train(both, "usual"))
+    assert are_different(trained, training.train(both, "usual"))
 
 
-def test_new_heads_know_how_often_tokens_occur(config: SystemConfig, training: Training) -> None:
-    """So the first loss is that of token frequencies; BERT's initialisation starts at chance over all tokens."""
+def test_new_heads_start_from_token_frequencies(config: SystemConfig, training: Training) -> None:
+    """The first loss is that of token frequencies; with BERT's initialisation it is that of chance."""
     chance = math.log(len(AutoTokenizer.from_pretrained(training.vocabulary)))
     training.train(config, "mlm", "run")
     assert read_curves(training.folder / "run")["train/mlm"].iloc[0] < chance - 0.1
@@ -176,32 +175,34 @@ def test_new_heads_know_how_often_tokens_occur(config: SystemConfig, training: T
 def test_snapshots_of_steps_of_several_passes(training: Training) -> None:
     config = system(0.0, micro_batch_size=4, snapshots=3)
     trained = training.train(config, "mspp_ie", "run")
-    kept = snapshots(training.folder / "run")
+    kept = list_snapshots(training.folder / "run")
     assert [snapshot.name for snapshot in kept] == ["00000002", "00000004", "00000006"]
     last = {name: tensor for name, tensor in trained.items() if "/" not in name and not name.startswith("objectives")}
     assert_same(weights(kept[-1]), last)
 
 
-def test_a_stage_without_streams_to_split_follows_one_with(training: Training) -> None:
-    """In passes other than the first it has nothing to do."""
+def test_a_stage_with_only_unsplit_streams_follows_a_split_one(training: Training) -> None:
+    """In passes after the first it has no batch."""
     stages = [{"steps": 2, "weights": {"mspp": 1}}, {"steps": 2, "weights": {"in_batch_negatives": 1}}]
     runs = {"run": {"schedule": stages}}
-    whole, split = (training.train(mixed(runs, micro_batch_size=size), "run", str(size)) for size in (12, 4))
+    whole, split = (
+        training.train(make_mixed_system(runs, micro_batch_size=size), "run", str(size)) for size in (12, 4)
+    )
     assert_same(whole, split, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("micro_batch_size", [None, 2])
-def test_two_processes_give_what_one_gives(micro_batch_size: int | None, training: Training) -> None:
-    """The MSPP loss is a mean over equally many candidates on every rank, so gradients must agree; no dropout."""
+def test_two_processes_give_the_weights_of_one(micro_batch_size: int | None, training: Training) -> None:
+    """Without dropout; each rank has equally many candidates, so gradients must be equal."""
     runs, trained = {"mspp": schedule(3, mspp=1)}, []
     for devices in (1, 2):
         config = system(0.0, runs=runs, devices=devices, micro_batch_size=micro_batch_size)
         tensors = training.train(config, "mspp", f"{devices}")
-        # The gradient of a key's bias is zero but for rounding, which Adam makes as large as any other.
+        # The gradient of a key's bias is zero up to rounding, which Adam scales up.
         trained.append({name: tensor for name, tensor in tensors.items() if not name.endswith("key.bias")})
     assert_same(*trained, atol=1e-5, rtol=1e-4)
-    tokens = [summary_of(training.folder / devices)["tokens"] for devices in ("1", "2")]
+    tokens = [read_summary(training.folder / devices)["tokens"] for devices in ("1", "2")]
     assert tokens[1] == pytest.approx(tokens[0], rel=0.1)  # twice what the first device read
 
 
@@ -229,11 +230,11 @@ def test_schedules_are_checked(run: dict[str, Any], message: str) -> None:
         TypeAdapter(PretrainRun).validate_python(run)
 
 
-def test_weights_of_steps() -> None:
+def test_weights_by_step() -> None:
     stages = [{"steps": 2, "weights": {"mlm": 1}}, {"steps": 1, "weights": {"mspp": 2}}]
     run = TypeAdapter(PretrainRun).validate_python({"schedule": stages})
-    assert [run.weights_at(step) for step in range(3)] == [{"mlm": 1}, {"mlm": 1}, {"mspp": 2}]
+    assert [run.get_weights(step) for step in range(3)] == [{"mlm": 1}, {"mlm": 1}, {"mspp": 2}]
     with pytest.raises(IndexError, match="ends 1 steps before"):
-        run.weights_at(3)
+        run.get_weights(3)
     with pytest.raises(ValidationError, match="batch_size 12 must be a multiple of devices, 5"):
         system(batch_size=12, devices=5)

@@ -1,4 +1,4 @@
-"""Words between processes that were started together."""
+"""Messages between processes of a run."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from contexture.training.ranks import Channel
 
 @pytest.fixture(autouse=True)
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The environment in which `torch.distributed.run` starts the first of two processes, and their store."""
+    """Create the store of two processes and the environment that `torch.distributed.run` gives the first."""
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port, "TORCHELASTIC_USE_AGENT_STORE": True}
     for name, value in (values | {"RANK": 0, "WORLD_SIZE": 2}).items():
@@ -18,7 +18,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def test_a_word_comes_to_the_others_and_a_second_attempt_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_reach_other_processes_and_restarts_have_separate_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     first = Channel(2)
     monkeypatch.setenv("RANK", "1")
     second = Channel(2)
@@ -31,6 +31,6 @@ def test_a_word_comes_to_the_others_and_a_second_attempt_has_its_own(monkeypatch
     assert again.wait() == "begin" and first.wait() == "kept"
 
 
-def test_another_number_of_processes_is_an_error() -> None:
-    with pytest.raises(ValueError, match="devices is 8, but 2 processes were started: nodes × processes a node must"):
+def test_a_wrong_number_of_processes_fails() -> None:
+    with pytest.raises(ValueError, match="devices is 8, but 2 processes were started: nodes × processes per node must"):
         Channel(8)

@@ -1,4 +1,4 @@
-"""Fine-tuning on two devices, and training on two machines, here starters on one: they give what one device gives."""
+"""Fine-tuning on two devices and training on two (simulated) machines give the results of one device."""
 
 import json
 import socket
@@ -19,14 +19,14 @@ from tests.tasks.answer_selection import toys as answers
 from tests.tasks.fact_verification import toys as claims
 from tests.tasks.ranking import toys as ranked
 from tests.tasks.retrieval import toys as questions
-from tests.training.runs import Training, assert_same, contents, train, weights
-from tests.training.toys import STEADY, configured, schedule, system, two_towers
+from tests.training.runs import Training, assert_same, read_files, train, weights
+from tests.training.toys import STEADY, make_system, schedule, system, two_towers
 
 pytestmark = pytest.mark.slow  # processes that import torch
 
-#: Of each task: its system, what is measured of it, an option, its settings, its data, and the metric of its looks.
+#: Task → system, variant, option, settings, function that writes the data, and the metric of its evaluations.
 TASKS: dict[str, tuple[SystemConfig, str, str, dict[str, Any], Callable[[Path], Path], str]] = {
-    # Inputs of one or two candidates: devices have different numbers of them, also of inputs at the end of an epoch.
+    # Inputs have one or two candidates, so devices have different numbers of candidates and, at the end, of inputs.
     "answer_selection": (
         system(0.0), "mspp_ie", "toys", {"finetune": ["toys"], "batch_size": 6, "epochs": 3, "patience": 1},
         answers.write_data, "dev/map",
@@ -49,17 +49,17 @@ TASKS: dict[str, tuple[SystemConfig, str, str, dict[str, Any], Callable[[Path], 
 
 
 @pytest.mark.parametrize("task", sorted(TASKS))
-def test_fine_tuning_on_two_devices_gives_what_one_gives(
+def test_fine_tuning_on_two_devices_equals_one_device(
     task: str, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    """No dropout; negatives are those of both devices, and the first one's looks decide for both."""
+    """Without dropout; both devices share negatives, and evaluations of the first decide for both."""
     system_config, variant, option, settings, write, metric = TASKS[task]
     data, start = write(tmp_path / "data"), tmp_path / "start"
     train(system_config, "none", examples, tokenizer, start)
     results = []
     for devices in (1, 2):
         changed = settings | {"optimizer": STEADY, "precision": "fp32", "devices": devices}
-        config = configured(**system_config.plain() | {"tasks": {task: changed}})
+        config = make_system(**system_config.plain() | {"tasks": {task: changed}})
         file, folder = tmp_path / f"{devices}.json", tmp_path / str(devices)
         file.write_text(json.dumps(config.plain()))
         encoder = EvaluatedEncoder(variant, 0, (str(start),), None, config.measured[variant].head)
@@ -67,26 +67,26 @@ def test_fine_tuning_on_two_devices_gives_what_one_gives(
         assert launch_finetuning(config, task, option, encoder, data, folder, arguments)
         assert not launch_finetuning(config, task, option, encoder, data, folder, arguments)
         results.append((weights(folder), read_curves(folder)[["step", metric]].dropna().reset_index(drop=True)))
-    (single, looks), (both, other_looks) = results
+    (single, evaluations), (both, other_evaluations) = results
     assert_same(single, both, atol=1e-5, rtol=1e-4)
-    pd.testing.assert_frame_equal(looks, other_looks, atol=1e-4)
-    assert len(looks) > 1
+    pd.testing.assert_frame_equal(evaluations, other_evaluations, atol=1e-4)
+    assert len(evaluations) > 1
 
 
-def test_two_machines_give_what_one_device_gives(training: Training) -> None:
-    """Each node is started by itself, as by `srun`; when both are started again, what is there is kept."""
+def test_two_machines_equal_one_device(training: Training) -> None:
+    """Nodes are started separately, as by `srun`; when they are started again, the finished run is kept."""
     settings: dict[str, Any] = {"optimizer": STEADY, "runs": {"run": schedule(4, in_batch_negatives=1)}}
     single, folder = training.train(two_towers(0.0, **settings), "run", "one"), training.folder / "run"
     (training.folder / "config.json").write_text(json.dumps(two_towers(0.0, **settings, devices=2).plain()))
     assert start_nodes(training) == ["", ""]
     assert_same(single, weights(folder), atol=1e-5, rtol=1e-4)
-    finished = contents(folder)
+    finished = read_files(folder)
     assert sum("is kept" in output for output in start_nodes(training)) == 1
-    assert contents(folder) == finished
+    assert read_files(folder) == finished
 
 
 def start_nodes(training: Training) -> list[str]:
-    """Two nodes of one process each; what each logged of a run that was kept."""
+    """Run two nodes of one process each and return what each logged about a kept run."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         endpoint = f"127.0.0.1:{free.getsockname()[1]}"

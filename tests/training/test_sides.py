@@ -1,4 +1,4 @@
-"""The streams of two sides, bitext and NLI, and runs that learn from them."""
+"""Streams of pairs of sentences, bitext and NLI, and runs that train on them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.factories import texts_of
 from tests.training.runs import Training
-from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer
+from tests.training.toys import OPTIMIZER, PRETRAIN, make_system, schedule, transformer
 
 LIMIT = 12
 
@@ -47,18 +47,18 @@ def nli(examples: Path, encoder: Encoder) -> Callable[..., Nli]:
     return open_stream
 
 
-def sides(batch: dict[str, Any]) -> dict[tuple[int, ...], tuple[Any, Any]]:
-    """Ids of a pair → what the encoder reads of its sides, special tokens included."""
+def texts_by_ids(batch: dict[str, Any]) -> dict[tuple[int, ...], tuple[Any, Any]]:
+    """Return IDs of a pair → the tokens of its two texts, special tokens included."""
     texts, count = texts_of(batch["document"]), len(batch["ids"])
     assert len(texts) == 2 * count
     return {tuple(ids): (texts[row], texts[count + row]) for row, ids in enumerate(batch["ids"].tolist())}
 
 
 def test_a_batch_of_bitext_has_both_sides_of_its_rows(examples: Path, bitext: Callable[..., Bitext]) -> None:
-    """Both cut to the length of documents, of which queries have another."""
+    """Both are cut to the length of documents, not of queries."""
     table = pq.read_table(examples / "bitext").to_pylist()
     rows = {(row["source_id"], row["target_id"]): row for row in table}
-    batches = [sides(bitext().batch(step, 0)) for step in range(4)]
+    batches = [texts_by_ids(bitext().batch(step, 0)) for step in range(4)]
     for ids, texts in (pair for batch in batches for pair in batch.items()):
         for side, text in zip(("source", "target"), texts, strict=True):
             assert list(text[1:-1]) == rows[ids][side][: LIMIT - 2]  # type: ignore[index]
@@ -66,9 +66,9 @@ def test_a_batch_of_bitext_has_both_sides_of_its_rows(examples: Path, bitext: Ca
 
 
 def test_devices_share_the_rows_of_a_step(bitext: Callable[..., Bitext], nli: Callable[..., Nli]) -> None:
-    parts = [sides(bitext(rank=rank, ranks=3).batch(3, 0)) for rank in range(3)]
+    parts = [texts_by_ids(bitext(rank=rank, ranks=3).batch(3, 0)) for rank in range(3)]
     assert [len(part) for part in parts] == [4, 4, 4]
-    assert parts[0] | parts[1] | parts[2] == sides(bitext().batch(3, 0))
+    assert parts[0] | parts[1] | parts[2] == texts_by_ids(bitext().batch(3, 0))
     with pytest.raises(ValueError, match="bitext: batch_size 3 on 2 devices"):
         bitext(batch_size=3, ranks=2)
     labels = [nli(passes=2, ranks=3, rank=rank).batch(2, part)["labels"] for part in range(2) for rank in range(3)]
@@ -79,7 +79,7 @@ def test_devices_share_the_rows_of_a_step(bitext: Callable[..., Bitext], nli: Ca
 def test_vectors_are_those_of_documents_by_side(
     encoder: Encoder, bitext: Callable[..., Bitext], nli: Callable[..., Nli]
 ) -> None:
-    """Of the table's rows in the order in which they are drawn."""
+    """In the order in which rows are drawn."""
 
     def vectors_of(ids: Any) -> torch.Tensor:
         return torch.from_numpy(
@@ -89,7 +89,7 @@ def test_vectors_are_those_of_documents_by_side(
     stream = bitext(tokens_at_once=50)
     batch = stream.batch(0, 0)
     assert len(batch["document"]["chunks"]) > 2
-    vectors, texts = stream.encode(encoder, batch), sides(batch).values()
+    vectors, texts = stream.encode(encoder, batch), texts_by_ids(batch).values()
     for number, side in enumerate(("source", "target")):
         expected = vectors_of(pair[number] for pair in texts)
         torch.testing.assert_close(vectors[side], expected, atol=1e-5, rtol=1e-4)
@@ -103,11 +103,11 @@ def test_vectors_are_those_of_documents_by_side(
         torch.testing.assert_close(vectors[side], vectors_of(row[side] for row in rows), atol=1e-5, rtol=1e-4)
 
 
-def test_relations_are_learned_behind_another_objective(training: Training) -> None:
-    """A run that continues one of bitext, as the paper's does; in one pass or in several."""
+def test_relations_are_learned_after_another_objective(training: Training) -> None:
+    """The run continues a run on bitext, as in the paper, with several passes per step."""
     nli = schedule(60, nli=1) | {"start": "br"}
     settings = {"optimizer": {"learning_rate": 3e-2}, "checkpoint_every": 100, "micro_batch_size": 6}
-    config = configured(
+    config = make_system(
         lengths={"query": 12, "document": 24},
         encoders={"bag": {"kind": "bag_of_words", "embedding_size": 16}},
         streams={"bitext": {}, "nli": {}},
@@ -124,10 +124,10 @@ def test_relations_are_learned_behind_another_objective(training: Training) -> N
 
 
 def test_bitext_joins_cmlm_with_a_weight(training: Training) -> None:
-    """The schedule of the paper: CMLM alone, then with bitext at 0.2."""
+    """The schedule of the paper: CMLM, then CMLM with bitext at 0.2."""
     stages = [{"steps": 2, "weights": {"cmlm": 1}}, {"steps": 2, "weights": {"cmlm": 1, "bitext": 0.2}}]
     run = {"schedule": stages, "objectives": {"cmlm": {"projections": 2}}}
-    config = configured(
+    config = make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer()},
         streams={"sequence_pairs": {}, "bitext": {}},

@@ -1,4 +1,4 @@
-"""A little vocabulary, examples of every stream, and the smallest systems that training can run on."""
+"""A small vocabulary, examples of every stream, and the smallest systems."""
 
 import random
 from pathlib import Path
@@ -24,7 +24,7 @@ DOCUMENTS = [14, 2, 9, 3, 12, 2, 11, 8, 13, 16]
 TOKENS = pa.list_(pa.int32())
 
 OPTIMIZER = {"learning_rate": 2e-3, "warmup_steps": 2}
-#: With Adam's own epsilon a gradient that is zero but for rounding moves a weight as far as any other does.
+#: With Adam's default epsilon, gradients that are zero up to rounding make full steps.
 STEADY = OPTIMIZER | {"epsilon": 1e-3}
 PRETRAIN = {"batch_size": 12, "precision": "fp32", "log_every": 1, "checkpoint_every": 2, "tokens_at_once": 60}
 #: Settings of all streams for one Transformer.
@@ -44,23 +44,19 @@ STREAMS: dict[str, Any] = {
 
 
 def transformer(dropout: float = 0.1, **settings: Any) -> dict[str, Any]:
-    """The smallest Transformer."""
     sizes = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32}
     return {"kind": "transformer", **sizes, "dropout": dropout} | settings
 
 
-def configured(**values: Any) -> SystemConfig:
-    """A system, checked."""
+def make_system(**values: Any) -> SystemConfig:
     return TypeAdapter(SystemConfig).validate_python({"seeds": 1} | values)
 
 
 def schedule(steps: int = 6, **weights: float) -> dict[str, Any]:
-    """A run of one stage."""
     return {"schedule": [{"steps": steps, "weights": weights}]}
 
 
 def system(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
-    """The smallest system of joint inputs."""
     runs = {
         "mlm": schedule(mlm=1),
         "mspp_ie": {
@@ -70,7 +66,7 @@ def system(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
         "none": {"schedule": []},
     }
     variants = {"mspp_ie": {"head": "ie_k"}, "pairwise": {"runs": ["mlm"], "head": "ie_1"}}
-    return configured(
+    return make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer(dropout)},
         streams={"joint": STREAMS["joint"]},
@@ -86,7 +82,7 @@ def system(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
 
 
 def two_towers(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
-    """The smallest two-tower system: towers that are one network, or two, or bags of words, and a language model."""
+    """Return the smallest two-tower system: shared and separate towers, bags of words, and a language model."""
     negatives, size = schedule(in_batch_negatives=1), {"embedding_size": 8}
     runs = {
         "shared": negatives,
@@ -95,7 +91,7 @@ def two_towers(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
         "mlm": schedule(mlm=1),
         "none": {"schedule": [], "encoder": "separate"},
     }
-    return configured(
+    return make_system(
         lengths={"query": 12, "document": 24},
         encoders={
             "transformer": transformer(dropout, **size),
@@ -122,7 +118,7 @@ def quick_thoughts(contiguous: dict[str, Any] | None = None, **pretrain: Any) ->
         "random": {"schedule": []},
     }
     optimizer = {"learning_rate": 1e-2, "schedule": "constant"}
-    return configured(
+    return make_system(
         lengths={"query": 7, "document": 7},
         vocabulary="words",
         encoders={name: kind | pair for name, kind in kinds.items()} | {"single": kinds["uni"] | {"plain": "both"}},
@@ -131,9 +127,8 @@ def quick_thoughts(contiguous: dict[str, Any] | None = None, **pretrain: Any) ->
     )
 
 
-def mixed(runs: dict[str, Any], dropout: float = 0.0, **pretrain: Any) -> SystemConfig:
-    """Runs of any objectives on one Transformer that reads all streams."""
-    return configured(
+def make_mixed_system(runs: dict[str, Any], dropout: float = 0.0, **pretrain: Any) -> SystemConfig:
+    return make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer(dropout, embedding_size=8)},
         streams=STREAMS,
@@ -142,13 +137,12 @@ def mixed(runs: dict[str, Any], dropout: float = 0.0, **pretrain: Any) -> System
 
 
 def write_tokenizer(folder: Path) -> Path:
-    """A tokenizer of subwords."""
     train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=300), folder)
     return folder
 
 
 def write_words(folder: Path) -> Path:
-    """A vocabulary of words with their vectors; the last six words of `WORDS` are not trained."""
+    """Write a vocabulary of words with vectors; the last six of `WORDS` are untrained."""
     train_words([" ".join(WORDS[:-6])] * 2, WordsConfig(), folder)
     add_words(folder, WORDS[-6:], folder)
     size = load_tokenizer(folder)[1].vocab_size
@@ -156,13 +150,12 @@ def write_words(folder: Path) -> Path:
     return folder
 
 
-def encoded(words: list[str], vocabulary: Path) -> list[int]:
+def encode_words(words: list[str], vocabulary: Path) -> list[int]:
     ids: list[int] = load_tokenizer(vocabulary)[0].encode(" ".join(words), add_special_tokens=False).ids
     return ids
 
 
 def write_rows(rows: list[dict[str, Any]], folder: Path, **columns: pa.DataType) -> None:
-    """A table in the order of its rows, in two files of small row groups."""
     folder.mkdir(exist_ok=True)
     half = (len(rows) + 1) // 2
     for part in range(2):
@@ -171,32 +164,28 @@ def write_rows(rows: list[dict[str, Any]], folder: Path, **columns: pa.DataType)
 
 
 def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
-    """A table of pairs as the sampling stage writes them."""
     tokens = dict.fromkeys(("query", "title", "passage"), TOKENS)
     write_rows(rows, folder, pair_id=pa.string(), **tokens, document=pa.string(), document_pairs=pa.int64())
 
 
 def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
-    """A table of sentences in their order."""
     write_rows(rows, folder, document=pa.string(), position=pa.int32(), tokens=TOKENS)
 
 
 def write_all_sentences(folder: Path, vocabulary: Path) -> None:
-    """Documents in their order; the words of each are drawn from seven."""
+    """Write documents in order; the words of each are drawn from seven."""
     draw, rows = random.Random(5), []
     for number, size in enumerate(DOCUMENTS):
         words = draw.sample(WORDS, 7)
         for position in range(size):
             text = draw.choices(words, k=draw.randint(1, 9))
-            rows.append({"document": f"d{number}", "position": position, "tokens": encoded(text, vocabulary)})
+            rows.append({"document": f"d{number}", "position": position, "tokens": encode_words(text, vocabulary)})
     write_sentences(rows, folder)
 
 
 def write_examples(folder: Path, vocabulary: Path) -> None:
-    """Examples of all kinds, each in a folder of its name."""
-
     def ids(words: list[str]) -> list[int]:
-        return encoded(words, vocabulary)
+        return encode_words(words, vocabulary)
 
     # Two candidates; a candidate that shares s0's words is a positive.
     draw, rows = random.Random(0), list[dict[str, Any]]()
@@ -222,7 +211,7 @@ def write_examples(folder: Path, vocabulary: Path) -> None:
 
     write_all_sentences(folder / "sentences", vocabulary)
 
-    # Sequences with the same words, in another order.
+    # Sequences with the same words in different order.
     draw, rows = random.Random(7), []
     for number in range(50):
         words = draw.sample(WORDS, draw.randint(2, 14))
@@ -231,7 +220,7 @@ def write_examples(folder: Path, vocabulary: Path) -> None:
     columns = {"document": pa.string(), "position": pa.int32(), "first": TOKENS, "second": TOKENS}
     write_rows(rows, folder / "sequence_pairs", **columns)
 
-    # Samples of a document or two.
+    # Samples of one or two documents.
     draw, rows = random.Random(8), []
     for number in range(30):
         pieces = [ids(draw.choices(WORDS, k=draw.randint(3, 16))) for _ in range(draw.randint(1, 2))]

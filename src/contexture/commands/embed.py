@@ -22,15 +22,15 @@ def add_arguments(embed: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Embed the texts and write their vectors."""
-    from contexture.encoders.lines import TextLines, vectors_file, write_vectors
-    from contexture.encoders.named import model_places
+    from contexture.encoders.lines import TextLines, open_vectors_file, write_vectors
+    from contexture.encoders.named import find_models
 
     kind = args.output.suffix if args.output else ".jsonl"
     if kind not in (".npy", ".jsonl"):
         raise ValueError(f"{args.output}: the name of a file of vectors ends in .npy or .jsonl")
     check_output(args.output)
-    models = model_places(args.model)
-    with TextLines.open(args.texts) as lines, vectors_file(args.output) as file:
+    models = find_models(args.model)
+    with TextLines.open(args.texts) as lines, open_vectors_file(args.output) as file:
         from contexture.encoders.models import load_models  # brings torch: seconds, which a mistake need not take
 
         write_vectors(load_models(models), lines, args.role, file, kind == ".npy")

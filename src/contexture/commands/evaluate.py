@@ -30,7 +30,7 @@ def add_arguments(evaluate: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Measure the model on the tasks and print the figures."""
-    from contexture.encoders.named import model_places
+    from contexture.encoders.named import find_models
     from contexture.tasks.registry import TASKS
 
     check_output(args.output)
@@ -38,7 +38,7 @@ def main(args: argparse.Namespace) -> None:
     if not folder.is_dir():
         raise ValueError(f"{folder}: there is no such folder; name the one that SentEval calls data/downstream")
     measure = next(resolve(spec.measures_models) for spec in TASKS.values() if spec.measures_models)
-    text, figures = measure(model_places(args.model), folder, args.counts, args.only, args.protocol, args.vectors)
+    text, figures = measure(find_models(args.model), folder, args.counts, args.only, args.protocol, args.vectors)
     print(text, end="")
     if args.output is not None:
         with whole_file(args.output) as file:

@@ -17,7 +17,7 @@ from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
-from contexture.encoders.named import PUBLISHED, first_line, hub_answers, is_path
+from contexture.encoders.named import PUBLISHED_FILES, is_model_path
 from contexture.folders import find_upwards
 from contexture.imports import resolve
 from contexture.packages import encoder_path
@@ -170,16 +170,16 @@ def published(name: str) -> str:
     that neither the hub nor its downloads have.
     """
     folder = Path(encoder_path(name)).expanduser()
-    if not folder.exists() and is_path(name):
+    if not folder.exists() and is_model_path(name):
         raise ValueError(f"{name}: there is no such folder, and no model is named so")
     if folder.is_dir():
-        if not any((folder / file).exists() for file in PUBLISHED):
+        if not any((folder / file).exists() for file in PUBLISHED_FILES):
             raise ValueError(f"{folder}: this folder holds no published model")
         return str(folder.absolute())
     try:
         file_of(name, "config.json")
     except (HfHubHTTPError, EntryNotFoundError) as error:
-        raise ValueError(f"{name}: the Hugging Face hub gives no such model ({first_line(error)})") from error
+        raise ValueError(f"{name}: the Hugging Face hub gives no such model ({first_error_line(error)})") from error
     return name
 
 
@@ -187,7 +187,7 @@ def file_of(model: str, file: str) -> Path:
     """A file of a published model, in its folder or downloaded from the hub."""
     if Path(model).is_dir():
         return Path(model) / file
-    return Path(hf_hub_download(model, file, local_files_only=not hub_answers(model)))
+    return Path(hf_hub_download(model, file, local_files_only=not is_hub_reachable(model)))
 
 
 def pooling(model: str) -> str:

@@ -42,13 +42,13 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Train on the configured number of devices: start a process for each, or be one of them."""
     from contexture.training.launcher import end_with_starter
-    from contexture.training.ranks import started_together
+    from contexture.training.ranks import is_distributed
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     end_with_starter()
     config = read_config(args.config)
     {"pretrain": _pretrain, "finetune": _finetune}[args.training](config, args)
-    if started_together():
+    if is_distributed():
         logging.shutdown()
         sys.stdout.flush()
         os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit

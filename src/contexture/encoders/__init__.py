@@ -1,1 +1,1 @@
-"""Token ids to vectors."""
+"""Encoders of texts: networks, their inputs, and their files."""

@@ -1,4 +1,4 @@
-"""Encoders without order: sums and means of the tokens' embeddings, and BoW-MLP."""
+"""Encoders that ignore the order of tokens: sums and means of embeddings, and BoW-MLP."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from torch.nn.functional import embedding_bag
 
 from contexture.encoders.config import BagOfWordsConfig, BagOfWordsMlpConfig, StaticConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network, known, new_words, pool
+from contexture.encoders.network import Network, new_embedding, pool
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
@@ -17,37 +17,37 @@ class BagOfWords(Network):
 
     def __init__(self, config: BagOfWordsConfig | StaticConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
-        self.words = new_words(words, config.embedding_size)
+        self.words = new_embedding(words, config.embedding_size)
         self.size = config.embedding_size
 
     def forward(self, batch: Batch) -> Tensor:
-        """Batch of `word_layout` → vectors (B, D)."""
-        ids, starts, _ = self._flat(batch)
+        """Return vectors (B, D) of a batch of `word_layout`."""
+        ids, starts, _ = self._flatten(batch)
         return embedding_bag(ids, self.words.weight, starts, mode="sum")
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Additions, forward and backward, for texts of `lengths` (B,) words."""
+        """Return additions, forward and backward, for texts of `lengths` (B,) words."""
         return 2.0 * self.words.embedding_dim * lengths.sum()
 
-    def _flat(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Ids of all words, where each text starts, and its length."""
+    def _flatten(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the ids of all words, and the start and length of each text."""
         mask = batch["attention_mask"].bool()
         lengths = mask.sum(dim=1)
-        ids = known(batch["input_ids"], self.words, self.tokens.unk)[mask]
+        ids = self.replace_unknown(batch["input_ids"])[mask]
         return ids, lengths.cumsum(0) - lengths, lengths
 
 
 class Static(BagOfWords):
-    """The weighted mean of the tokens' embeddings; a token's vector depends on no other token."""
+    """The weighted mean of the tokens' embeddings."""
 
     def __init__(self, config: StaticConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(config, words, tokens)
-        if config.weighs_tokens:
+        if config.has_token_weights:
             self.token_weights = torch.ones(words)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Batch of `word_layout` → vectors (B, D); 0 for a text without a token."""
-        ids, starts, lengths = self._flat(batch)
+        """Return vectors (B, D) of a batch of `word_layout`; 0 for a text without a token."""
+        ids, starts, lengths = self._flatten(batch)
         if self.token_weights is None:
             return embedding_bag(ids, self.words.weight, starts, mode="mean")
         weights = self.token_weights[ids]
@@ -58,14 +58,14 @@ class Static(BagOfWords):
         return vectors / sums.clamp_min(1e-6)[:, None]
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Products and additions, forward and backward, for texts of `lengths` (B,) tokens."""
+        """Return products and additions, forward and backward, for texts of `lengths` (B,) tokens."""
         return 4.0 * self.words.embedding_dim * lengths.sum()
 
 
 class BagOfWordsMlp(Network):
-    """The mean of the tokens' embeddings, special ones included, through two tanh layers (two-tower, section 4.2)."""
+    """Two tanh layers on the mean of the tokens' embeddings, special tokens included (two-tower, section 4.2)."""
 
-    adds_specials = True
+    has_special_tokens = True
 
     def __init__(self, config: BagOfWordsMlpConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
@@ -74,15 +74,15 @@ class BagOfWordsMlp(Network):
         nn.init.normal_(self.words.weight, std=0.05)
         self.hidden = nn.Linear(config.word_size, config.hidden_size)
         self.output = nn.Linear(config.hidden_size, config.embedding_size)
-        # The mean of many small embeddings is small: without a gain all texts would start at one point.
+        # The mean of many small embeddings is small: without this gain all texts would start almost equal.
         nn.init.xavier_normal_(self.hidden.weight, gain=4.0)
         nn.init.xavier_normal_(self.output.weight)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Batch of `text_layout` → vectors (B, D)."""
-        words = self.words(known(batch["input_ids"], self.words, self.tokens.unk))
+        """Return vectors (B, D) of a batch of `text_layout`."""
+        words = self.words(self.replace_unknown(batch["input_ids"]))
         return torch.tanh(self.output(torch.tanh(self.hidden(pool(words, batch["attention_mask"], "mean")))))
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs of the two layers for texts of `lengths` (B,) tokens."""
+        """Return forward and backward FLOPs of the two layers for texts of `lengths` (B,) tokens."""
         return torch.tensor(6.0 * len(lengths) * (self.hidden.weight.numel() + self.output.weight.numel()))

@@ -1,4 +1,4 @@
-"""The one interface of all encoders: texts in, vectors out, with roles where it has them."""
+"""The interface of all encoders: texts in, vectors out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -17,55 +17,55 @@ from contexture.encoders.config import (
     EncoderConfig,
     GruConfig,
     Lengths,
-    Needs,
     Role,
     StaticConfig,
+    TableSizes,
     TransformerConfig,
 )
 from contexture.encoders.cross import CrossLayers
 from contexture.encoders.gru import Gru
-from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
-from contexture.encoders.network import Network, Projections, embedding_of, new_words, start_from_vectors, weigh_tokens
-from contexture.encoders.transformer import (
-    Transformer,
-    build_transformer,
-    layer_flops,
-    resize_positions,
-    resize_token_types,
+from contexture.encoders.layout import Batch, Sentences, SpecialTokenFormat, row_lengths, select_rows
+from contexture.encoders.network import (
+    Network,
+    copy_word_vectors,
+    fill_token_weights,
+    make_embedding,
+    new_embedding,
 )
+from contexture.encoders.transformer import Transformer, build_transformer
 from contexture.vocabulary.vocabulary import Vocabulary
 
 #: A text, or its two parts: title and passage, sentence and passage.
 Text = str | tuple[str, str]
 Array = npt.NDArray[np.float32]
-#: `chunks`, batches of texts of like length, and `rows` (B,), the position of each text in their concatenation.
+#: `chunks`: batches of texts of similar length. `rows` (B,): the position of each text in their concatenation.
 TextBatch = Mapping[str, Any]
 
-#: Tokens, padding included, of one forward pass: what fits the caches of a CPU, and what keeps a GPU busy.
-TOKENS_AT_ONCE, TOKENS_AT_ONCE_ON_CPU = 16384, 2048
-#: Texts that are tokenized and laid out together.
-TEXTS_AT_ONCE = 4096
+#: Tokens, padding included, of one forward pass: enough to keep a GPU busy; few enough for the caches of a CPU.
+MAX_GPU_BATCH_TOKENS, MAX_CPU_BATCH_TOKENS = 16384, 2048
+#: Texts that are tokenized together.
+MAX_BATCH_TEXTS = 4096
 
 
 class TextEncoder(Protocol):
-    """Whatever turns texts into vectors, each independent of others; `identity`: what vectors depend on, as JSON."""
+    """A model that embeds each text independently of the others; `identity` (JSON) is all that vectors depend on."""
 
     name: str
     identity: dict[str, Any]
 
     @property
     def dimension(self) -> int:
-        """Length of the vectors of texts of no role."""
+        """Length of the vectors of texts without a role."""
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D) of N texts; without a role they are `dimension` long."""
+        """Return vectors (N, D) of N texts; without a role D is `dimension`."""
 
 
 class Encoder(nn.Module):
-    """One network for all roles, or one for each.
+    """One network for both roles, or one for each.
 
-    With `recompute`, activations of all but one chunk of a batch are computed again in the backward pass (gradient
-    caching). The gradient is the same, dropout included.
+    With `recompute`, the backward pass computes activations again, one chunk at a time (gradient caching). Gradients
+    are the same, with dropout, too.
     """
 
     def __init__(
@@ -79,110 +79,98 @@ class Encoder(nn.Module):
         self.identity: dict[str, Any] = {}
 
     def network(self, role: Role) -> Network:
-        """The network that plays a role."""
+        """Return the network of a role."""
         return self.query if role == "query" else self.document
 
     @property
     def networks(self) -> dict[Role, Network]:
-        """The different networks, by the first role that they play."""
+        """The different networks, by their first role."""
         if self.query is self.document:
             return {"query": self.query}
         return {"query": self.query, "document": self.document}
 
     @property
     def plain_roles(self) -> tuple[Role, ...]:
-        """The roles whose vectors make up that of a text of no role."""
+        """The roles whose vectors are concatenated for a text without a role."""
         if self.config.plain == "both":
             return ROLES if len(self.networks) > 1 else ("query",)
         return (self.config.plain,)
 
     @property
     def dimension(self) -> int:
-        """Length of the vector of a text of no role."""
+        """Length of the vector of a text without a role."""
         return sum(self.network(role).size for role in self.plain_roles)
 
     def forward(self, texts: TextBatch, role: Role) -> Tensor:
-        """Vectors (B, D) of a batch of texts, in its order."""
+        """Return the vectors (B, D) of a batch of texts, in its order."""
         network = self.network(role)
         vectors = torch.cat(self._compute(network.vectors, texts["chunks"]))
         if self.config.norm is not None:
             vectors = self.config.norm * nn.functional.normalize(vectors.float(), dim=-1)
         return vectors[texts["rows"]]
 
-    def plain(self, texts: Mapping[Role, TextBatch]) -> Tensor:
-        """Vectors (B, `dimension`) of texts of no role, from their batch of each of the `plain_roles`."""
+    def combine_roles(self, texts: Mapping[Role, TextBatch]) -> Tensor:
+        """Return vectors (B, `dimension`) of texts without a role, from a batch for each of the `plain_roles`."""
         sides = [self(texts[role], role).float() for role in self.plain_roles]
         if self.config.plain == "both" and self.config.unit:
             sides = [nn.functional.normalize(vectors, dim=-1) for vectors in sides]
         return torch.cat(sides, dim=-1)
 
-    def pooled(self, texts: TextBatch) -> Tensor:
-        """The pooled states (B, H) of a batch of documents."""
-        return torch.cat(self._compute(self._transformer.pooled, texts["chunks"]))[texts["rows"]]
+    def pooled_states(self, texts: TextBatch) -> Tensor:
+        """Return the pooled states (B, H) of a batch of documents."""
+        return torch.cat(self._compute(self.transformer.pooled_states, texts["chunks"]))[texts["rows"]]
 
     def sequence_states(self, chunks: Sequence[Batch]) -> list[Tensor]:
-        """Hidden states (B, T, H) of each chunk of documents, special tokens in front."""
-        return [states for part in self._compute(self._transformer.whole, chunks) for states in part]
+        """Return the hidden states (B, T, H) of each chunk of documents, those of special tokens first."""
+        return [states for part in self._compute(self.transformer.token_states, chunks) for states in part]
 
     def _compute(self, function: Callable[[Sequence[Batch]], Any], chunks: Sequence[Batch]) -> list[Any]:
-        """The function of all chunks, or, to save memory, of one after the other."""
+        """Apply the function to all chunks, or, to save memory, to one after the other."""
         if self.recompute and torch.is_grad_enabled():
             return [checkpoint(function, [chunk], use_reentrant=False) for chunk in chunks]
         return [function(chunks)]
 
     def batch(self, parts: Sentences, role: Role, tokens_at_once: int) -> TextBatch:
-        """Texts as token ids, of one or two parts, cut to the length of their role → what `forward` reads."""
-        chunks, rows = self.network(role).chunks(parts, self.lengths.of(role), tokens_at_once)
+        """Return the input of `forward` for texts of one or two parts, cut to the length of their role."""
+        chunks, rows = self.network(role).chunks(parts, self.lengths.for_role(role), tokens_at_once)
         return {"chunks": chunks, "rows": rows}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D) of texts; 0 for a text without a word."""
+        """Return vectors (N, D) of texts; 0 for a text without a word."""
         vectors = np.zeros((len(texts), self.network(role).size if role else self.dimension), np.float32)
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            parts = tokenized(texts[start : start + TEXTS_AT_ONCE], self.vocabulary)
+        for start in range(0, len(texts), MAX_BATCH_TEXTS):
+            parts = tokenize_texts(texts[start : start + MAX_BATCH_TEXTS], self.vocabulary)
             with_words = np.flatnonzero(parts.lengths.sum(axis=1))
             if len(with_words):
-                chosen = parts if len(with_words) == len(parts.lengths) else select(parts, with_words)
+                chosen = parts if len(with_words) == len(parts.lengths) else select_rows(parts, with_words)
                 vectors[start + with_words] = self.embed_tokens(chosen, role)
         return vectors
 
     @torch.inference_mode()
     def embed_tokens(self, parts: Sentences, role: Role | None = None) -> Array:
-        """Vectors (N, D) of texts as token ids, each with a word."""
+        """Return vectors (N, D) of texts as token ids, each with at least one."""
         device = next(self.parameters()).device
-        tokens_at_once = TOKENS_AT_ONCE_ON_CPU if device.type == "cpu" else TOKENS_AT_ONCE
+        tokens_at_once = MAX_CPU_BATCH_TOKENS if device.type == "cpu" else MAX_GPU_BATCH_TOKENS
         training = self.training
         self.eval()
         roles = (role,) if role else self.plain_roles
         batches = {name: to_device(self.batch(parts, name, tokens_at_once), device) for name in roles}
-        embedded = self(batches[role], role) if role else self.plain(batches)
+        embedded = self(batches[role], role) if role else self.combine_roles(batches)
         self.train(training)
         vectors: Array = embedded.float().cpu().numpy()
         return vectors
 
-    def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
-        """Hidden states (B, T, H) of a batch of tokens, behind a prefix (B, N, H); ValueError for other networks."""
-        return self._transformer.states(batch, prefix)
-
-    def token_logits(self, states: Tensor) -> Tensor:
-        """States (N, H) of the positions that count → logits (N, V)."""
-        return self._transformer.token_logits(states)
-
     def flops(self, batch: Mapping[str, Any]) -> Tensor:
-        """Forward and backward FLOPs of the layers for a batch of a stream: tokens, or texts by role."""
+        """Return forward and backward FLOPs of the layers for a batch of a stream: tokens, or texts by role."""
         if "attention_mask" in batch:
-            return self.layer_flops(row_lengths(batch))
+            return self.transformer.layer_flops(row_lengths(batch))
         if "sequences" in batch:
-            return self.layer_flops(row_lengths(batch["sequences"]))
+            return self.transformer.layer_flops(row_lengths(batch["sequences"]))
         if "texts" in batch:
             lengths = row_lengths(batch["texts"])
             return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
         sides = [self.network(role).flops(row_lengths(batch[role])) for role in ROLES if role in batch]
         return torch.stack(sides).sum()
-
-    def layer_flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs of the layers for rows of `lengths` (B,) tokens."""
-        return layer_flops(self._transformer.base, lengths)
 
     @property
     def cross(self) -> CrossLayers | None:
@@ -190,40 +178,30 @@ class Encoder(nn.Module):
         return self.document.cross if isinstance(self.document, Transformer) else None
 
     @property
-    def projections(self) -> Projections | None:
-        """The projections whose mean is a vector, if it has them (CMLM)."""
-        return self._transformer.projections
-
-    @property
     def hidden_size(self) -> int:
         """Width of the hidden states."""
-        return int(self._transformer.model.config.hidden_size)
+        return int(self.transformer.model.config.hidden_size)
 
     @property
-    def specials(self) -> Specials:
+    def specials(self) -> SpecialTokenFormat:
         """How the networks place special tokens and positions."""
         return self.document.specials
 
     @property
-    def _transformer(self) -> Transformer:
+    def transformer(self) -> Transformer:
+        """The network of documents; raises ValueError if it is not a Transformer."""
         if not isinstance(self.document, Transformer):
             kind = type(self.document).__name__
             raise ValueError(f"{self.name}: a {kind} has no states of tokens: this needs a transformer")
         return self.document
 
-    def make_room(self, positions: int, types: int) -> None:
-        """Give it the positions and token types that joint inputs need; ValueError for one without states of tokens."""
-        model = self._transformer.model
-        resize_token_types(model, types)
-        resize_positions(model, self.specials.first_position, positions)
 
-
-def tokenized(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
-    """Texts → token ids; all of one part, or all of two (ValueError if they are mixed)."""
+def tokenize_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
+    """Return the token ids of texts; raises ValueError for a mixture of texts of one part and of two."""
     split = [text if isinstance(text, tuple) else (text,) for text in texts]
     width = len(split[0]) if split else 1
     if any(len(text) != width for text in split):
-        raise ValueError("texts of one part and texts of two are embedded in calls of their own")
+        raise ValueError("texts of one part and texts of two are mixed: embed them in separate calls")
     parts = [part for text in split for part in text]
     unique = list(dict.fromkeys(parts))
     encodings = vocabulary.tokenizer.encode_batch_fast(unique, add_special_tokens=False)
@@ -234,7 +212,7 @@ def tokenized(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
 
 
 def to_device(batch: Any, device: torch.device) -> Any:
-    """Tensors in nested dicts and lists, moved."""
+    """Move the tensors in nested dicts and lists."""
     if isinstance(batch, Tensor):
         return batch.to(device, non_blocking=True)
     if isinstance(batch, Mapping):
@@ -244,40 +222,48 @@ def to_device(batch: Any, device: torch.device) -> Any:
     return batch
 
 
-def on_device(encoder: Encoder) -> Encoder:
-    """The encoder on the device that there is, ready to embed."""
+def prepare_for_inference(encoder: Encoder) -> Encoder:
+    """Move the encoder to the GPU, if there is one, and set evaluation mode."""
     return encoder.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
 
 def build_encoder(
-    config: EncoderConfig, lengths: Lengths, vocabulary: Vocabulary, needs: Needs | None = None, head: bool = False
+    config: EncoderConfig,
+    lengths: Lengths,
+    vocabulary: Vocabulary,
+    table_sizes: TableSizes | None = None,
+    head: bool = False,
 ) -> Encoder:
-    """A new encoder.
+    """Return a new encoder.
 
-    `needs`: positions and token types of batches of tokens, in addition to those that texts need. `head`: whether it
-    predicts tokens.
+    `table_sizes`: the least positions and token types, if texts need fewer. `head`: whether it predicts tokens.
     """
-    rows = (needs or Needs()) | Needs(positions=max(lengths.query, lengths.document))
+    sizes = (table_sizes or TableSizes()) | TableSizes(positions=max(lengths.query, lengths.document))
     fixed = None
     if isinstance(config, GruConfig) and config.words == "fixed":
-        fixed = embedding_of(torch.from_numpy(np.array(vocabulary.vectors))).requires_grad_(False)
-    query = build_network(config, rows, vocabulary.trained, vocabulary, fixed, head)
-    document = query if config.shared else build_network(config, rows, vocabulary.trained, vocabulary, fixed, head)
+        fixed = make_embedding(torch.from_numpy(np.array(vocabulary.vectors))).requires_grad_(False)
+    query = build_network(config, sizes, vocabulary.trained, vocabulary, fixed, head)
+    document = query if config.shared else build_network(config, sizes, vocabulary.trained, vocabulary, fixed, head)
     for network in {query, document}:
         if config.start == "word_vectors" and fixed is None:
-            start_from_vectors(network, vocabulary)
+            copy_word_vectors(network, vocabulary)
         if network.token_weights is not None:
-            weigh_tokens(network.token_weights, vocabulary)
+            fill_token_weights(network.token_weights, vocabulary)
     return Encoder(query, document, config, lengths, vocabulary)
 
 
 def build_network(
-    config: EncoderConfig, needs: Needs, words: int, vocabulary: Vocabulary, fixed: nn.Embedding | None, head: bool
+    config: EncoderConfig,
+    table_sizes: TableSizes,
+    words: int,
+    vocabulary: Vocabulary,
+    fixed: nn.Embedding | None,
+    head: bool,
 ) -> Network:
-    """A new network with embeddings of `words` words, or with `fixed` ones."""
+    """Return a new network with embeddings of `words` words, or with the `fixed` embeddings."""
     tokens = vocabulary.tokens
     if isinstance(config, TransformerConfig):
-        return build_transformer(config, needs, words, tokens, head)
+        return build_transformer(config, table_sizes, words, tokens, head)
     if isinstance(config, BagOfWordsMlpConfig):
         return BagOfWordsMlp(config, words, tokens)
     if isinstance(config, BagOfWordsConfig):
@@ -285,5 +271,5 @@ def build_network(
     if isinstance(config, StaticConfig):
         return Static(config, words, tokens)
     if isinstance(config, GruConfig):
-        return Gru(config, fixed or new_words(words, config.word_size), tokens)
-    raise TypeError(f"no architecture is made by {type(config).__name__}")
+        return Gru(config, fixed or new_embedding(words, config.word_size), tokens)
+    raise TypeError(f"no architecture for {type(config).__name__}")

@@ -1,4 +1,4 @@
-"""Cross-Thought's layers across sequences, which read the states of their special tokens (section 3.2)."""
+"""Cross-Thought's layers across sequences (section 3.2)."""
 
 import copy
 from typing import Any, Literal
@@ -15,11 +15,12 @@ BERT_STD = 0.02
 class CrossLayers(nn.Module):
     """One Transformer layer over the sequences of a sample for each special token, or one for all.
 
-    A sequence is [E_0; …; E_{N−1}], the states of its N special tokens; layer n reads the E_n of all, in no order.
+    A sequence is [E_0; …; E_{N−1}], the states of its N special tokens. Layer n reads the E_n of all sequences,
+    without their order.
     """
 
     def __init__(self, config: CrossConfig, model: Any, scaled: bool) -> None:
-        """Layers like those of `model`, which has one at least, with weights of their own; see `new_layer`."""
+        """Make new layers with the sizes of `model`'s, which has at least one; see `new_layer`."""
         super().__init__()
         self.tokens, self.start = config.tokens, config.start
         like = model.encoder.layer[-1]
@@ -28,35 +29,37 @@ class CrossLayers(nn.Module):
         )
 
     def forward(self, vectors: Tensor, present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
-        """Vectors (B, M, N·H) of M sequences → [C_0; …; C_{N−1}] of each, of the same shape (equation 4).
+        """Map vectors (B, M, N·H) of M sequences to [C_0; …; C_{N−1}] of each, of the same shape (equation 4).
 
         A sequence attends to those with its number in `groups` (B, M), by default to all; one that may attend to no
         other attends `to_itself` anyway. The output of padding (`present` (B, M) is false) has no meaning.
         """
         mask = attention_mask(present, groups, to_itself)[:, None]
-        read = [layer(states, mask) for layer, states in zip(self._each(), self._split(vectors), strict=True)]
+        read = [
+            layer(states, mask) for layer, states in zip(self._layer_per_token(), self._split(vectors), strict=True)
+        ]
         return torch.stack(read, dim=-2).flatten(-2)
 
     def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Weights (Q, C), 1 in total: the mean of α over heads and special tokens (equation 7).
+        """Return weights (Q, C) with row sums 1: the mean of α over heads and special tokens (equation 7).
 
-        Of queries (Q, N·H) for candidates (C, N·H), or (Q, C, N·H) of each; a query does not attend to itself.
+        Queries (Q, N·H) attend to candidates (C, N·H), or each to its own (Q, C, N·H), and not to themselves.
         """
         return self.log_attention(queries, candidates).exp()
 
     def log_attention(self, queries: Tensor, candidates: Tensor, present: Tensor | None = None) -> Tensor:
-        """The logarithm of `attention` (Q, C), exact for tiny weights; −∞ for candidates not `present` (Q, C)."""
+        """Return the logarithm of `attention` (Q, C), exact for tiny weights; −∞ for candidates not `present`."""
         return self.log_weights(queries, self.keys(candidates), present)
 
     def keys(self, candidates: Tensor) -> Tensor:
-        """The keys of candidates (…, N·H), of the same shape: computed once for candidates of many queries."""
-        layers = zip(self._each(), self._split(candidates), strict=True)
+        """Return the keys of candidates (…, N·H), of the same shape, to use them for many queries."""
+        layers = zip(self._layer_per_token(), self._split(candidates), strict=True)
         return torch.cat([layer.attention.self.key(states) for layer, states in layers], dim=-1)
 
     def log_weights(self, queries: Tensor, keys: Tensor, present: Tensor | None = None) -> Tensor:
-        """`log_attention` to the candidates with these `keys`."""
+        """Return `log_attention` to candidates with these `keys`."""
         weights = []
-        for layer, query, key in zip(self._each(), self._split(queries), self._split(keys), strict=True):
+        for layer, query, key in zip(self._layer_per_token(), self._split(queries), self._split(keys), strict=True):
             attention = layer.attention.self
             heads = attention.num_attention_heads
             left = attention.query(query).unflatten(-1, (heads, -1)).float()
@@ -68,12 +71,12 @@ class CrossLayers(nn.Module):
             weights.append(scores.log_softmax(-1))
         by_head = torch.cat(weights)
         if present is not None:
-            by_head = by_head.masked_fill(~present, 0.0)  # the gradient of a sum of exp(−∞) alone is not a number
+            by_head = by_head.masked_fill(~present, 0.0)  # a sum of only exp(−∞) has no gradient
         mean = by_head.logsumexp(0) - torch.log(torch.tensor(float(len(by_head)), device=by_head.device))
         return mean if present is None else mean.masked_fill(~present, -torch.inf)
 
     def flops(self, sequences: Tensor) -> Tensor:
-        """Forward and backward FLOPs for samples with these numbers of `sequences` (B,)."""
+        """Return forward and backward FLOPs for samples of `sequences` (B,) sequences."""
         sequences = sequences.double()
         layer: Any = self.layers[0]
         parameters = sum(p.numel() for p in layer.parameters())
@@ -81,32 +84,32 @@ class CrossLayers(nn.Module):
         flops: Tensor = self.tokens * (6 * parameters * sequences.sum() + 12 * width * sequences.square().sum())
         return flops
 
-    def _each(self) -> list[Any]:
+    def _layer_per_token(self) -> list[Any]:
         return [self.layers[n % len(self.layers)] for n in range(self.tokens)]
 
     def _split(self, vectors: Tensor) -> tuple[Tensor, ...]:
-        """Vectors (…, N·H) → N of (…, H)."""
+        """Split vectors (…, N·H) into N of (…, H)."""
         return vectors.view(*vectors.shape[:-1], self.tokens, -1).unbind(-2)
 
 
 def attention_mask(present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
-    """Which sequences each sequence of a sample attends to, (B, M, M); see `CrossLayers.forward`."""
+    """Return which sequences each sequence of a sample attends to, (B, M, M); see `CrossLayers.forward`."""
     allowed = present[:, None].expand(-1, present.shape[1], -1)
     if groups is not None:
         allowed = allowed & (groups[:, :, None] == groups[:, None])
     itself = torch.eye(present.shape[1], dtype=torch.bool, device=present.device)
     if not to_itself:
         allowed = allowed & ~itself
-    # A softmax over nothing is not a number.
+    # A softmax needs at least one number.
     return allowed | (itself & ~allowed.any(dim=-1, keepdim=True))
 
 
 def new_layer(like: Any, scaled: bool, start: Literal["random", "copy"] = "random") -> Any:
-    """A layer of the modules and sizes of `like`, with new weights.
+    """Return a layer with the modules and sizes of `like` and new weights.
 
-    Their standard deviation fits the width if `scaled`, otherwise it is BERT's. `start` random: queries do not begin
-    equal to keys, because a sequence, which matches itself best, would attend to itself alone. copy: queries equal
-    keys, attention returns the weighted mean of the states themselves, and the feed-forward part adds nothing.
+    Their standard deviation fits the width if `scaled`, otherwise it is BERT's. `start` random: queries differ from
+    keys, because with equal ones a sequence, which matches itself best, attends only to itself. copy: queries equal
+    keys, attention returns the weighted mean of the states, and the feed-forward part adds nothing.
     """
     layer = copy.deepcopy(like)
     for module in layer.modules():

@@ -1,4 +1,4 @@
-"""Embeddings for words that the training never saw (Kiros et al., 2015, section 2.2, as Quick-Thoughts uses it)."""
+"""Embeddings of untrained words (Kiros et al., 2015, section 2.2, as used by Quick-Thoughts)."""
 
 import numpy as np
 import torch
@@ -7,30 +7,31 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import GruConfig, TransformerConfig
-from contexture.encoders.network import embedding_of
+from contexture.encoders.network import make_embedding
 
 
-def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
-    """Extend trained embeddings (N, E) to all words with `vectors` (V, W), by a linear map between them → (V, E).
+def expand_embeddings(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
+    """Map the vectors (V, W) of untrained words to embeddings and append them to the trained ones (N, E) → (V, E).
 
-    The map, without a bias, has the least squared error over the words that have both. Trained words keep their
-    embeddings; words with neither get that of the word `unknown`. Row = id, zeros for a word without a vector.
+    The linear map, without bias, has the least squared error over trained words with a vector. Rows of `vectors` are
+    ids; a row of zeros means no vector. Trained words keep their embeddings; untrained words without a vector get that
+    of the word `unknown`.
 
-    Raises ValueError for fewer shared words than a vector has numbers (the map would be arbitrary), fewer vectors than
-    trained words, or an unknown word that is not trained.
+    Raises ValueError if fewer trained words have a vector than a vector has numbers, if there are fewer vectors than
+    trained words, or if the unknown word is not trained.
     """
     known = len(trained)
     if len(vectors) < known or not 0 <= unknown < known:
         raise ValueError(
             f"{known} trained words, {len(vectors)} rows of word vectors, unknown word {unknown}: "
-            "give the embeddings and the vectors of one vocabulary"
+            "embeddings and vectors must be of one vocabulary"
         )
     has_vector: NDArray[np.bool_] = (vectors != 0).any(axis=1)
     shared = np.flatnonzero(has_vector[:known])
     if len(shared) < vectors.shape[1]:
         raise ValueError(
-            f"only {len(shared)} trained words have one of the word vectors, of {vectors.shape[1]} numbers: "
-            "at least as many are needed; give a file of vectors in the corpus's language and spelling"
+            f"only {len(shared)} trained words have a word vector, at least {vectors.shape[1]} are needed: "
+            "give a file of vectors in the corpus's language and spelling"
         )
     embeddings = trained.detach().double().cpu().numpy()
     mapping = np.linalg.lstsq(vectors[shared].astype(np.float64), embeddings[shared], rcond=None)[0]
@@ -40,16 +41,16 @@ def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tenso
 
 
 def expand_words(encoder: Encoder, vectors: NDArray[np.float32]) -> None:
-    """Give an encoder, in place, embeddings for all words that have a vector; fixed words stay unchanged.
+    """Add embeddings of all words with a vector to an encoder, in place; fixed embeddings stay unchanged.
 
-    Raises ValueError as `expand` does, and for Transformers, whose words scale with their positions.
+    Raises ValueError as `expand_embeddings`, and for Transformers, whose words scale with their positions.
     """
     if isinstance(encoder.config, TransformerConfig):
-        raise ValueError("vocabulary expansion is for a gru or a bag of words: a Transformer's words are left alone")
+        raise ValueError("vocabulary expansion needs a gru or a bag of words; a Transformer cannot be expanded")
     if isinstance(encoder.config, GruConfig) and encoder.config.words == "fixed":
         return
     for network in encoder.networks.values():
-        network.words = embedding_of(expand(network.words.weight, vectors, encoder.vocabulary.tokens.unk))
-        if (weights := network.token_weights) is not None:  # a word that was not trained is as rare as the rarest
+        network.words = make_embedding(expand_embeddings(network.words.weight, vectors, encoder.vocabulary.tokens.unk))
+        if (weights := network.token_weights) is not None:  # untrained words are as rare as the rarest
             more = len(network.words.weight) - len(weights)
             network.token_weights = torch.cat([weights, weights.max().expand(more)])

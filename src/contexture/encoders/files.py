@@ -1,8 +1,8 @@
-"""Encoders on disk, one format for all: `encoder.json`, weights as safetensors, and the vocabulary.
+"""Save and load encoders: `encoder.json`, weights as safetensors, and the vocabulary.
 
-A Transformer has Hugging Face's layout and, with more files, that of sentence-transformers. A shared network lies in
-the folder itself, two networks in its folders `query` and `document`. For sentence-transformers a document of two parts
-is one text: title + " [SEP] " + passage, with the tokenizer's separator.
+A Transformer is saved in Hugging Face's format, with files for sentence-transformers. A shared network is saved in the
+folder itself, two networks in `query` and `document`. For sentence-transformers a document of two parts is one text:
+title + " [SEP] " + passage, with the tokenizer's separator.
 """
 
 import hashlib
@@ -20,32 +20,38 @@ from transformers import AutoModel, AutoModelForMaskedLM
 
 from contexture.encoders.bag_of_words import Static
 from contexture.encoders.base import Encoder, build_network
-from contexture.encoders.config import EncoderConfig, GruConfig, Needs, Role, TransformerConfig
-from contexture.encoders.network import Network, embedding_of
+from contexture.encoders.config import EncoderConfig, GruConfig, Role, TableSizes, TransformerConfig
+from contexture.encoders.network import Network, make_embedding
 from contexture.encoders.quiet import quiet_loading
-from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, model_name, saved
+from contexture.encoders.saved import (
+    SETTINGS_FILE,
+    WEIGHTS_FILE,
+    damaged_error,
+    encoder_checksum,
+    model_name,
+    read_settings,
+)
 from contexture.encoders.transformer import Transformer
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, copy_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
-#: Of a Transformer: what each token counts, if it weighs them; projections whose mean is a vector; layers across
-#: sequences.
+#: Files of a Transformer: weights of tokens in the mean, projections of CMLM, layers across sequences.
 TOKEN_WEIGHTS, PROJECTIONS, CROSS = "token_weights.safetensors", "projections.safetensors", "cross.safetensors"
-#: Modules of sentence-transformers: a Transformer with several special tokens is loaded from `0_Transformer`, whose
-#: tokenizer writes them, and `1_CNN` joins their states.
+#: Folders of sentence-transformers' modules. With several special tokens the tokenizer of `0_Transformer` writes them
+#: and `1_CNN` concatenates their states.
 STATIC, TRANSFORMER, STATES = "0_StaticEmbedding", "0_Transformer", "1_CNN"
 POOLING, LAST_POOLING, PROJECTION, NORMALIZE = "1_Pooling", "2_Pooling", "2_Dense", "3_Normalize"
 
 
 def save_encoder(encoder: Encoder, folder: Path) -> None:
-    """Write weights, vocabulary and, last, the settings."""
+    """Save weights, vocabulary and, last, the settings."""
     folder.mkdir(parents=True, exist_ok=True)
     encoder.vocabulary.copy(folder)
     for role, network in encoder.networks.items():
         network_dir = _network_dir(folder, encoder.config, role)
         if network_dir != folder:
             encoder.vocabulary.copy(network_dir)
-        limit = encoder.lengths.of("document" if encoder.config.shared else role)
+        limit = encoder.lengths.for_role("document" if encoder.config.shared else role)
         _save(network, network_dir, limit, encoder.config.norm is not None)
     settings = {
         "encoder": asdict(encoder.config),
@@ -53,16 +59,16 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
         "dimension": encoder.dimension,
         "weights": _checksum(folder),
     }
-    (folder / SETTINGS).write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    (folder / SETTINGS_FILE).write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 
 def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
-    """An encoder that `save_encoder` wrote, ready to embed; ValueError, naming the folder, if it is damaged.
+    """Load an encoder in evaluation mode; raises ValueError, naming the folder, if it is damaged.
 
-    `head`: whether a Transformer predicts tokens, with a new head if it was saved without; None: as it was saved.
+    `head`: whether a Transformer predicts tokens, with a new head if none was saved; None: as saved.
     """
     try:
-        settings = saved(folder)
+        settings = read_settings(folder)
         config = settings.config
         if settings.weights != _checksum(folder):
             raise ValueError("the weights are not those that were saved")
@@ -70,9 +76,9 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
         query = _load(config, _network_dir(folder, config, "query"), vocabulary, head)
         document = query if config.shared else _load(config, folder / "document", vocabulary, head)
         if isinstance(config, GruConfig) and config.words == "fixed":
-            document.words = query.words  # one table for both, as when they were built
+            document.words = query.words  # one table for both, as in `build_encoder`
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise damaged(folder, error) from error
+        raise damaged_error(folder, error) from error
     encoder = Encoder(query, document, config, settings.lengths, vocabulary)
     encoder.name, encoder.identity = model_name(folder), {"encoder": encoder_checksum(folder)}
     return encoder.eval()
@@ -84,7 +90,7 @@ def _network_dir(folder: Path, config: EncoderConfig, role: Role) -> Path:
 
 def _checksum(folder: Path) -> str:
     checksum = hashlib.sha256()
-    names = [WEIGHTS, f"{TRANSFORMER}/{WEIGHTS}", "tokenizer.json", f"{PROJECTION}/{WEIGHTS}"]
+    names = [WEIGHTS_FILE, f"{TRANSFORMER}/{WEIGHTS_FILE}", "tokenizer.json", f"{PROJECTION}/{WEIGHTS_FILE}"]
     names += [TOKEN_WEIGHTS, PROJECTIONS, CROSS]
     for file in sorted(folder / part / name for part in ("", "query", "document") for name in names):
         if file.exists():
@@ -95,18 +101,18 @@ def _checksum(folder: Path) -> str:
 
 
 def _extra_modules(network: Transformer) -> dict[str, nn.Module]:
-    """The parts of a Transformer that Hugging Face's layout has no file for, by their files."""
+    """Return file → module for parts of a Transformer that are not in Hugging Face's format."""
     modules = {PROJECTIONS: network.projections, CROSS: network.cross}
     return {name: module for name, module in modules.items() if module is not None}
 
 
 def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
     if not isinstance(network, Transformer):
-        save_model(network, str(folder / WEIGHTS))
+        save_model(network, str(folder / WEIGHTS_FILE))
         if isinstance(network, Static):
             _export_static(network, folder, limit, normalized)
         return
-    model_dir = folder / TRANSFORMER if network.leaders > 1 else folder
+    model_dir = folder / TRANSFORMER if network.num_leading > 1 else folder
     network.model.save_pretrained(model_dir)
     if network.projection is not None:
         _save_projection(network.projection, folder / PROJECTION)
@@ -115,9 +121,9 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
     for name, module in _extra_modules(network).items():
         save_model(module, str(folder / name))
     if network.token_weights is not None or network.projections is not None:
-        return  # sentence-transformers knows no pooling that weighs subwords, and no such projections
+        return  # sentence-transformers has no such modules
     modules = [("", "Transformer"), (POOLING, "Pooling")]
-    if network.leaders > 1:
+    if network.num_leading > 1:
         _export_special_tokens(network, folder)
         modules = [(TRANSFORMER, "Transformer"), (STATES, "CNN"), (LAST_POOLING, "Pooling")]
     pooling_dir = folder / modules[-1][0]
@@ -125,31 +131,31 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
     _write_modules(folder, modules, normalized)
     _write_json(model_dir / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
     modes = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens", "last": "lasttoken"}
-    pooling = {"word_embedding_dimension": network.model.config.hidden_size * network.leaders}
+    pooling = {"word_embedding_dimension": network.model.config.hidden_size * network.num_leading}
     pooling |= {f"pooling_mode_{mode}": network.pooling == name for name, mode in modes.items()}
     _write_json(pooling_dir / "config.json", pooling)
 
 
 def _export_special_tokens(network: Transformer, folder: Path) -> None:
-    """Several special tokens for sentence-transformers, of modules that it has.
+    """Write modules of sentence-transformers that concatenate the states of several special tokens.
 
-    They are a tokenizer that writes the tokens, and a convolution whose kernel n moves the state of token n to the
-    position of the first; the state of the first token then is [E_0; …; E_{N−1}].
+    The tokenizer writes the tokens. Kernel n of a convolution moves the state of token n to the first position, whose
+    state then is [E_0; …; E_{N−1}].
     """
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     cls, sep = (str(tokenizer.id_to_token(token)) for token in (network.tokens.cls, network.tokens.sep))
-    more = [cls if token == network.tokens.cls else f"[S{number}]" for number, token in enumerate(network.more, 1)]
+    more = [cls if token == network.tokens.cls else f"[S{number}]" for number, token in enumerate(network.extra, 1)]
     tokenizer.add_special_tokens([token for token in more if token != cls])
     ids = {token: tokenizer.token_to_id(token) for token in (cls, sep, *more)}
-    if [ids[token] for token in more] != list(network.more):
-        raise ValueError(f"{folder}: the tokenizer has holes where the special tokens {more} belong")
+    if [ids[token] for token in more] != list(network.extra):
+        raise ValueError(f"{folder}: the tokenizer does not give the special tokens {more} the ids after its subwords")
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{' '.join((cls, *more))} $A {sep}", special_tokens=list(ids.items())
     )
     copy_tokenizer(folder, folder / TRANSFORMER)
     tokenizer.save(str(folder / TRANSFORMER / TOKENIZER_FILE))
     width = network.model.config.hidden_size
-    sizes = [2 * number + 1 for number in range(network.leaders)]
+    sizes = [2 * number + 1 for number in range(network.num_leading)]
     convolution = {"in_word_embedding_dimension": width, "out_channels": width, "kernel_sizes": sizes}
     _write_json(folder / STATES / "cnn_config.json", convolution)
     weights: dict[str, torch.Tensor] = {}
@@ -157,11 +163,10 @@ def _export_special_tokens(network: Transformer, folder: Path) -> None:
         kernel = torch.zeros(width, width, size)
         kernel[:, :, -1] = torch.eye(width)
         weights |= {f"convs.{number}.weight": kernel, f"convs.{number}.bias": torch.zeros(width)}
-    save_file(weights, folder / STATES / WEIGHTS)
+    save_file(weights, folder / STATES / WEIGHTS_FILE)
 
 
 def _save_projection(projection: nn.Linear, folder: Path) -> None:
-    """As sentence-transformers has a linear layer."""
     dense = {
         "in_features": projection.in_features,
         "out_features": projection.out_features,
@@ -170,27 +175,27 @@ def _save_projection(projection: nn.Linear, folder: Path) -> None:
     }
     _write_json(folder / "config.json", dense)
     weights = {f"linear.{name}": tensor.contiguous().cpu() for name, tensor in projection.state_dict().items()}
-    save_file(weights, folder / WEIGHTS)
+    save_file(weights, folder / WEIGHTS_FILE)
 
 
 def _export_static(network: Static, folder: Path, limit: int, normalized: bool) -> None:
-    """For sentence-transformers, which weighs all tokens alike: the weights become part of the embeddings."""
+    """Write the module of sentence-transformers, which has no weights of tokens: they scale the embeddings."""
     static_dir = folder / STATIC
     static_dir.mkdir(exist_ok=True)
     weighted = network.words.weight.detach()
     if network.token_weights is not None:
         weighted = weighted * network.token_weights[:, None]
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-    if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:  # words without an embedding are the unknown word
+    # Words without an embedding get that of the unknown word.
+    if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:
         weighted = torch.cat([weighted, weighted[network.tokens.unk].expand(more, -1)])
-    save_file({"embedding.weight": weighted.contiguous().cpu()}, static_dir / WEIGHTS)
+    save_file({"embedding.weight": weighted.contiguous().cpu()}, static_dir / WEIGHTS_FILE)
     tokenizer.enable_truncation(limit)
     tokenizer.save(str(static_dir / TOKENIZER_FILE))
     _write_modules(folder, [(STATIC, "StaticEmbedding")], normalized)
 
 
 def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: bool) -> None:
-    """The modules of sentence-transformers in their order, and its similarity."""
     if normalized:
         modules = [*modules, (NORMALIZE, "Normalize")]
         (folder / NORMALIZE).mkdir(exist_ok=True)
@@ -205,12 +210,12 @@ def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: boo
 def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: bool | None) -> Network:
     if isinstance(config, TransformerConfig):
         return _load_transformer(config, folder, vocabulary, head)
-    with safe_open(str(folder / WEIGHTS), "pt") as file:
+    with safe_open(str(folder / WEIGHTS_FILE), "pt") as file:
         words = file.get_tensor("words.weight")
     fixed = isinstance(config, GruConfig) and config.words == "fixed"
-    table = embedding_of(words).requires_grad_(False) if fixed else None
-    network = build_network(config, Needs(), len(words), vocabulary, table, head=False)
-    load_model(network, str(folder / WEIGHTS))
+    table = make_embedding(words).requires_grad_(False) if fixed else None
+    network = build_network(config, TableSizes(), len(words), vocabulary, table, head=False)
+    load_model(network, str(folder / WEIGHTS_FILE))
     return network
 
 
@@ -219,7 +224,7 @@ def _load_transformer(
 ) -> Transformer:
     model_dir = folder / TRANSFORMER if config.cross is not None and config.cross.tokens > 1 else folder
     if head is None:
-        with safe_open(str(model_dir / WEIGHTS), "pt") as file:
+        with safe_open(str(model_dir / WEIGHTS_FILE), "pt") as file:
             head = any(name.startswith(("cls.", "lm_head.")) for name in file.keys())  # noqa: SIM118 - no dict
     with quiet_loading():
         model = (
@@ -229,7 +234,7 @@ def _load_transformer(
         )
     network = Transformer(model, config, vocabulary.tokens)
     if network.projection is not None:
-        load_model(nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))
+        load_model(nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS_FILE))
     if network.token_weights is not None:
         network.token_weights.copy_(load_file(folder / TOKEN_WEIGHTS)["weight"])
     for name, module in _extra_modules(network).items():

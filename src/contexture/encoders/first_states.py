@@ -1,4 +1,4 @@
-"""States of some tokens alone: where nothing else is read, the last layer need not compute the others."""
+"""Compute the last layer for the first tokens only, if no other states are used."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ import torch
 from torch import Tensor, nn
 from transformers.masking_utils import create_bidirectional_mask
 
-#: Families whose position table starts behind the padding index and whose pairs have two separators.
+#: Families whose positions start after the padding index and whose pairs have two separators.
 ROBERTA_LIKE = {"roberta", "xlm-roberta", "camembert"}
-#: Families whose layers are made of the modules that `first_states` takes apart.
+#: Families whose layers have the modules that `first_states` calls.
 BERT_LIKE = {"bert", *ROBERTA_LIKE}
 
 
 def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tensor) -> Tensor:
-    """`model(…).last_hidden_state[:, :count]`, (B, count, H), of a model among `BERT_LIKE`.
+    """Return `model(…).last_hidden_state[:, :count]`, (B, count, H), for a model of a family in `BERT_LIKE`.
 
-    Only the first tokens are queries of the last layer, which saves nearly five of six multiplications there. Result
+    Only the first tokens are queries of the last layer, which saves nearly five of six multiplications in it. Result
     and gradient are the same up to rounding.
     """
     states: Tensor = model.embeddings(**inputs)
@@ -27,8 +27,8 @@ def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tenso
     return output
 
 
-def spared(model: Any, count: int, lengths: Tensor) -> Tensor:
-    """Forward and backward FLOPs that `first_states` saves for rows of `lengths` (B,) tokens."""
+def skipped_flops(model: Any, count: int, lengths: Tensor) -> Tensor:
+    """Return forward and backward FLOPs that `first_states` saves for rows of `lengths` (B,) tokens."""
     last, rest = model.encoder.layer[-1], lengths.double() - count
     attention = last.attention
     idle = [attention.self.query, attention.output, last.intermediate, last.output]
@@ -38,7 +38,7 @@ def spared(model: Any, count: int, lengths: Tensor) -> Tensor:
 
 
 def attend(attention: Any, queries: Tensor, states: Tensor, mask: Tensor) -> Tensor:
-    """The output of an attention block: `queries` (B, Q, H) attend to states (B, T, H) under a mask (B, T)."""
+    """Return the output of an attention block: `queries` (B, Q, H) attend to `states` (B, T, H), masked by (B, T)."""
     inner = attention.self
 
     def heads(vectors: Tensor) -> Tensor:

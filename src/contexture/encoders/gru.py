@@ -1,8 +1,8 @@
-"""A GRU over words (Quick-Thoughts, section 3), without computing padding, fast on CPUs too.
+"""A GRU over words (Quick-Thoughts, section 3) that does not compute padding and is fast on CPUs.
 
-PyTorch's CPU kernel takes packed input at less than half the speed of padded input: the gradient of each step is spread
-over a tensor as large as the whole input. Here a step reads and writes only its own rows, and gradients of weights are
-one product over all steps. GPUs use PyTorch's (cuDNN).
+On CPUs PyTorch's GRU is less than half as fast with packed input as with padded input, because the gradient of each
+step fills a tensor as large as the whole input. Here a step reads and writes only its rows, and gradients of weights
+are one product over all steps. GPUs use PyTorch's GRU (cuDNN).
 """
 
 from typing import Any
@@ -13,35 +13,35 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from contexture.encoders.config import GruConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network, known
+from contexture.encoders.network import Network
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class Gru(Network):
-    """A GRU of one layer, in one or both directions; the last states are the vector."""
+    """A GRU of one layer, in one or both directions; its last states are the vector."""
 
     def __init__(self, config: GruConfig, words: nn.Embedding, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
         self.words, self.size = words, config.embedding_size
         units = config.embedding_size // (1 + config.bidirectional)
         self.gru = nn.GRU(words.embedding_dim, units, bidirectional=config.bidirectional)
-        initialise_gru(self.gru)
+        init_gru(self.gru)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Batch of `word_layout` → vectors (B, D)."""
+        """Return vectors (B, D) of a batch of `word_layout`."""
         lengths = batch["attention_mask"].sum(dim=1)
         packed = pack_padded_sequence(batch["input_ids"], lengths.cpu(), batch_first=True, enforce_sorted=False)
-        words = self.words(known(packed.data, self.words, self.tokens.unk))
+        words = self.words(self.replace_unknown(packed.data))
         _, last = run_gru(self.gru, packed._replace(data=words))
         return last.transpose(0, 1).flatten(1)
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs of the layer for texts of `lengths` (B,) words."""
+        """Return forward and backward FLOPs of the layer for texts of `lengths` (B,) words."""
         return 6.0 * sum(p.numel() for p in self.gru.parameters()) * lengths.sum()
 
 
-def initialise_gru(gru: nn.GRU) -> None:
-    """Xavier uniform for each gate's matrices, 1 for one of the two biases of reset and update gates (section 4.3)."""
+def init_gru(gru: nn.GRU) -> None:
+    """Draw each gate's matrices Xavier-uniform and set one bias of reset and update gates to 1 (section 4.3)."""
     size = gru.hidden_size
     for name, parameter in gru.named_parameters():
         if name.startswith("weight"):
@@ -54,15 +54,15 @@ def initialise_gru(gru: nn.GRU) -> None:
 
 
 def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """A GRU of one layer, in one or both directions, over packed input.
+    """Run a GRU of one layer, in one or both directions, over packed input.
 
     `start` (directions, B, H): the state before the first word, in the order of the sentences; default zeros.
 
-    Returns the states of all steps (words, directions·H) in the order of `packed.data`, and each sentence's last state,
-    backwards the one at its first word, (directions, B, H) in the order of the sentences.
+    Returns the states of all steps (words, directions·H) in the order of `packed.data`, and each sentence's last state
+    (directions, B, H), backwards that at its first word, in the order of the sentences.
     """
     if packed.data.is_cuda:
-        # In single precision: under autocast cuDNN's GRU may choose half precision, which would need scaled losses.
+        # Under autocast cuDNN's GRU may choose half precision, which would need scaled losses.
         with torch.autocast("cuda", enabled=False):
             states, last = gru(packed._replace(data=packed.data.float()), None if start is None else start.float())
         return states.data, last
@@ -71,26 +71,28 @@ def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) ->
         start = packed.data.new_zeros(1 + gru.bidirectional, sizes[0], gru.hidden_size)
     elif packed.sorted_indices is not None:
         start = start[:, packed.sorted_indices]
-    forward = _run(packed.data, start[0], gru, "", sizes)
+    forward = _run_direction(packed.data, start[0], gru, "", sizes)
     directions = [forward]
     if gru.bidirectional:
-        turned = _turned(sizes)
-        backward, last = _run(packed.data[turned], start[1], gru, "_reverse", sizes)
-        directions.append((backward[turned], last))
+        reversed_positions = _reversed_positions(sizes)
+        backward, last = _run_direction(packed.data[reversed_positions], start[1], gru, "_reverse", sizes)
+        directions.append((backward[reversed_positions], last))
     last = torch.stack([final for _, final in directions])
     if packed.unsorted_indices is not None:
         last = last[:, packed.unsorted_indices]
     return torch.cat([states for states, _ in directions], dim=1), last
 
 
-def _run(words: Tensor, start: Tensor, gru: nn.GRU, direction: str, sizes: list[int]) -> tuple[Tensor, Tensor]:
+def _run_direction(
+    words: Tensor, start: Tensor, gru: nn.GRU, direction: str, sizes: list[int]
+) -> tuple[Tensor, Tensor]:
     weights = [getattr(gru, f"{name}_l0{direction}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
     states, last = _Steps.apply(words, start, *weights, sizes)  # type: ignore[no-untyped-call]
     return states, last
 
 
-def _turned(sizes: list[int]) -> Tensor:
-    """The positions in packed data of the words of every sentence from its end; the same again turns them back."""
+def _reversed_positions(sizes: list[int]) -> Tensor:
+    """Return positions in packed data that reverse the words of each sentence; applied twice they restore them."""
     counts = torch.tensor(sizes)
     starts = counts.cumsum(0) - counts
     lengths = (counts[:, None] > torch.arange(sizes[0])).sum(dim=0)
@@ -111,7 +113,7 @@ class _Steps(torch.autograd.Function):
         size = w_state.shape[1]
         gates = (words @ w_in.t()).float() + b_in
         previous = gates.new_empty(len(words), size)
-        proposed = torch.empty_like(previous)  # what the state brings to the new gate, before it is reset
+        proposed = torch.empty_like(previous)  # the state's part of the new gate, before the reset
         states = torch.empty_like(previous)
         last = start.float().clone()
         end = 0

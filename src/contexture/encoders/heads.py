@@ -1,8 +1,4 @@
-"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2).
-
-Their style is `linear` (paper) or `released` (dropout, dense, tanh, dropout, linear, as in the authors' code). They
-read the states themselves: these encoders have no pooler.
-"""
+"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2)."""
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +9,7 @@ DROPOUT = 0.1
 
 
 class EvidenceHead(nn.Module):
-    """Two logits of each candidate, or of the input, from the sentence states E of shape (B, k+1, H).
+    """Two logits of each candidate, or of the input, from sentence states E (B, k+1, H).
 
     - `ie_k`: E_i of each candidate → (B, k, 2)
     - `ae_k`: [E_0; E_i] of each candidate → (B, k, 2)
@@ -27,7 +23,7 @@ class EvidenceHead(nn.Module):
         self.classifier = _classifier(width, hidden_size, 2, style)
 
     def forward(self, sentences: Tensor) -> Tensor:
-        """E (B, k+1, H) → logits (B, k, 2), or (B, 1, 2) for `ie_1`."""
+        """Return logits (B, k, 2) of E (B, k+1, H), or (B, 1, 2) for `ie_1`."""
         first, rest = sentences[:, :1], sentences[:, 1:]
         features = first if self.kind == "ie_1" else rest
         if self.kind == "ae_k":
@@ -37,7 +33,7 @@ class EvidenceHead(nn.Module):
 
 
 class LabelHead(nn.Module):
-    """One label for the whole input, from the states E of shape (B, S, H) of its sentences, or of its pairs.
+    """One label for the whole input, from states E (B, S, H) of its sentences or pairs.
 
     - `ie_1`: from E_0, the state of s_0 (MSPP paper, section 3.3)
     - `ae_1`: from the mean of the present states (the same section)
@@ -50,16 +46,16 @@ class LabelHead(nn.Module):
         self.kind = kind
         self.weight = nn.Linear(hidden_size, 1) if kind == "weighted_sum" else None
         if self.weight is not None:
-            _initialize(self.weight)
+            _init_linear(self.weight)
         self.classifier = _classifier(hidden_size, hidden_size, labels, style)
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
-        """E (B, S, H), `present` (B, S), one at least in each row → logits (B, labels)."""
-        logits: Tensor = self.classifier(self.pooled(states, present))
+        """Return logits (B, labels) of E (B, S, H); `present` (B, S) has at least one true value per row."""
+        logits: Tensor = self.classifier(self.pooled_states(states, present))
         return logits
 
-    def pooled(self, states: Tensor, present: Tensor) -> Tensor:
-        """States (B, S, H) → (B, H)."""
+    def pooled_states(self, states: Tensor, present: Tensor) -> Tensor:
+        """Pool sentence states (B, S, H) into one vector per row (B, H)."""
         if self.kind == "ie_1":
             return states[:, 0]
         if self.kind == "max_pool":
@@ -73,7 +69,6 @@ class LabelHead(nn.Module):
 
 
 def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> nn.Module:
-    """Features (…, width) → logits (…, labels)."""
     if style == "linear":
         classifier: nn.Module = nn.Linear(width, labels)
     else:
@@ -81,21 +76,20 @@ def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> 
         classifier = nn.Sequential(nn.Dropout(DROPOUT), first, nn.Tanh(), nn.Dropout(DROPOUT), last)
     for module in classifier.modules():
         if isinstance(module, nn.Linear):
-            _initialize(module)
+            _init_linear(module)
     return classifier
 
 
-def _initialize(layer: nn.Linear) -> None:
-    """BERT's own initialisation."""
+def _init_linear(layer: nn.Linear) -> None:
     nn.init.normal_(layer.weight, std=0.02)
     nn.init.zeros_(layer.bias)
 
 
 def candidate_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross-entropy of logits (B, k, 2) over the candidates; `labels` (B, k): 0, 1, or −100 for an empty slot."""
+    """Return the mean cross-entropy of logits (B, k, 2); `labels` (B, k): 0, 1, or −100 for an empty slot."""
     return nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=-100)
 
 
 def sentence_states(states: Tensor, pooling: Tensor) -> Tensor:
-    """E_i: the mean of token states, weighted as the layout says. (B, T, H), (B, S, T) → (B, S, H)."""
+    """Return E (B, S, H), the means of token states (B, T, H), weighted by `pooling` (B, S, T) of the layout."""
     return pooling.to(states.dtype) @ states

@@ -1,8 +1,7 @@
-"""Sentences as token ids → the joint input of a Transformer, without its padding.
+"""Inputs of networks from sentences as token ids, without the padding of joint inputs.
 
-The MSPP paper (section 3.2) pads every sentence to L tokens. Without this padding, which is masked from attention, the
-hidden states are the same as long as every token keeps the position and the token type of its slot; rows are about 2-3
-times shorter.
+The MSPP paper (section 3.2) pads every sentence to L tokens and masks the padding. Without it hidden states are the
+same, because every token keeps the position and the token type of its slot; rows are 2 to 3 times shorter.
 """
 
 from collections.abc import Mapping
@@ -16,14 +15,14 @@ from torch import Tensor
 
 from contexture.encoders.config import LayoutConfig
 
-#: Tensors by name; `lengths` may tell the real tokens of each row as plain numbers.
+#: Tensors by name, and optionally `lengths`: the number of real tokens of each row, as a list.
 Batch = dict[str, Any]
 Ints = npt.NDArray[np.int64]
 
-#: Texts of a batch, by the names of their parts.
-TEXTS = ("texts", "sequences", "second", "query", "document")
-#: What one more chunk costs, as a share of the largest chunk: little work on a CPU, launches of kernels on a GPU.
-PART_OF_BUDGET = 1 / 32
+#: Keys of a batch whose values are texts.
+TEXT_PARTS = ("texts", "sequences", "second", "query", "document")
+#: Cost of one more chunk (launches of kernels), as a share of the largest chunk.
+CHUNK_COST_SHARE = 1 / 32
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,8 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Specials:
-    """Ids of the special tokens and what a model family does with them."""
+class SpecialTokenFormat:
+    """Ids of the special tokens and how a model family places them."""
 
     cls: int
     sep: int
@@ -45,38 +44,38 @@ class Specials:
     first_position: int = 0
     # Separators between the two sentences of a pair: 2 for RoBERTa, 1 for BERT.
     pair_separators: int = 1
-    # Further special tokens, between [CLS] and a text (Cross-Thought).
-    more: tuple[int, ...] = ()
+    # Special tokens between [CLS] and a text (Cross-Thought).
+    extra: tuple[int, ...] = ()
 
 
-def select(sentences: Sentences, rows: Ints) -> Sentences:
-    """The chosen rows, in the order of `rows`."""
+def select_rows(sentences: Sentences, rows: Ints) -> Sentences:
+    """Return the given rows, in the order of `rows`."""
     per_row = np.maximum(sentences.lengths, 0).sum(axis=1)
     starts = np.cumsum(per_row) - per_row
     chosen = [sentences.tokens[starts[r] : starts[r] + per_row[r]] for r in rows]
     return Sentences(np.concatenate(chosen), sentences.lengths[rows])
 
 
-def cut(sentences: Sentences, limits: int | Ints) -> Sentences:
-    """Cut every sentence to at most its limit of tokens: one for all, or (B, S)."""
+def truncate(sentences: Sentences, limits: int | Ints) -> Sentences:
+    """Cut sentences to at most `limits` tokens: one limit for all, or one for each sentence (B, S)."""
     lengths = np.maximum(sentences.lengths.ravel(), 0)
     kept = np.minimum(sentences.lengths, limits)
     return Sentences(sentences.tokens[_offsets(lengths) < np.repeat(kept.ravel(), lengths)], kept)
 
 
 def pair_limits(lengths: Ints, room: int) -> Ints:
-    """Limits (B, 2) that fit pairs of `lengths` (B, 2) into `room`: the first half of it, the last what is left."""
+    """Return limits (B, 2) that fit pairs into `room` tokens: half for the first part, the rest for the second."""
     first = np.minimum(lengths[:, 0], room // 2)
     return np.stack([first, room - first], axis=1)
 
 
-def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
-    """`[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
+def joint_layout(sentences: Sentences, specials: SpecialTokenFormat, layout: LayoutConfig) -> Batch:
+    """Return `[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
 
-    Returns `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` (B, T), T the longest row; and `pooling`
-    (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
+    The batch has `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` (B, T), T the longest row; and
+    `pooling` (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
     """
-    sentences = cut(sentences, layout.sentence_tokens - 2)
+    sentences = truncate(sentences, layout.sentence_tokens - 2)
     size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
     row, slot, offset, column = _coordinates(size)
     first, last = offset == 0, offset == size[row, slot] - 1
@@ -89,24 +88,23 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
     return batch
 
 
-def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
-    """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, cut to the width of a joint input.
+def pair_layout(sentences: Sentences, specials: SpecialTokenFormat, layout: LayoutConfig) -> Batch:
+    """Return `[CLS] a [SEP] b [SEP]`, the input of a cross-encoder, cut to the width of a joint input.
 
-    `a` is cut to half of the room, `b` to the rest. As `joint_layout`, but a pair has one state: `pooling` is (B, 1,
-    T).
+    `a` is cut to half of the room, `b` to the rest. Keys as in `joint_layout`; `pooling` is (B, 1, T).
     """
     rows, parts = sentences.lengths.shape
     if parts != 2 or (sentences.lengths < 0).any():
-        raise ValueError(f"a pair has two sentences, both there; got an example of {parts}")
-    sentences = cut(sentences, pair_limits(sentences.lengths, layout.width - 2 - specials.pair_separators))
-    # Special tokens in front of each part; the last one ends with one more.
+        raise ValueError(f"a pair needs two sentences, none of them missing; got an example of {parts}")
+    sentences = truncate(sentences, pair_limits(sentences.lengths, layout.width - 2 - specials.pair_separators))
+    # Special tokens before each part; one more ends the row.
     leading = np.array([1, specials.pair_separators])
     size = sentences.lengths + leading + np.array([0, 1])
     row, part, offset, column = _coordinates(size)
     ids = np.full(len(row), specials.sep)
     ids[column == 0] = specials.cls
     ids[(offset >= leading[part]) & (offset < leading[part] + sentences.lengths[row, part])] = sentences.tokens
-    # BERT counts the first separator to the first sentence.
+    # In BERT the first separator belongs to the first sentence.
     token_type = np.where((part == 1) & (offset >= specials.pair_separators), 1, 0)
     batch = _batch(row, column, ids, rows, specials, column, token_type)
     size, width = size.sum(axis=1, keepdims=True), batch["input_ids"].shape[1]
@@ -114,16 +112,16 @@ def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) 
     return batch
 
 
-def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
-    """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
+def text_layout(parts: Sentences, specials: SpecialTokenFormat, limit: int) -> Batch:
+    """Return `[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
 
-    Further special tokens follow [CLS]. A row is cut to `limit` tokens: the first of two parts to half of the room, the
-    last to the rest. Token types are all 0, as in sentence-transformers. As `joint_layout`, without `pooling`.
+    `specials.extra` follow [CLS]. A row is cut to `limit` tokens: the first of two parts to half of the room, the
+    second to the rest. Token types are 0, as in sentence-transformers. Keys as in `joint_layout`, without `pooling`.
     """
     rows, count = parts.lengths.shape
-    leaders = np.array([specials.cls, *specials.more])
+    leaders = np.array([specials.cls, *specials.extra])
     room = limit - len(leaders) - count
-    parts = cut(parts, pair_limits(parts.lengths, room) if count == 2 else room)
+    parts = truncate(parts, pair_limits(parts.lengths, room) if count == 2 else room)
     row, part, offset, column = _coordinates(parts.lengths + 1)  # each part with its [SEP]
     ids = np.full(len(row), specials.sep)
     ids[offset < parts.lengths[row, part]] = parts.tokens
@@ -133,8 +131,8 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
 
 
 def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
-    """Sentences of one part, cut to `limit` words, without special tokens: `input_ids` and `attention_mask` (B, T)."""
-    sentences = cut(sentences, limit)
+    """Return `input_ids` and `attention_mask` (B, T) of sentences cut to `limit` words, without special tokens."""
+    sentences = truncate(sentences, limit)
     row, _, _, column = _coordinates(sentences.lengths)
     rows = len(sentences.lengths)
     return {
@@ -143,27 +141,29 @@ def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
     }
 
 
-def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
-    """Batches of texts of like length, and the position (B,) of each text in their concatenation."""
+def text_chunks(
+    texts: Sentences, specials: SpecialTokenFormat, limit: int, tokens_at_once: int
+) -> tuple[list[Batch], Tensor]:
+    """Return batches of texts of similar length, and the position (B,) of each text in their concatenation."""
     parts = texts.lengths.shape[1]
-    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + len(specials.more) + parts, limit)
-    chunks = chunks_of_like_length(lengths, tokens_at_once)
+    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + len(specials.extra) + parts, limit)
+    chunks = group_by_length(lengths, tokens_at_once)
     positions = np.argsort(np.concatenate(chunks))
-    return [text_layout(select(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(positions)
+    return [text_layout(select_rows(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(positions)
 
 
 def row_lengths(batch: Mapping[str, Any]) -> Tensor:
-    """Real tokens of every row of a batch: of tokens, of texts in chunks, or of texts by role."""
+    """Return the number of real tokens of each row of a batch: of tokens, of texts in chunks, or of texts by role."""
     if "attention_mask" in batch:
         return torch.sum(batch["attention_mask"], dim=1)
-    parts = batch.get("chunks") or [batch[name] for name in TEXTS if name in batch]
+    parts = batch.get("chunks") or [batch[name] for name in TEXT_PARTS if name in batch]
     return torch.cat([row_lengths(part) for part in parts])
 
 
-def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
-    """Row numbers, shortest first, in chunks that padded to their longest hold at most `budget` tokens.
+def group_by_length(lengths: Ints, budget: int) -> list[Ints]:
+    """Return row numbers, shortest first, in chunks of at most `budget` tokens, padding included.
 
-    A longer row is a chunk of its own. The cuts minimise the tokens, padding included, plus `PART_OF_BUDGET` per chunk.
+    A longer row is one chunk. Chunks minimise all tokens plus `CHUNK_COST_SHARE` of the budget per chunk.
     """
     order = np.argsort(lengths, kind="stable")
     ordered, count = lengths[order], len(order)
@@ -173,7 +173,7 @@ def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
         total = work[first:end] + fewer[count - end + first :] * longest
         best = int(total.argmin())
         start_of[end] = first + best
-        work[end] = total[best] + budget * PART_OF_BUDGET
+        work[end] = total[best] + budget * CHUNK_COST_SHARE
     chunks, end = [], count
     while end:
         chunks.append(order[start_of[end] : end])
@@ -184,7 +184,7 @@ def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
 def _pooling(
     row: Ints, slot: Ints, column: Ints, first: npt.NDArray[np.bool_], width: int, size: Ints, kind: str
 ) -> Tensor:
-    """Weights (B, S, T) of tokens in sentences of `size` (B, S): those that are `first` alone, or all alike."""
+    """Return weights (B, S, T) of tokens in sentences of `size` (B, S): only the `first` tokens, or all equally."""
     weights = np.zeros((*size.shape, width), dtype=np.float32)
     if kind == "mean":
         weights[row, slot, column] = 1 / size[row, slot]
@@ -194,27 +194,33 @@ def _pooling(
 
 
 def _offsets(lengths: Ints) -> Ints:
-    """0, 1, …, n−1 for every n of `lengths`, one after the other."""
+    """Return 0, 1, …, n−1 for each n of `lengths`, concatenated."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
 def _coordinates(size: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Of each token of segments of `size` (B, S): row, number of the segment, offset in it, and column in the row."""
+    """Return row, segment, offset in the segment, and column of each token of segments of `size` (B, S)."""
     segment, offset = np.repeat(np.arange(size.size), size.ravel()), _offsets(size.ravel())
     starts = np.cumsum(size, axis=1) - size
     return segment // size.shape[1], segment % size.shape[1], offset, starts.ravel()[segment] + offset
 
 
 def _table(row: Ints, column: Ints, values: Ints, rows: int, fill: int) -> Tensor:
-    """Scatter the values of flat tokens into (B, T), filled up on the right."""
+    """Scatter the values of flat tokens into a table (B, T), padded on the right."""
     table = np.full((rows, int(column.max()) + 1 if len(column) else 1), fill, dtype=np.int64)
     table[row, column] = values
     return torch.from_numpy(table)
 
 
 def _batch(
-    row: Ints, column: Ints, ids: Ints, rows: int, specials: Specials, position: Ints, token_type: Ints | None = None
+    row: Ints,
+    column: Ints,
+    ids: Ints,
+    rows: int,
+    specials: SpecialTokenFormat,
+    position: Ints,
+    token_type: Ints | None = None,
 ) -> Batch:
     types = np.zeros_like(ids) if token_type is None else token_type
     return {

@@ -1,4 +1,4 @@
-"""A file of texts, one per line, to a file of their vectors, in batches: neither is whole in memory."""
+"""Embed a file of texts, one per line, in batches, without loading the whole file."""
 
 import json
 import shutil
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from contexture.encoders.base import Array, TextEncoder  # brings torch
 
 #: Texts per batch.
-AT_ONCE = 512
+MAX_BATCH_TEXTS = 512
 
 
 class TextLines:
-    """The lines of a file, or of the standard input (`-`), checked before they are embedded."""
+    """The lines of a file or of the standard input, checked before they are embedded."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        """Raises ValueError, with the line, for an empty line, for other text than UTF-8, and for no line at all."""
+        """Raise ValueError, with the line, for an empty line or file, and for text that is not UTF-8."""
         self.file, self.name, self.count = file, name, 0
         try:
             for line in self:
@@ -36,9 +36,9 @@ class TextLines:
                 if not line.strip():
                     raise ValueError(f"{name}: line {self.count} is empty; every line is a text")
         except UnicodeDecodeError as error:
-            raise ValueError(f"{name}: line {self.count + 1} is no UTF-8 ({error.reason})") from None
+            raise ValueError(f"{name}: line {self.count + 1} is not UTF-8 ({error.reason})") from None
         if not self.count:
-            raise ValueError(f"{name}: no text; every line is one")
+            raise ValueError(f"{name}: the file is empty; write one text on each line")
 
     def __iter__(self) -> Iterator[str]:
         self.file.seek(0)
@@ -48,7 +48,7 @@ class TextLines:
     @classmethod
     @contextmanager
     def open(cls, name: str) -> Iterator["TextLines"]:
-        """A file that can be read only once, such as a pipe, is first copied to a temporary file."""
+        """Open a file, or the standard input (`-`); input that can be read only once is copied to a temporary file."""
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
             if name != "-" and file.seekable():
                 yield cls(file, name)
@@ -59,8 +59,8 @@ class TextLines:
 
 
 @contextmanager
-def vectors_file(output: Path | None) -> Iterator[BinaryIO]:
-    """The file to write vectors to, which appears when it is whole; None: the standard output."""
+def open_vectors_file(output: Path | None) -> Iterator[BinaryIO]:
+    """Open the file for vectors, which appears when it is complete, or the standard output (None)."""
     if output is None:
         yield sys.stdout.buffer
     else:
@@ -69,12 +69,12 @@ def vectors_file(output: Path | None) -> Iterator[BinaryIO]:
 
 
 def write_vectors(model: "TextEncoder", lines: TextLines, role: Role | None, file: BinaryIO, as_numpy: bool) -> None:
-    """Embed the lines in their order: a NumPy file, float32 (lines, dimension), or a JSON object for each on a line."""
+    """Write the vectors as a NumPy file, float32 (lines, dimension), or as one JSON object per line."""
     texts, header = iter(lines), as_numpy
     with progress(lines.count, "embedding", "texts") as bar:
-        while batch := list(islice(texts, AT_ONCE)):
+        while batch := list(islice(texts, MAX_BATCH_TEXTS)):
             vectors = np.asarray(model.embed(batch, role), "<f4")
-            bar.clear()  # lines may go to the same terminal
+            bar.clear()  # lines may be printed to the same terminal
             if header:
                 shape = (lines.count, vectors.shape[1])
                 write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})

@@ -1,6 +1,6 @@
-"""Load anything that turns texts into vectors by name or folder: our encoders, published ones, averages of words.
+"""Load models by name or folder: encoders of this project, published models, and averages of word vectors.
 
-All are a `TextEncoder`. Models without texts of two parts read the two joined by a space.
+All are a `TextEncoder`. Models for texts of one part get two parts joined by a space.
 """
 
 import hashlib
@@ -13,45 +13,42 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from contexture.encoders.base import Array, Text, TextEncoder, on_device
+from contexture.encoders.base import Array, Text, TextEncoder, prepare_for_inference
 from contexture.encoders.config import Role
 from contexture.encoders.files import load_encoder
-from contexture.encoders.named import first_line, hub_answers, model_places
+from contexture.encoders.named import find_models, first_error_line, is_hub_reachable
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import is_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, load_word_vectors
 
-#: Texts of one forward pass of a model of sentence-transformers.
-TEXTS_AT_ONCE = 128
-#: The prompts of sentence-transformers that belong to a role, the first one that a model has.
+#: Texts of one forward pass of a sentence-transformers model.
+MAX_BATCH_TEXTS = 128
+#: Names of a role's prompt in sentence-transformers; the first one that a model has is used.
 PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage")}
 
 
-class Combined:
-    """Several models' vectors one behind the other: combine-QT, MC-QT (Quick-Thoughts, sections 4.3 and 4.4)."""
+class ConcatenatedModels:
+    """The concatenated vectors of several models: combine-QT, MC-QT (Quick-Thoughts, sections 4.3 and 4.4)."""
 
     def __init__(self, models: Sequence[TextEncoder]) -> None:
         if not models:
-            raise ValueError("nothing to combine: give one model or more")
+            raise ValueError("no models to concatenate: give at least one")
         self.models = tuple(models)
         self.name = "+".join(model.name for model in models)
         self.dimension = sum(model.dimension for model in models)
         self.identity: dict[str, Any] = {"combined": [model.identity for model in models]}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D1 + D2 + …)."""
+        """Return vectors (N, D1 + D2 + …)."""
         return np.concatenate([model.embed(texts, role) for model in self.models], axis=1)
 
 
 class WordAverage:
-    """The mean of the vectors of a text's words; words without a vector do not count, none at all make it zero."""
+    """The mean of the vectors of a text's words; 0 for a text without a word that has a vector."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: a tokenizer of words and `word_vectors.npy`, (V, W), row = id, zero if a word has no vector.
-
-        Raises ValueError, naming the file, if that is missing, damaged or of another vocabulary.
-        """
+        """Load a tokenizer of words and `word_vectors.npy` (V, W); raises ValueError, naming the file, if it fails."""
         self.tokenizer, _ = load_tokenizer(folder)
         self.vectors = load_word_vectors(folder)
         self.name = f"word average of {folder.name}"
@@ -63,89 +60,89 @@ class WordAverage:
         self.identity: dict[str, Any] = {"word_average": checksum.hexdigest()}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, W), the same for every role."""
-        encodings = self.tokenizer.encode_batch_fast(list(map(joined, texts)), add_special_tokens=False)
+        """Return vectors (N, W), the same for every role."""
+        encodings = self.tokenizer.encode_batch_fast(list(map(join_parts, texts)), add_special_tokens=False)
         ids = [np.asarray(encoding.ids, np.int64) for encoding in encodings]
         rows = np.repeat(np.arange(len(ids)), [len(text_ids) for text_ids in ids])
         words, columns = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
         vectors = np.asarray(self.vectors[words], np.float32)
         has_vector = np.flatnonzero((vectors != 0).any(axis=1)[columns])
         rows, columns = rows[has_vector], columns[has_vector]
-        parts = 1 / np.bincount(rows, minlength=len(texts))[rows]
-        weights = csr_array((parts.astype(np.float32), (rows, columns)), shape=(len(texts), len(words)))
+        shares = 1 / np.bincount(rows, minlength=len(texts))[rows]
+        weights = csr_array((shares.astype(np.float32), (rows, columns)), shape=(len(texts), len(words)))
         return np.asarray(weights @ vectors, np.float32)
 
 
 class SentenceTransformersModel:
-    """A model of sentence-transformers, as it was published: its own length, prompts and normalisation, none added."""
+    """A model of sentence-transformers with its published length, prompts and normalisation."""
 
     def __init__(self, name_or_folder: str) -> None:
-        """Raises ValueError if the package or the model is missing, or its weights are not safetensors."""
+        """Raise ValueError if the package or the model is missing, or its weights are not safetensors."""
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise ValueError(
-                f"{name_or_folder}: models of sentence-transformers need that package ({error}); "
+                f"{name_or_folder}: this model needs the package sentence-transformers ({error}); "
                 "pip install sentence-transformers"
             ) from error
-        local = Path(name_or_folder).exists() or not hub_answers(name_or_folder)
+        local = Path(name_or_folder).exists() or not is_hub_reachable(name_or_folder)
         try:
-            # Weights that would have to be unpickled are refused.
+            # Pickled weights are not loaded.
             with quiet_loading():
                 self.model = SentenceTransformer(
                     name_or_folder, local_files_only=local, model_kwargs={"use_safetensors": True}
                 )
-        except Exception as error:  # the library and those under it raise whatever they meet
+        except Exception as error:  # of any type, from any library
             raise ValueError(
-                f"{name_or_folder}: sentence-transformers cannot load this model ({first_line(error)}). Give a folder "
-                "that holds one, with safetensors weights, or a name on the Hugging Face hub"
+                f"{name_or_folder}: sentence-transformers cannot load this model ({first_error_line(error)}). "
+                "Give a folder with safetensors weights or a name on the Hugging Face hub"
             ) from error
         self.name = name_or_folder.rstrip("/").rsplit("/", 1)[-1]
         self.dimension = int(self._encode(["a"]).shape[1])
         self.identity: dict[str, Any] = {"sentence_transformers": _model_checksum(self.model)}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D), with the role's prompt if the model has one."""
+        """Return vectors (N, D), with the role's prompt if the model has one."""
         if not len(texts):
             return np.empty((0, self.dimension), np.float32)
         prompts = (name for name in PROMPTS[role] if name in self.model.prompts) if role else iter(())
-        return self._encode(list(map(joined, texts)), next(prompts, None))
+        return self._encode(list(map(join_parts, texts)), next(prompts, None))
 
     def _encode(self, texts: list[str], prompt: str | None = None) -> Array:
-        vectors = self.model.encode(texts, prompt_name=prompt, batch_size=TEXTS_AT_ONCE, show_progress_bar=False)
+        vectors = self.model.encode(texts, prompt_name=prompt, batch_size=MAX_BATCH_TEXTS, show_progress_bar=False)
         return np.asarray(vectors, np.float32)
 
 
 def load_model(name_or_folder: str | Path) -> TextEncoder:
-    """The model in a folder, recognised by its files, or with a name that sentence-transformers knows.
+    """Load a model from a folder, or by a name that sentence-transformers knows; see `find_models`.
 
-    `encoder.json`: an encoder of this project, on the GPU if there is one; `word_vectors.npy`: the average of words'
-    vectors; otherwise a model of sentence-transformers. See `model_places` for names. Raises ValueError, naming the
+    A folder with `encoder.json` is an encoder of this project, which is moved to the GPU if there is one; one with
+    `word_vectors.npy` is a `WordAverage`; others are models of sentence-transformers. Raises ValueError, naming the
     model or the file, if it cannot be loaded.
     """
     return load_models([str(name_or_folder)])
 
 
 def load_models(names: Sequence[str]) -> TextEncoder:
-    """The model of a name or folder, see `load_model`; several are combined."""
-    models = [_load(model) for name in names for model in model_places(name)]
-    return models[0] if len(models) == 1 else Combined(models)
+    """Load models as `load_model` and concatenate several."""
+    models = [_load(model) for name in names for model in find_models(name)]
+    return models[0] if len(models) == 1 else ConcatenatedModels(models)
 
 
 def _load(name: str) -> TextEncoder:
     folder = Path(name)
     if is_encoder(folder):
-        return on_device(load_encoder(folder))
+        return prepare_for_inference(load_encoder(folder))
     return WordAverage(folder) if (folder / VECTORS_FILE).exists() else SentenceTransformersModel(name)
 
 
-def joined(text: Text) -> str:
-    """A text of two parts as one."""
+def join_parts(text: Text) -> str:
+    """Join the parts of a text by a space."""
     return text if isinstance(text, str) else " ".join(text)
 
 
 def _model_checksum(model: Any) -> str:
-    """SHA-256 of the weights, the modules with their settings, and what cuts and cleans the texts."""
+    """Return the SHA-256 of the weights, the modules with their settings, and the tokenizer."""
     settings = [repr(model), model.max_seq_length, model.prompts, model.default_prompt_name]
     checksum = hashlib.sha256(json.dumps(settings, default=str).encode())
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)

@@ -1,4 +1,4 @@
-"""Which models a name stands for, checked before torch is loaded."""
+"""Find and check models by name without loading torch."""
 
 from functools import cache
 from pathlib import Path
@@ -12,57 +12,57 @@ from contexture.folders import find_upwards
 from contexture.packages import encoder_path
 from contexture.vocabulary.words import VECTORS_FILE
 
-#: A folder that sentence-transformers loads, or a model on the hub, has one of these files.
-PUBLISHED = ("modules.json", "config.json")
+#: One of these files is in each model on the hub and in each folder that sentence-transformers can load.
+PUBLISHED_FILES = ("modules.json", "config.json")
 
 
-def model_places(name: str) -> list[str]:
-    """The models that a name stands for, several joined by `+`: folders, from here or a folder above, or hub names.
+def find_models(name: str) -> list[str]:
+    """Return the folders and hub names of models, joined by `+` in `name`; parent folders are searched, too.
 
-    Raises ValueError for a folder that does not exist or holds no model, and for a model that nothing can load.
+    Raises ValueError if a folder is missing or has no model, or if the hub cannot be reached for a new model.
     """
     name = encoder_path(name)
     folder = find_upwards(Path(name)) if name.count("/") > 1 and name[0] not in ".~" else Path(name)
     if not folder.exists() and "+" in name:
-        return [model for part in name.split("+") for model in model_places(part)]
+        return [model for part in name.split("+") for model in find_models(part)]
     if folder.exists():
-        if not is_encoder(folder) and not any((folder / file).exists() for file in (VECTORS_FILE, *PUBLISHED)):
+        if not is_encoder(folder) and not any((folder / file).exists() for file in (VECTORS_FILE, *PUBLISHED_FILES)):
             raise ValueError(f"{name}: this folder holds no model")
         return [str(folder)]
-    if is_path(name):
+    if is_model_path(name):
         raise ValueError(f"{name}: there is no such folder, and no model is named so")
-    hub_answers(name)
+    is_hub_reachable(name)
     return [name]
 
 
 @cache
-def hub_answers(name: str) -> bool:
-    """Whether the Hugging Face hub answers; otherwise the model was downloaded before, or ValueError.
+def is_hub_reachable(name: str) -> bool:
+    """Return whether the Hugging Face hub can be asked for a model; raise ValueError if not and it is not in the cache.
 
-    One request, because the hub's own client repeats it for half a minute, for every file.
+    The request is not repeated: the hub's client would repeat it for half a minute, for every file.
     """
     try:
         HfApi().model_info(name, timeout=HF_HUB_ETAG_TIMEOUT)
     except HfHubHTTPError:
-        return True  # loading the model says what is wrong; the hub does not know the short names of all models
+        return True  # loading reports errors; the hub does not know all short names
     except HFValidationError:
         raise ValueError(f"{name}: there is no such folder, and no model is named so") from None
-    except Exception as error:  # of whatever the network is reached by
+    except Exception as error:  # any error of a network library
         names = (name, f"sentence-transformers/{name}") if "/" not in name else (name,)
-        if not any(isinstance(try_to_load_from_cache(repo, file), str) for repo in names for file in PUBLISHED):
+        if not any(isinstance(try_to_load_from_cache(repo, file), str) for repo in names for file in PUBLISHED_FILES):
             raise ValueError(
-                f"{name}: there is no such folder, and the Hugging Face hub cannot be asked for such a model "
-                f"({first_line(error)}); without it only models that were downloaded before can be loaded"
+                f"{name}: there is no such folder, and the Hugging Face hub cannot be reached "
+                f"({first_error_line(error)}); connect to it or name a model that was downloaded before"
             ) from None
         return False
     return True
 
 
-def first_line(error: Exception) -> str:
-    """The first line of a library's error, or its type."""
+def first_error_line(error: Exception) -> str:
+    """Return the first line of an error, or its type."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def is_path(name: str) -> bool:
-    """Whether this is no name of a model on the hub: an owner and a name, or a name."""
+def is_model_path(name: str) -> bool:
+    """Return whether this cannot be a name on the hub: `owner/name` or `name`."""
     return not name or name.startswith(("/", ".", "~")) or name.endswith("/") or name.count("/") > 1

@@ -1,4 +1,4 @@
-"""One network of an encoder, whatever its architecture: embeddings of tokens, pooling, and the interface."""
+"""The interface of an encoder's networks, embeddings of tokens, and pooling."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,24 +8,24 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from contexture.encoders.layout import Batch, Sentences, Specials, text_chunks, word_layout
+from contexture.encoders.layout import Batch, Sentences, SpecialTokenFormat, text_chunks, word_layout
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
 
 #: Embeddings are drawn from U[−0.1, 0.1] (Quick-Thoughts, section 4.3).
-WORD_RANGE = 0.1
+INIT_RANGE = 0.1
 
 
 class Network(nn.Module, ABC):
     """Maps texts to vectors."""
 
     words: nn.Embedding
-    #: The weight of each token in the mean; None if all count alike.
+    #: The weight of each token in the mean; None if all are equal.
     token_weights: Tensor | None
     #: Length of the vectors.
     size: int
-    #: Whether special tokens stand around a text.
-    adds_specials: ClassVar[bool] = False
+    #: Whether texts get special tokens.
+    has_special_tokens: ClassVar[bool] = False
 
     def __init__(self, tokens: SpecialTokens) -> None:
         super().__init__()
@@ -34,55 +34,54 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
-        """A batch that `chunks` made → vectors (B, D)."""
+        """Return vectors (B, D) of a batch from `chunks`."""
 
     @abstractmethod
     def flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs for texts of `lengths` (B,) tokens."""
+        """Return forward and backward FLOPs for texts of `lengths` (B,) tokens."""
 
     def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → vectors (B, D)."""
+        """Return vectors (B, D) of several batches."""
         return torch.cat([self(batch) for batch in batches])
 
     def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
-        """Texts → batches, each text cut to `limit` tokens, and the position (B,) of each in their concatenation.
+        """Return batches of texts cut to `limit` tokens, and the position (B,) of each text in their concatenation.
 
-        Without special tokens padding is not computed: one batch will do, and the parts of a text are joined.
+        Networks without special tokens do not compute padding: they get one batch, with the parts of texts joined.
         """
-        if self.adds_specials:
+        if self.has_special_tokens:
             return text_chunks(texts, self.specials, limit, tokens_at_once)
         joined = Sentences(texts.tokens, texts.lengths.sum(axis=1, keepdims=True))
         return [word_layout(joined, self.tokens.pad, limit)], torch.arange(len(texts.lengths))
 
+    def replace_unknown(self, ids: Tensor) -> Tensor:
+        """Replace ids without an embedding by that of the unknown word."""
+        return torch.where(ids < self.words.num_embeddings, ids, self.tokens.unk)
+
     @property
-    def specials(self) -> Specials:
-        """How it places special tokens and positions."""
-        return Specials(cls=self.tokens.cls, sep=self.tokens.sep, pad=self.tokens.pad)
+    def specials(self) -> SpecialTokenFormat:
+        """How the network places special tokens and positions."""
+        return SpecialTokenFormat(cls=self.tokens.cls, sep=self.tokens.sep, pad=self.tokens.pad)
 
 
-def new_words(count: int, size: int) -> nn.Embedding:
-    """New embeddings (count, size)."""
+def new_embedding(count: int, size: int) -> nn.Embedding:
+    """Return new embeddings (count, size)."""
     words = nn.Embedding(count, size)
-    nn.init.uniform_(words.weight, -WORD_RANGE, WORD_RANGE)
+    nn.init.uniform_(words.weight, -INIT_RANGE, INIT_RANGE)
     return words
 
 
-def embedding_of(table: Tensor) -> nn.Embedding:
-    """Embeddings with the weights (V, W)."""
+def make_embedding(table: Tensor) -> nn.Embedding:
+    """Return embeddings with the given weights (V, W)."""
     words = nn.Embedding(len(table), table.shape[1])
     words.weight = nn.Parameter(table)
     return words
 
 
-def known(ids: Tensor, words: nn.Embedding, unknown: int) -> Tensor:
-    """Ids, those without an embedding replaced by the unknown word's."""
-    return torch.where(ids < words.num_embeddings, ids, unknown)
-
-
-def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
+def copy_word_vectors(network: Network, vocabulary: Vocabulary) -> None:
     """Replace new embeddings by the vocabulary's vectors, scaled to the same mean square.
 
-    Only entries that both have, and that are not 0 in all embeddings, are replaced, and only for tokens with a vector.
+    Tokens without a vector keep theirs, as do entries that are 0 in all embeddings or beyond the vectors' length.
     Raises ValueError, naming the file, if the vocabulary has no vectors.
     """
     table = network.words.weight
@@ -94,16 +93,16 @@ def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
         table[: len(vectors), : vectors.shape[1]][has_vector] = vectors[has_vector] * scale
 
 
-def weigh_tokens(weights: Tensor, vocabulary: Vocabulary) -> None:
-    """Fill `weights`, but for rows without a token, with inverse document frequencies; ValueError if there are none."""
+def fill_token_weights(weights: Tensor, vocabulary: Vocabulary) -> None:
+    """Fill `weights` with inverse document frequencies; raises ValueError if the vocabulary has none."""
     idf = torch.from_numpy(vocabulary.idf[: len(weights)])
     weights[: len(idf)] = idf
 
 
 def pool(states: Tensor, weights: Tensor, pooling: str) -> Tensor:
-    """States (B, T, H) and their weights (B, T), 0 for padding → vectors (B, H).
+    """Pool states (B, T, H) with weights (B, T), 0 for padding, into vectors (B, H).
 
-    `cls`: the first states; `last`: the last ones; `max`: the largest entries; `mean` and `idf`: the weighted means.
+    `cls`: the first state; `last`: the last one; `max`: the largest entries; `mean` and `idf`: the weighted mean.
     """
     if pooling == "cls":
         return states[:, 0]
@@ -116,9 +115,9 @@ def pool(states: Tensor, weights: Tensor, pooling: str) -> Tensor:
 
 
 class Projections(nn.Module):
-    """Vectors (B, H) → views (B, N, H): the vector itself, and N − 1 perceptrons of it (CMLM, section 2).
+    """Map vectors (B, H) to views (B, N, H): the vector itself and N − 1 perceptrons of it (CMLM, section 2).
 
-    Each has three layers, of H × 2H, 2H × 2H and 2H × H, the first two with ReLU: 8H² + 5H parameters (appendix C).
+    A perceptron has layers of H × 2H, 2H × 2H and 2H × H, the first two with ReLU: 8H² + 5H parameters (appendix C).
     """
 
     def __init__(self, count: int, width: int) -> None:
@@ -131,6 +130,6 @@ class Projections(nn.Module):
         )
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Vectors → views."""
+        """Return the views of vectors."""
         views = [vectors, *(perceptron(vectors) for perceptron in self.perceptrons)][: self.count]
         return torch.stack(views, dim=1) if views else vectors[:, None][:, :0]

@@ -1,21 +1,21 @@
-"""Load models without messages of the libraries."""
+"""Load models without messages from libraries."""
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from transformers.utils import logging as reports
+from transformers.utils import logging as transformers_logging
 
-#: One reports weights that are left out or new, the other every try to reach the hub; errors are raised anyway.
+#: They log new and unused weights, and every attempt to reach the hub.
 LIBRARIES = ("transformers", "huggingface_hub")
 
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Inside the block neither progress bars nor reports; errors are shown."""
-    bars = reports.is_progress_bar_enabled()
+    """Silence progress bars and log records below errors inside the `with` block."""
+    bars = transformers_logging.is_progress_bar_enabled()
     levels = {library: logging.getLogger(library).level for library in LIBRARIES}
-    reports.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     for library in LIBRARIES:
         logging.getLogger(library).setLevel(logging.ERROR)
     try:
@@ -24,4 +24,4 @@ def quiet_loading() -> Iterator[None]:
         for library, level in levels.items():
             logging.getLogger(library).setLevel(level)
         if bars:
-            reports.enable_progress_bar()  # type: ignore[no-untyped-call]
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

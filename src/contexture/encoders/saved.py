@@ -1,4 +1,4 @@
-"""Read the folder of an encoder without torch: whether it is one, its settings, and its checksum."""
+"""Read the settings and the checksum of a saved encoder without loading torch."""
 
 import hashlib
 import json
@@ -10,48 +10,48 @@ from pydantic import TypeAdapter
 
 from contexture.encoders.config import AnyEncoderConfig, EncoderConfig, Lengths
 
-SETTINGS, WEIGHTS = "encoder.json", "model.safetensors"
+SETTINGS_FILE, WEIGHTS_FILE = "encoder.json", "model.safetensors"
 
-#: The last folder of an encoder, or that of its fine-tuned models.
-_SEED = re.compile(r"seed-\d+")
+#: Name of an encoder's folder, or of the folder of its fine-tuned models.
+_SEED_DIR = re.compile(r"seed-\d+")
 
 
 @dataclass(frozen=True)
-class Saved:
-    """The settings of an encoder; `weights` is the checksum of its weights and its tokenizer."""
+class SavedSettings:
+    """The settings of a saved encoder; `weights` is the checksum of its weights and tokenizer."""
 
     config: EncoderConfig
     lengths: Lengths
     weights: str
 
 
-def saved(folder: Path) -> Saved:
-    """The settings in an encoder's folder; OSError, KeyError, TypeError or ValueError if they are damaged."""
-    settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+def read_settings(folder: Path) -> SavedSettings:
+    """Read an encoder's settings; raises OSError, KeyError, TypeError or ValueError if they are damaged."""
+    settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
     config: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(settings["encoder"])
-    return Saved(config, TypeAdapter(Lengths).validate_python(settings["lengths"]), settings["weights"])
+    return SavedSettings(config, TypeAdapter(Lengths).validate_python(settings["lengths"]), settings["weights"])
 
 
 def is_encoder(folder: Path) -> bool:
-    """Whether an encoder was saved in a folder."""
-    return (folder / SETTINGS).exists()
+    """Return whether an encoder was saved in a folder."""
+    return (folder / SETTINGS_FILE).exists()
 
 
-def of_seed(folder: Path, seed: int) -> Path:
-    """`folder` if it is an encoder's, otherwise its folder `seed-<n>`."""
+def seed_dir(folder: Path, seed: int) -> Path:
+    """Return `folder` if an encoder was saved in it, otherwise its subfolder `seed-<n>`."""
     return folder if is_encoder(folder) else folder / f"seed-{seed}"
 
 
 def model_name(folder: Path) -> str:
-    """The name of the model in a folder of a stage: `<system>/<variant>`, and `/seed-<n>` unless that is 0.
+    """Return a model's name from its path: `<system>/<variant>`, with `/seed-<n>` unless the seed is 0.
 
-    A fine-tuned one is `<system>/<variant>/<task>/<option>`. Anywhere else it is the folder's own name.
+    A fine-tuned model is `<system>/<variant>/<task>/<option>`; outside `data/` the name is that of the folder.
     """
     parts = folder.resolve().parts
     match parts[-6:]:
-        case [*_, system, "pretrained", run, seed] if _SEED.fullmatch(seed):
+        case [*_, system, "pretrained", run, seed] if _SEED_DIR.fullmatch(seed):
             names = [system, run]
-        case [system, "finetuned", task, variant, seed, option] if _SEED.fullmatch(seed):
+        case [system, "finetuned", task, variant, seed, option] if _SEED_DIR.fullmatch(seed):
             names = [system, variant, task, option]
         case _:
             return parts[-1]
@@ -59,10 +59,10 @@ def model_name(folder: Path) -> str:
 
 
 def encoder_checksum(folder: Path) -> str:
-    """SHA-256 of an encoder's settings, which hold that of its weights; stored vectors note it."""
-    return hashlib.sha256((folder / SETTINGS).read_bytes()).hexdigest()
+    """Return the SHA-256 of an encoder's settings, which contain the checksum of its weights."""
+    return hashlib.sha256((folder / SETTINGS_FILE).read_bytes()).hexdigest()
 
 
-def damaged(folder: Path, error: Exception) -> ValueError:
-    """The error of an encoder that cannot be opened."""
+def damaged_error(folder: Path, error: Exception) -> ValueError:
+    """Return the error for an encoder that cannot be loaded."""
     return ValueError(f"{folder} holds no whole encoder ({error}); train it again")

@@ -1,4 +1,4 @@
-"""Embed questions with a static encoder by NumPy alone: loading torch would take longer than the whole search."""
+"""Embed questions with a static encoder in NumPy; loading torch would take longer than a search."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,29 +9,29 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from contexture.encoders.config import StaticConfig
-from contexture.encoders.saved import WEIGHTS, Saved, damaged
+from contexture.encoders.saved import WEIGHTS_FILE, SavedSettings, damaged_error
 from contexture.vocabulary.vocabulary import Vocabulary
 
 
-class StaticQueries:
-    """The role `query` of a static encoder. Only the weights of the tokens in the questions are read."""
+class StaticQueryEncoder:
+    """The role `query` of a static encoder; reads only the embeddings of the questions' tokens."""
 
-    def __init__(self, folder: Path, settings: Saved) -> None:
-        """`settings`: those of `folder`. Raises ValueError if a part is missing or cut off; checks no checksum."""
+    def __init__(self, folder: Path, settings: SavedSettings) -> None:
+        """Open the encoder in `folder`, which has these settings; raises ValueError for missing or damaged files."""
         assert isinstance(settings.config, StaticConfig)
         network_dir = folder if settings.config.shared else folder / "query"
         try:
             self.vocabulary = Vocabulary.load(folder)
-            file: Any = safe_open(str(network_dir / WEIGHTS), "np")
+            file: Any = safe_open(str(network_dir / WEIGHTS_FILE), "np")
             self.words = file.get_slice("words.weight")
-            self.weights = file.get_tensor("token_weights") if settings.config.weighs_tokens else None
+            self.weights = file.get_tensor("token_weights") if settings.config.has_token_weights else None
         except (OSError, ValueError, SafetensorError) as error:
-            raise damaged(folder, error) from error
+            raise damaged_error(folder, error) from error
         self.limit, self.norm = settings.lengths.query, settings.config.norm
         self.known, self.size = self.words.get_shape()
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Vectors (N, D), but for rounding those of the encoder itself; 0 for a text without a token."""
+        """Return the encoder's vectors (N, D), up to rounding; 0 for a text without a token."""
         vectors = np.zeros((len(texts), self.size), np.float32)
         encodings = self.vocabulary.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         for vector, encoding in zip(vectors, encodings, strict=True):

@@ -1,4 +1,4 @@
-"""Transformer encoders of Hugging Face's layout, from scratch or from published weights."""
+"""Transformer encoders as in Hugging Face, from scratch or from published weights."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,42 +17,42 @@ from transformers import (
     PreTrainedModel,
 )
 
-from contexture.encoders.config import Needs, TransformerConfig
+from contexture.encoders.config import TableSizes, TransformerConfig
 from contexture.encoders.cross import BERT_STD, CrossLayers
-from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, spared
-from contexture.encoders.layout import Batch, Specials, chunks_of_like_length
-from contexture.encoders.network import Network, Projections, known, pool
+from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, skipped_flops
+from contexture.encoders.layout import Batch, SpecialTokenFormat, group_by_length
+from contexture.encoders.network import Network, Projections, pool
 from contexture.encoders.quiet import quiet_loading
 from contexture.packages import encoder_path
 from contexture.vocabulary.tokenizers import SpecialTokens
 
-#: On a CPU in bfloat16 training on rows of up to this length is 1.2 to 2 times faster with plain products than with
-#: the fused attention, whose backward pass is slow there (benchmarks/attention.py).
+#: On a CPU in bfloat16, training on rows up to this length is 1.2 to 2 times faster without fused attention, whose
+#: backward pass is slow there (benchmarks/attention.py).
 MAX_PLAIN_TOKENS = 160
-#: Standard deviation of the words of narrow models, and the part (1/8) of their width for positions and types.
-WORD_STD, POSITION_PART = 0.05, 8
+#: Standard deviation of words in narrow models; positions and types have 1/8 of the width.
+NARROW_WORD_STD, POSITION_DIVISOR = 0.05, 8
 
 
 class Transformer(Network):
     """Hidden states, vectors of texts, and logits of a model with or without a masked-language-model head."""
 
-    adds_specials = True
+    has_special_tokens = True
 
     def __init__(self, model: PreTrainedModel, config: TransformerConfig, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
         self.model: Any = model
-        # Fused where the model has it. Others (MPNet) would be given its mask, and read padding.
+        # Fused if the model supports it. Others (MPNet) misread its mask.
         self.attention = model.config._attn_implementation
         self.pooling = config.pooling
         hidden = model.config.hidden_size
-        #: Special tokens before a text whose states are its vector; behind [CLS] stand `more`.
-        self.leaders, self.more = 1, more_specials(config, tokens)
+        #: Number of special tokens before a text whose states are its vector; `extra` are those after [CLS].
+        self.num_leading, self.extra = 1, extra_special_tokens(config, tokens)
         self.cross: CrossLayers | None = None
         if config.cross is not None:
-            self.leaders = config.cross.tokens
-            self.cross = CrossLayers(config.cross, self.base, config.scales_weights)
-        self.size = config.embedding_size or hidden * self.leaders
-        if config.weighs_tokens:
+            self.num_leading = config.cross.tokens
+            self.cross = CrossLayers(config.cross, self.base, config.has_scaled_init)
+        self.size = config.embedding_size or hidden * self.num_leading
+        if config.has_token_weights:
             self.token_weights = torch.ones(len(self.words.weight))
         self.projection: nn.Linear | None = None
         if config.embedding_size is not None:
@@ -79,55 +79,55 @@ class Transformer(Network):
         return embeddings
 
     def forward(self, batch: Batch) -> Tensor:
-        """Batch of `text_layout` → vectors (B, D)."""
+        """Return vectors (B, D) of a batch of `text_layout`."""
         return self.vectors([batch])
 
     def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → vectors (B, D)."""
-        pooled = self.pooled(batches)
+        """Return vectors (B, D) of several batches."""
+        pooled = self.pooled_states(batches)
         if self.projections is not None:
             return torch.mean(self.projections(pooled), dim=1)
         vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
         return vectors
 
-    def pooled(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → pooled states (B, H)."""
-        inputs = zip(self._looked_up(batches), batches, strict=True)
-        return torch.cat([self._pooled(part, batch) for part, batch in inputs])
+    def pooled_states(self, batches: Sequence[Batch]) -> Tensor:
+        """Return pooled states (B, H) of several batches."""
+        inputs = zip(self._embed_words(batches), batches, strict=True)
+        return torch.cat([self._pool_batch(part, batch) for part, batch in inputs])
 
-    def _pooled(self, inputs: Batch, batch: Batch) -> Tensor:
+    def _pool_batch(self, inputs: Batch, batch: Batch) -> Tensor:
         if self.reads_first_only:
-            return first_states(self._reader(inputs), self.leaders, **inputs).flatten(1)
-        return self.pool_states(self._reader(inputs)(**inputs).last_hidden_state, batch)
+            return first_states(self._choose_attention(inputs), self.num_leading, **inputs).flatten(1)
+        return self.pool_states(self._choose_attention(inputs)(**inputs).last_hidden_state, batch)
 
-    def whole(self, batches: Sequence[Batch]) -> list[Tensor]:
-        """Several batches → hidden states (B, T, H) of each; those of padding mean nothing."""
-        return [self._reader(part)(**part).last_hidden_state for part in self._looked_up(batches)]
+    def token_states(self, batches: Sequence[Batch]) -> list[Tensor]:
+        """Return the hidden states (B, T, H) of each batch; those of padding are undefined."""
+        return [self._choose_attention(part)(**part).last_hidden_state for part in self._embed_words(batches)]
 
     def pool_states(self, states: Tensor, batch: Batch) -> Tensor:
-        """Hidden states (B, T, H) of a batch → pooled states (B, H), or (B, N·H) of N special tokens."""
-        if self.leaders > 1:
-            return states[:, : self.leaders].flatten(1)
+        """Pool hidden states (B, T, H) of a batch into (B, H), or (B, N·H) for N special tokens."""
+        if self.num_leading > 1:
+            return states[:, : self.num_leading].flatten(1)
         weights = batch["attention_mask"]
         if self.token_weights is not None:
-            weights = weights * self.token_weights[self._known(batch)]
+            weights = weights * self.token_weights[self.replace_unknown(batch["input_ids"])]
         return pool(states, weights, self.pooling)
 
-    def _looked_up(self, batches: Sequence[Batch]) -> list[Batch]:
-        """The model's inputs, with one look-up of all words, because its gradient is as large as the vocabulary."""
+    def _embed_words(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Return the model's inputs. All words are looked up at once: each look-up's gradient is a whole table."""
         shapes = [batch["input_ids"].shape for batch in batches]
-        words = self.words(torch.cat([self._known(batch).flatten() for batch in batches]))
+        words = self.words(torch.cat([self.replace_unknown(batch["input_ids"]).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
         return [_inputs(batch) | {"inputs_embeds": part.view(*shape, -1)} for batch, part, shape in parts]
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
-        """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
+        """Return hidden states (B, T, H) of a batch of `encoders.layout`; those of padding are undefined.
 
-        The tokens attend to `prefix` (B, N, H), which has no positions and types; its own states are left out. Rows of
-        like length are computed together, because padding is a quarter of a batch of joint inputs. With `lengths` in
-        the batch, plain numbers, nobody waits for a GPU.
+        Tokens also attend to `prefix` (B, N, H), which has no positions and types and whose states are not returned.
+        Rows of similar length are computed together, because a quarter of a batch of joint inputs is padding. `lengths`
+        in the batch avoid waiting for a GPU.
         """
-        ids = self._known(batch)
+        ids = self.replace_unknown(batch["input_ids"])
         inputs = _inputs(batch) | {"input_ids": ids}
         rows, width = ids.shape
         if "lengths" in batch:
@@ -135,7 +135,7 @@ class Transformer(Network):
         else:
             ends = torch.arange(1, width + 1, device=ids.device)
             lengths = (inputs["attention_mask"] * ends).amax(dim=1).cpu().numpy()
-        chunks = chunks_of_like_length(lengths, rows * width)
+        chunks = group_by_length(lengths, rows * width)
         order = torch.from_numpy(np.concatenate(chunks))
         order = (order.pin_memory() if ids.is_cuda else order).to(ids.device, non_blocking=True)
         parts = []
@@ -144,14 +144,14 @@ class Transformer(Network):
             part = {name: values[chunk_rows, :longest] for name, values in inputs.items()}
             if prefix is not None and prefix.shape[1]:
                 part = self._with_prefix(prefix[chunk_rows], **part)
-            states = self._reader(part)(**part).last_hidden_state[:, -longest:]
+            states = self._choose_attention(part)(**part).last_hidden_state[:, -longest:]
             parts.append(nn.functional.pad(states, (0, 0, 0, width - longest)))
         return torch.cat(parts)[order.argsort()]
 
     def _with_prefix(
         self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor
     ) -> Batch:
-        """Tokens behind a prefix (B, N, H), from which the position and type that the library adds are subtracted."""
+        """Prepend a prefix (B, N, H), less the position and type embeddings that the library will add to it."""
         embeddings, size = self.base.embeddings, prefix.shape[1]
         positions, types = position_ids[:, :1].expand(-1, size), token_type_ids[:, :1].expand(-1, size)
         added = embeddings.position_embeddings(positions) + embeddings.token_type_embeddings(types)
@@ -163,62 +163,62 @@ class Transformer(Network):
         }
 
     def token_logits(self, states: Tensor) -> Tensor:
-        """States (N, H) of the positions that count → logits (N, V)."""
+        """Return the logits (N, V) of states (N, H)."""
         logits: Tensor = (self.model.lm_head if hasattr(self.model, "lm_head") else self.model.cls)(states)
         return logits
 
     @property
     def reads_first_only(self) -> bool:
-        """Whether vectors need only the first token's states of the last layer."""
+        """Whether vectors need only states of special tokens from the last layer."""
         return self.pooling == "cls" and self.model.config.model_type in BERT_LIKE
 
     @property
-    def specials(self) -> Specials:
-        """How this family places special tokens and positions."""
+    def specials(self) -> SpecialTokenFormat:
+        """How this model family places special tokens and positions."""
         roberta = self.model.config.model_type in ROBERTA_LIKE
         return replace(
             super().specials,
             first_position=self.model.config.pad_token_id + 1 if roberta else 0,
             pair_separators=2 if roberta else 1,
-            more=self.more,
+            extra=self.extra,
         )
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs of the layers for the vectors of texts of `lengths` (B,) tokens."""
-        flops = layer_flops(self.base, lengths)
-        return flops - spared(self.base, self.leaders, lengths) if self.reads_first_only else flops
+        """Return forward and backward FLOPs of the layers for vectors of texts of `lengths` (B,) tokens."""
+        flops = self.layer_flops(lengths)
+        return flops - skipped_flops(self.base, self.num_leading, lengths) if self.reads_first_only else flops
 
-    def _reader(self, batch: Batch) -> Any:
-        """The model without a head, with the attention that is quicker for rows of this length."""
+    def layer_flops(self, lengths: Tensor) -> Tensor:
+        """Return forward and backward FLOPs of the layers for rows of `lengths` (B,) real tokens.
+
+        6 per parameter and token, and 12·H per layer for each pair of tokens in attention; a lower bound, without
+        embeddings and logits.
+        """
+        lengths = lengths.double()
+        parameters = sum(p.numel() for p in self.base.encoder.parameters())
+        attention = 12 * self.base.config.num_hidden_layers * self.base.config.hidden_size
+        flops: Tensor = 6 * parameters * lengths.sum() + attention * lengths.square().sum()
+        return flops
+
+    def resize_tables(self, positions: int, types: int) -> None:
+        """Add positions and token types, as joint inputs need them."""
+        resize_token_types(self.model, types)
+        resize_positions(self.model, self.specials.first_position, positions)
+
+    def _choose_attention(self, batch: Batch) -> Any:
+        """Set the faster attention for rows of this length and return the model without a head."""
         mask = batch["attention_mask"]
         plain = mask.device.type == "cpu" and torch.is_autocast_enabled("cpu") and mask.shape[1] <= MAX_PLAIN_TOKENS
         self.model.config._attn_implementation = "eager" if plain else self.attention
         return self.base
 
-    def _known(self, batch: Batch) -> Tensor:
-        return known(batch["input_ids"], self.words, self.tokens.unk)
-
 
 def _inputs(batch: Batch) -> Batch:
-    """What the model takes of a batch, besides its tokens."""
     return {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
 
 
-def layer_flops(model: Any, lengths: Tensor) -> Tensor:
-    """Forward and backward FLOPs of a model's Transformer layers for rows of `lengths` (B,) real tokens.
-
-    6 per parameter and token, and 12·H per layer for each pair of tokens in attention; a lower bound, without
-    embeddings and logits.
-    """
-    lengths = lengths.double()
-    parameters = sum(p.numel() for p in model.encoder.parameters())
-    attention = 12 * model.config.num_hidden_layers * model.config.hidden_size
-    flops: Tensor = 6 * parameters * lengths.sum() + attention * lengths.square().sum()
-    return flops
-
-
-def more_specials(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int, ...]:
-    """The special tokens that stand between [CLS] and a text: behind all subwords, or [CLS] again."""
+def extra_special_tokens(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int, ...]:
+    """Return the special tokens between [CLS] and a text: ids after all subwords, or [CLS] again."""
     if config.cross is None:
         return ()
     further = config.cross.tokens - 1
@@ -228,15 +228,12 @@ def more_specials(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int
 
 
 def build_transformer(
-    config: TransformerConfig, needs: Needs, words: int, tokens: SpecialTokens, head: bool
+    config: TransformerConfig, table_sizes: TableSizes, words: int, tokens: SpecialTokens, head: bool
 ) -> Transformer:
-    """A new network, from scratch or continued from `init_from`.
-
-    Raises ValueError if the published model cannot take the vocabulary or the positions.
-    """
-    rows = max((words - 1, *more_specials(config, tokens))) + 1
+    """Return a network with new weights or those of `init_from`; raises ValueError if these are too small."""
+    rows = max((words - 1, *extra_special_tokens(config, tokens))) + 1
     if rows > words < tokens.vocab_size:
-        raise ValueError("special tokens stand behind all subwords: cross needs a vocabulary of subwords")
+        raise ValueError("cross needs a vocabulary of subwords, because its special tokens follow all subwords")
     if config.init_from is None:
         model: Any = BertForMaskedLM(
             BertConfig(
@@ -247,50 +244,49 @@ def build_transformer(
                 intermediate_size=config.intermediate_size,
                 hidden_dropout_prob=config.dropout,
                 attention_probs_dropout_prob=config.dropout,
-                max_position_embeddings=needs.positions,
-                type_vocab_size=needs.types,
+                max_position_embeddings=table_sizes.positions,
+                type_vocab_size=table_sizes.types,
                 pad_token_id=tokens.pad,
                 initializer_range=BERT_STD,
-                is_decoder=config.reads_forward,
+                is_decoder=config.is_causal,
             )
         )
         if config.initialization != "bert":
-            initialise_for_width(model, config.pooling)
+            init_for_width(model, config.pooling)
         if config.initialization == "static":
-            silence_layers(model)
+            zero_layers(model)
     else:
         weights = encoder_path(config.init_from)
         published = AutoConfig.from_pretrained(weights)
-        check_fits(published, needs.positions, tokens, config.init_from)
+        check_fits(published, table_sizes.positions, tokens, config.init_from)
         published.hidden_dropout_prob = published.attention_probs_dropout_prob = config.dropout
-        published.is_decoder = config.reads_forward
+        published.is_decoder = config.is_causal
         with quiet_loading():
             model = AutoModelForMaskedLM.from_pretrained(weights, config=published)
             if rows > model.config.vocab_size:
                 model.resize_token_embeddings(rows)
-        resize_token_types(model, needs.types)
+        resize_token_types(model, table_sizes.types)
     return Transformer(model if head else model.base_model, config, tokens)
 
 
-def initialise_for_width(model: Any, pooling: str) -> None:
-    """Draw the weights anew so that a narrow model learns to compare sentences in little training.
+def init_for_width(model: Any, pooling: str) -> None:
+    """Draw weights with which a narrow model learns to compare sentences in little training.
 
-    BERT's 0.02 is made for a width of 768: in a narrow model attention contributes a few percent of a state. Hence
-    1/√(inputs) in the layers. Queries and keys start equal, so that like attends to like: which sentences share words
-    is a product of both sides, whose gradient vanishes if neither is known. Words have the first dimensions, positions
-    and types the last eighth, which the first layer's queries and keys do not read: words match wherever they stand.
-    With BERT's own initialisation a two-layer model stayed at chance on MSPP.
+    - Layers: standard deviation 1/√(inputs). With BERT's 0.02, for a width of 768, attention contributes a few percent.
+    - Queries equal keys, so that equal words attend to one another; otherwise the gradient of their product vanishes.
+      If one token's state is pooled, they are drawn separately, because equal ones let the token attend to itself.
+    - Positions and types have the last eighth of the width, words the rest. The first layer's queries and keys ignore
+      that eighth, so that words match at any position.
 
-    If one token stands for a text, queries and keys are drawn separately: equal ones would have it attend to itself.
-    Cross-Thought then stayed at chance on words that another sequence shows, and learned them in 100 steps without.
+    With BERT's weights a two-layer model stayed at chance on MSPP; with equal queries and keys Cross-Thought did.
     """
-    width = max(1, model.config.hidden_size // POSITION_PART)
+    width = max(1, model.config.hidden_size // POSITION_DIVISOR)
     embeddings, first = model.bert.embeddings, model.bert.encoder.layer[0].attention.self
     for layer in model.modules():
         if isinstance(layer, nn.Linear) and layer is not model.cls.predictions.decoder:
             nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
-    nn.init.normal_(embeddings.word_embeddings.weight, std=WORD_STD)
-    nn.init.normal_(embeddings.token_type_embeddings.weight, std=WORD_STD)
+    nn.init.normal_(embeddings.word_embeddings.weight, std=NARROW_WORD_STD)
+    nn.init.normal_(embeddings.token_type_embeddings.weight, std=NARROW_WORD_STD)
     with torch.no_grad():
         embeddings.word_embeddings.weight[:, -width:] = 0
         for table in (embeddings.position_embeddings, embeddings.token_type_embeddings):
@@ -300,15 +296,15 @@ def initialise_for_width(model: Any, pooling: str) -> None:
             block.attention.self.key.weight.copy_(block.attention.self.query.weight)
 
 
-def silence_layers(model: Any) -> None:
-    """Let every layer begin with adding nothing to what it reads: texts start as means of embeddings."""
+def zero_layers(model: Any) -> None:
+    """Set the output weights of all layers to zero: texts start as means of embeddings."""
     for block in model.bert.encoder.layer:
         nn.init.zeros_(block.attention.output.dense.weight)
         nn.init.zeros_(block.output.dense.weight)
 
 
-def start_from_frequencies(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
-    """Set the bias of a new language-model head to log-frequencies of tokens in `ids`: it saves hundreds of steps."""
+def init_head_bias(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
+    """Set the bias of a language-model head to log-frequencies of the tokens `ids`; this saves hundreds of steps."""
     size = network.words.num_embeddings
     counts = np.bincount(ids[ids < size], minlength=size) + 1.0
     with torch.no_grad():
@@ -316,38 +312,38 @@ def start_from_frequencies(network: Transformer, ids: npt.NDArray[np.int64]) -> 
 
 
 def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, name: str) -> None:
-    """Raise ValueError, naming the numbers, where a published model is too small for the data."""
+    """Raise ValueError if a published model has too few positions or tokens."""
     offset = config.pad_token_id + 1 if config.model_type in ROBERTA_LIKE else 0
     needed = offset + positions
     if needed > config.max_position_embeddings:
         raise ValueError(
             f"{name} has {config.max_position_embeddings} positions, the layout needs {needed}: "
-            "lower the tokens in layout, or its candidates"
+            "lower layout.sentence_tokens or layout.candidates"
         )
     if tokens.vocab_size > config.vocab_size:
         raise ValueError(
-            f"{name} knows {config.vocab_size} tokens, the vocabulary has {tokens.vocab_size}: "
-            f"set vocabulary.published to {name}, the tokenizer that belongs to these weights"
+            f"{name} has {config.vocab_size} tokens, the vocabulary {tokens.vocab_size}: "
+            f"set vocabulary.published to {name} to use its tokenizer"
         )
 
 
 def resize_token_types(model: Any, types: int) -> None:
-    """Grow the token-type table to `types` rows, which start as copies of row 0, the type of all published tokens."""
+    """Grow the token-type table to `types` rows; new rows are copies of row 0, the type of all published tokens."""
     rows = torch.arange(types)
     rows[model.base_model.embeddings.token_type_embeddings.num_embeddings :] = 0
-    _grow(model, "token_type_embeddings", "type_vocab_size", rows)
+    _grow_table(model, "token_type_embeddings", "type_vocab_size", rows)
 
 
 def resize_positions(model: Any, first: int, positions: int) -> None:
-    """Grow the table of positions, which begin at row `first`, with repeated copies of them (Longformer, section 5)."""
+    """Grow the table of positions, which start at row `first`, by repeating them (Longformer, section 5)."""
     known = model.base_model.embeddings.position_embeddings.num_embeddings - first
     rows = torch.arange(first + positions)
     rows[first:] = first + (rows[first:] - first) % known
-    _grow(model, "position_embeddings", "max_position_embeddings", rows)
+    _grow_table(model, "position_embeddings", "max_position_embeddings", rows)
 
 
-def _grow(model: Any, table: str, setting: str, rows: Tensor) -> None:
-    """Replace a table of embeddings by these of its rows, unless it has as many."""
+def _grow_table(model: Any, table: str, setting: str, rows: Tensor) -> None:
+    """Replace a table of embeddings by the given rows of it, unless it is already as long."""
     old = getattr(model.base_model.embeddings, table)
     if old.num_embeddings < len(rows):
         new = nn.Embedding(len(rows), old.embedding_dim, old.padding_idx)

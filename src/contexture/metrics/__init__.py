@@ -1,1 +1,1 @@
-"""Ranking, probes, search: what measures vectors and scores, whatever made them."""
+"""Metrics of rankings, confidence intervals and logistic probes."""

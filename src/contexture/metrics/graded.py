@@ -1,4 +1,4 @@
-"""nDCG and recall of rankings by graded relevance, as trec_eval computes them."""
+"""nDCG and recall of rankings with graded relevance, as in trec_eval."""
 
 from collections.abc import Hashable, Mapping, Sequence
 
@@ -6,25 +6,24 @@ import numpy as np
 import pandas as pd
 
 #: The depths of nDCG and recall.
-NDCG_AT, RECALL_AT = 10, (1, 10, 100)
+NDCG_DEPTH, RECALL_DEPTHS = 10, (1, 10, 100)
 #: The columns of `graded_metrics` and the metric names of the records.
-METRICS = [f"ndcg_at_{NDCG_AT}", *(f"recall_at_{k}" for k in RECALL_AT)]
+METRICS = [f"ndcg_at_{NDCG_DEPTH}", *(f"recall_at_{k}" for k in RECALL_DEPTHS)]
 
-_DISCOUNTS = 1 / np.log2(np.arange(2, NDCG_AT + 2))
+_DISCOUNTS = 1 / np.log2(np.arange(2, NDCG_DEPTH + 2))
 
 
 def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapping[Hashable, float]]) -> pd.DataFrame:
-    """nDCG@10 and recall@1, 10 and 100 of each query: one row per query, the columns METRICS, each 0..1.
+    """Return nDCG@10 and recall@1, 10 and 100 (columns `METRICS`, 0..1), one row per query.
 
-    The gain of nDCG is the relevance itself, its discount log2(rank + 1), its ideal the best order of all relevant
-    items. Recall is the share of all relevant items.
+    The gain of nDCG is the relevance, its discount log2(rank + 1), its ideal the best order of all relevant items.
+    Recall is the share of all relevant items.
 
     Args:
-        ranked: the ranked items of each query, best first, nothing twice.
+        ranked: the ranked items of each query, best first, without repetitions.
         relevant: the relevance of items to each query; missing items, and those of 0 or less, are not relevant.
 
-        Raises: ValueError: for different numbers of queries, and for a query without relevant items, whose metrics are
-        undefined.
+    Raises ValueError for different numbers of queries, and for a query without relevant items.
     """
     if len(ranked) != len(relevant):
         raise ValueError(f"{len(ranked)} rankings of {len(relevant)} queries")
@@ -35,12 +34,12 @@ def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapp
 def _measure(ranked: Sequence[Hashable], graded: Mapping[Hashable, float], number: int) -> list[float]:
     gains = {item: gain for item, gain in graded.items() if gain > 0}
     if not gains:
-        raise ValueError(f"query {number} (from 0): nothing is relevant to it; leave it out")
-    reached = [gains.get(item, 0) for item in ranked[: max(RECALL_AT)]]
+        raise ValueError(f"query {number} (from 0) has no relevant item: leave it out")
+    reached = [gains.get(item, 0) for item in ranked[: max(RECALL_DEPTHS)]]
     ndcg = _dcg(reached) / _dcg(sorted(gains.values(), reverse=True))
-    return [ndcg, *(sum(gain > 0 for gain in reached[:k]) / len(gains) for k in RECALL_AT)]
+    return [ndcg, *(sum(gain > 0 for gain in reached[:k]) / len(gains) for k in RECALL_DEPTHS)]
 
 
 def _dcg(gains: Sequence[float]) -> float:
-    first = np.asarray(gains[:NDCG_AT], np.float64)
+    first = np.asarray(gains[:NDCG_DEPTH], np.float64)
     return float(first @ _DISCOUNTS[: len(first)])

@@ -1,6 +1,6 @@
 """Principal component removal (PCR; CMLM, section 5.2).
 
-The printed projection lacks a factor c; this is the one that the text around it describes.
+The printed projection lacks a factor c; this is the projection that the paper's text describes.
 """
 
 import numpy as np
@@ -10,14 +10,13 @@ Array = NDArray[np.float32]
 
 
 def first_component(vectors: Array) -> Array:
-    """c (D,), the first right singular vector of a language's vectors (N, D), which are not centred."""
-    # D × D numbers, however many vectors there are.
+    """Return c (D,), the first right singular vector of a language's vectors (N, D), without centring them."""
     matrix = vectors.astype(np.float64)
     component: Array = np.linalg.eigh(matrix.T @ matrix).eigenvectors[:, -1].astype(np.float32)
     return component
 
 
-def removed(vectors: Array, component: Array) -> Array:
-    """Vectors (N, D) less their projections on c: v − (v·c) c."""
+def remove_component(vectors: Array, component: Array) -> Array:
+    """Subtract from vectors (N, D) their projections on c: v − (v·c) c."""
     remainder: Array = vectors - np.outer(vectors @ component, component)
     return remainder

@@ -1,16 +1,16 @@
-"""Many logistic regressions over one matrix of features, solved together (the probe's folds and strengths).
+"""Solve many logistic regressions on one matrix of features together, as for a probe's folds and strengths.
 
-Each of K problems has its own weight per row and its own strength C, and is scikit-learn's `LogisticRegression`:
-it minimises ½‖w‖² + C · Σ weight · log-loss, the intercept free of penalty, features as they are. Two classes have one
-column of weights (a sigmoid), more have one each (a softmax). Targets are distributions over the classes.
+Each of K problems has weights of rows and a strength C, and minimises ½‖w‖² + C · Σ weight · log-loss, without a
+penalty on the intercept, as scikit-learn's `LogisticRegression`. Two classes have one column of parameters (a sigmoid),
+more classes have one each (a softmax). Targets are distributions over the classes.
 
-All problems take the steps of L-BFGS together, each with its own history and step size: an iteration is two large
-matrix products whatever K is. Three things make the iterations few:
+L-BFGS runs for all problems at once, with a history and step size for each: an iteration is two large matrix products
+for any K. Iterations are few because
 
-- the features are rotated once into the eigenbasis of their scatter. There the Hessian of every problem, at every C,
-  is about diagonal, and its inverse is where L-BFGS starts from;
-- the logits are linear in the weights, so the search for the length of a step needs no further matrix product;
-- a problem may start from the solution of a similar one (`start`), and leaves when it is solved.
+- features are rotated once into the eigenbasis of their scatter, in which every problem's Hessian is about diagonal;
+  L-BFGS starts from its inverse;
+- logits are linear in the parameters, so the line search needs no further matrix product;
+- a problem may start from the solution of a similar one (`start`), and is removed when it is solved.
 """
 
 import logging
@@ -23,52 +23,50 @@ from torch import Tensor
 
 _log = logging.getLogger(__name__)
 
-#: Pairs of steps and changes of gradient in the history of L-BFGS.
-_HISTORY = 10
-_ITERATIONS = 300
+#: Pairs of steps and gradient changes in the history of L-BFGS.
+_NUM_HISTORY_PAIRS = 10
+_MAX_ITERATIONS = 300
 #: Rows that are rotated at once.
-_ROWS = 4096
-#: Logits that problems solved together may have: 256 MiB in float32.
-_LOGITS = 2**26
-#: Problems leave together, once this share is solved: leaving copies what the others keep.
-_LEAVING = 0.2
+_BATCH_ROWS = 4096
+#: Logits of problems that are solved together: 256 MiB in float32.
+_MAX_LOGITS = 2**26
+#: Solved problems are removed once they are this share, because that copies the others.
+_MIN_SOLVED_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Features of N rows in the eigenbasis of their scatter, R directions, and a column of ones for the intercept."""
+    """Features of N rows in the R directions of their scatter's eigenbasis, and a column of ones."""
 
     coordinates: Tensor
-    """[N, R + 1], in the features' precision; the last column is 1."""
+    """[N, R + 1] in the precision of the features; the last column is 1."""
     variances: Tensor
-    """[R + 1] the mean square of each column."""
+    """[R + 1] mean square of each column."""
     mean: Tensor
-    """[D] of the features."""
+    """[D] mean of the features."""
     rotation: Tensor
-    """[D, R], orthonormal columns."""
+    """[D, R] with orthonormal columns."""
 
     @classmethod
-    def of(cls, features: Tensor) -> "Design":
-        """Rotate features [N, D], float32 or float64; the problems are solved in their precision and on their device.
-
-        Raises:
-            ValueError: if there is no row, or a number that is not finite.
-        """
+    def from_features(cls, features: Tensor) -> "Design":
+        """Rotate features [N, D], float32 or float64; raises ValueError without rows or if a number is not finite."""
         if not len(features) or not torch.isfinite(features).all():
-            raise ValueError(f"features of shape {tuple(features.shape)}: there must be rows, of finite numbers")
+            raise ValueError(
+                f"features of shape {tuple(features.shape)}: there must be rows, and all numbers must be finite"
+            )
         mean = features.mean(0)
         rotation = _row_space(features - mean) if 2 * len(features) < features.shape[1] else _eigenbasis(features, mean)
         coordinates = _coordinates(features, mean, rotation)
         return cls(coordinates, coordinates.square().mean(0), mean, rotation)
 
-    def place(self, features: Tensor) -> Tensor:
-        """The coordinates [M, R + 1] of other rows [M, D]."""
+    def project(self, features: Tensor) -> Tensor:
+        """Return the coordinates [M, R + 1] of other rows [M, D]."""
         return _coordinates(features, self.mean, self.rotation)
 
 
 def _eigenbasis(features: Tensor, mean: Tensor) -> Tensor:
     scatter = features.new_zeros(features.shape[1], features.shape[1])
-    for rows in torch.split(features, _ROWS):
+    for rows in torch.split(features, _BATCH_ROWS):
         centred = rows - mean
         scatter.addmm_(centred.T, centred)
     basis: Tensor = torch.linalg.eigh(scatter).eigenvectors
@@ -76,7 +74,7 @@ def _eigenbasis(features: Tensor, mean: Tensor) -> Tensor:
 
 
 def _row_space(centred: Tensor) -> Tensor:
-    """For far fewer rows than features: the directions that the rows span; the others never get a weight."""
+    """Return the directions that the rows span, if they are far fewer than features; others have parameters 0."""
     wide = centred.double()
     squares, left = torch.linalg.eigh(wide @ wide.T)
     spanned = squares > 1e-12 * squares[-1].clamp_min(1e-300)
@@ -86,13 +84,13 @@ def _row_space(centred: Tensor) -> Tensor:
 
 def _coordinates(features: Tensor, mean: Tensor, rotation: Tensor) -> Tensor:
     coordinates = features.new_ones(len(features), rotation.shape[1] + 1)
-    for rows, out in zip(torch.split(features, _ROWS), torch.split(coordinates, _ROWS), strict=True):
+    for rows, out in zip(torch.split(features, _BATCH_ROWS), torch.split(coordinates, _BATCH_ROWS), strict=True):
         out[:, :-1] = (rows - mean) @ rotation
     return coordinates
 
 
 def log_probabilities(coordinates: Tensor, parameters: Tensor) -> Tensor:
-    """Log-probabilities [K, N, classes] that K solutions give to N rows."""
+    """Return log-probabilities [K, N, classes] of N rows by K solutions."""
     logits = _logits(coordinates, parameters)
     if len(logits) == 1:
         return torch.nn.functional.logsigmoid(torch.cat([-logits, logits])).permute(1, 2, 0)
@@ -110,49 +108,47 @@ def fit(
     """Solve K logistic regressions.
 
     Args:
-        design: the N rows.
         targets: [N, classes] probabilities; a label is a 1 in its column.
-        weights: [K, N] of the rows in each problem, 0 for a row that a problem leaves out; any dtype.
+        weights: [K, N] weights of rows in each problem, of any dtype; 0 excludes a row.
         strengths: [K] C of each problem, above 0.
-        start: [columns, K, R + 1] where the search starts; default zeros.
+        start: [columns, K, R + 1] initial parameters; default zeros.
         tolerance: estimated distance of the objective from its minimum, in log-loss per unit of weight.
 
     Returns:
-        [columns, K, R + 1] the weights of the design's columns, the intercept last: one column for two classes (the
+        [columns, K, R + 1] parameters of the design's columns, the intercept last: one column for two classes (the
         log-odds of the second), otherwise one per class.
 
     Raises:
-        ValueError: for shapes that do not fit together, fewer than two classes, a problem without rows, a strength of
-            0 or less.
+        ValueError: for inconsistent shapes, fewer than two classes, a problem without rows, or a strength of 0 or less.
     """
     _check(design, targets, weights, strengths)
     shape = (1 if targets.shape[1] == 2 else targets.shape[1], len(strengths), design.coordinates.shape[1])
     solution = design.coordinates.new_zeros(shape) if start is None else start.clone()
-    at_once = max(1, _LOGITS // (len(targets) * shape[0]))
+    block_size = max(1, _MAX_LOGITS // (len(targets) * shape[0]))
     unsolved = 0
-    for block in torch.split(torch.arange(len(strengths), device=solution.device), at_once):
-        search = _Search(design, targets, weights[block], strengths[block], solution[:, block], tolerance)
-        unsolved += search.run()
-        solution[:, block] = search.solution
+    for block in torch.split(torch.arange(len(strengths), device=solution.device), block_size):
+        solver = _Solver(design, targets, weights[block], strengths[block], solution[:, block], tolerance)
+        unsolved += solver.run()
+        solution[:, block] = solver.solution
     if unsolved:
-        _log.warning("%d of %d logistic regressions stopped after %d steps", unsolved, len(strengths), _ITERATIONS)
+        _log.warning("%d of %d logistic regressions stopped after %d steps", unsolved, len(strengths), _MAX_ITERATIONS)
     return solution
 
 
 def fit_path(design: Design, targets: Tensor, weights: Tensor, strengths: Sequence[float]) -> Iterator[Tensor]:
-    """Solve K problems at one strength after another, ascending; yields the solutions of `fit` for each.
+    """Solve K problems for ascending strengths; yields the solutions of `fit` for each strength.
 
-    They move about evenly with log C: each search starts where the two before it lead.
+    Solutions are about linear in log C, so each search starts from the extrapolation of the previous two.
     """
-    known: list[tuple[float, Tensor]] = []
+    previous: list[tuple[float, Tensor]] = []
     for strength in strengths:
         position = math.log(strength)
-        start = known[-1][1] if known else None
-        if len(known) == 2:
-            (first, far), (last, near) = known
+        start = previous[-1][1] if previous else None
+        if len(previous) == 2:
+            (first, far), (last, near) = previous
             start = near + (position - last) / (last - first) * (near - far)
         solution = fit(design, targets, weights, torch.full((len(weights),), strength, device=weights.device), start)
-        known = [*known[-1:], (position, solution)]
+        previous = [*previous[-1:], (position, solution)]
         yield solution
 
 
@@ -166,26 +162,25 @@ def _check(design: Design, targets: Tensor, weights: Tensor, strengths: Tensor) 
     if targets.shape[1] < 2:
         raise ValueError("a logistic regression needs two classes or more")
     if not bool((strengths > 0).all()) or not bool((weights.sum(1) > 0).all()):
-        raise ValueError("every problem needs a strength above 0 and a row that counts")
+        raise ValueError("every problem needs a strength above 0 and a row with a weight above 0")
 
 
 def _logits(coordinates: Tensor, parameters: Tensor) -> Tensor:
-    """[columns, K, N]."""
     return (parameters.flatten(0, 1) @ coordinates.T).view(*parameters.shape[:2], -1)
 
 
 def _probabilities(logits: Tensor) -> Tensor:
-    """Of every class [columns, K, N]; of two classes, of the second."""
+    """Return probabilities [columns, K, N] of each class, or of the second of two classes."""
     return logits.sigmoid() if len(logits) == 1 else logits.softmax(0)
 
 
 def _dot(left: Tensor, right: Tensor) -> Tensor:
-    """The inner product [K, 1] of each problem's parameters [columns, K, R + 1]."""
+    """Return the inner product [K, 1] of each problem's parameters [columns, K, R + 1]."""
     return (left * right).sum((0, 2))[:, None]
 
 
-class _Search:
-    """The problems of one block that are not yet solved: K counts them, in every tensor below."""
+class _Solver:
+    """Solves a block of problems; K counts those that are not yet solved."""
 
     def __init__(
         self, design: Design, targets: Tensor, weights: Tensor, strengths: Tensor, start: Tensor, tolerance: float
@@ -196,15 +191,15 @@ class _Search:
         self.active = torch.arange(start.shape[1], device=x.device)
         self.weights = weights.to(x) * strengths.to(x)[:, None]
         total = self.weights.sum(1, keepdim=True)
-        # Twice the distance to the minimum that is near enough, as the steps estimate it.
-        self.enough = 2 * tolerance * total
+        # Twice the accepted distance to the minimum, as estimated by steps.
+        self.max_decrement = 2 * tolerance * total
         self.penalty = x.new_ones(x.shape[1])
         self.penalty[-1] = 0
         self.w = start.clone()
         self.logits = _logits(x, start)
         self.p = _probabilities(self.logits)
         self.g = self._gradient(self.w, self.p)
-        # The mean curvature of the log-loss where the search starts makes the diagonal of the Hessian.
+        # The diagonal of the Hessian is estimated from the mean curvature of the log-loss at the start.
         curvature = (self.p * (1 - self.p) * self.weights).sum((0, 2))[:, None] / max(1, len(start) - 1)
         curvature = curvature.maximum(1e-6 * total)
         self.inverse = 1 / (self.penalty + curvature * design.variances).clamp_min(1e-12)
@@ -212,15 +207,15 @@ class _Search:
         self.pairs: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def run(self) -> int:
-        """Iterate until all problems are solved; returns how many are not."""
-        for _ in range(_ITERATIONS):
+        """Iterate until all problems are solved and return the number of unsolved ones."""
+        for _ in range(_MAX_ITERATIONS):
             direction = self._direction()
             slope = _dot(self.g, direction)
-            solved = (-slope <= self.enough).flatten()
+            solved = (-slope <= self.max_decrement).flatten()
             if bool(solved.all()):
                 break
-            if float(solved.float().mean()) > _LEAVING:
-                self._leave(~solved)
+            if float(solved.float().mean()) > _MIN_SOLVED_SHARE:
+                self._remove_solved(~solved)
                 direction, slope = direction[:, ~solved], slope[~solved]
             self._step(direction, slope)
         else:
@@ -235,7 +230,7 @@ class _Search:
         return w * self.penalty + (self._residuals(p).flatten(0, 1) @ self.x).view_as(w)
 
     def _direction(self) -> Tensor:
-        """The two loops of L-BFGS, from the scaled diagonal."""
+        """Run the two loops of L-BFGS, from the scaled diagonal."""
         direction = -self.g
         shares = []
         for step, change, curvature in reversed(self.pairs):
@@ -247,15 +242,15 @@ class _Search:
         return direction
 
     def _step(self, direction: Tensor, slope: Tensor) -> None:
-        """Go to about the lowest point along the direction, and remember how the gradient changed."""
+        """Go to about the lowest point along the direction and record the change of the gradient."""
         change = _logits(self.x, direction)
         pull = _dot(self.w * self.penalty, direction)
         norm = _dot(direction * self.penalty, direction)
-        length = -slope / (norm + self._bend(change)).clamp_min(1e-30)
+        length = -slope / (norm + self._curvature(change)).clamp_min(1e-30)
         for _ in range(20):
             p = _probabilities(torch.addcmul(self.logits, change, length))
             ahead = pull + length * norm + _dot(self._residuals(p), change)
-            # The function is convex along the line: only past its lowest point can it rise again.
+            # The function is convex along the line: it rises only after its lowest point.
             over = ahead > -0.5 * slope
             if not bool(over.any()):
                 break
@@ -267,8 +262,8 @@ class _Search:
         self._remember(step, g - self.g)
         self.w, self.p, self.g = w, p, g
 
-    def _bend(self, change: Tensor) -> Tensor:
-        """The second derivative [K, 1] of the summed log-loss along a change of the logits."""
+    def _curvature(self, change: Tensor) -> Tensor:
+        """Return the second derivative [K, 1] of the summed log-loss along a change of the logits."""
         drawn = self.p * change
         if len(change) == 1:
             spread = (drawn * change * (1 - self.p))[0]
@@ -278,15 +273,15 @@ class _Search:
 
     def _remember(self, step: Tensor, change: Tensor) -> None:
         product = _dot(step, change)
-        usable = product > 0  # rounding may undo the convexity of the last, tiny steps: such a pair counts for nothing
+        usable = product > 0  # ignore a pair of tiny steps that is not convex due to rounding
         inverse = torch.where(usable, 1 / product.clamp_min(1e-30), 0)
         length = _dot(change * self.inverse, change).clamp_min(1e-30)
         self.scale = torch.where(usable, product / length, self.scale)
-        self.pairs = [*self.pairs[1 - _HISTORY :], (step, change, inverse)]
+        self.pairs = [*self.pairs[1 - _NUM_HISTORY_PAIRS :], (step, change, inverse)]
 
-    def _leave(self, staying: Tensor) -> None:
+    def _remove_solved(self, staying: Tensor) -> None:
         self.solution[:, self.active[~staying]] = self.w[:, ~staying]
-        for name in ("active", "enough", "scale", "weights", "inverse"):
+        for name in ("active", "max_decrement", "scale", "weights", "inverse"):
             setattr(self, name, getattr(self, name)[staying])
         for name in ("w", "g", "logits", "p"):
             setattr(self, name, getattr(self, name)[:, staying])

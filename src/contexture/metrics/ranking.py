@@ -1,10 +1,10 @@
-"""P@1, MAP and MRR of ranked candidates (MSPP paper, appendix B.3), as torchmetrics computes them.
+"""P@1, MAP and MRR of ranked candidates (MSPP paper, appendix B.3), computed by torchmetrics.
 
-Ties are decided by the worst case for the model: a positive with the score of negatives ranks behind all of them. So
-the result does not depend on the order of the rows, and equal scores gain nothing.
+Ties count as the worst case: a positive ranks after all negatives with its score. The result does not depend on the
+order of the rows, and equal scores gain nothing.
 
-Only the order counts. torchmetrics ignores positives with a score of zero or below, so it never sees the scores
-(logits, as a rule): it gets the labels in ranked order with falling positive numbers.
+torchmetrics ignores positives with scores of zero or less, which logits may be. It gets the labels in ranked order with
+falling positive numbers instead of the scores.
 """
 
 from functools import lru_cache
@@ -20,42 +20,42 @@ from torchmetrics.functional.retrieval import (
     retrieval_reciprocal_rank,
 )
 
-from contexture.metrics.scores import QUESTION, check_scores
+from contexture.metrics.scores import QUESTION_COLUMNS, check_scores
 
 #: The columns of `question_metrics` and the metric names of the records.
 METRICS = ["p_at_1", "map", "mrr"]
 
 
 def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
-    """Precision at 1, average precision and reciprocal rank of every question, from `contexture.metrics.scores`.
+    """Return precision at 1, average precision and reciprocal rank of each question.
 
-    Returns one row per question and run, sorted: variant, seed, split, protocol, question_id, p_at_1, map, mrr (0..1).
+    One row per question and run, sorted: variant, seed, split, protocol, question_id, p_at_1, map, mrr (0..1).
 
     Raises ValueError, naming variant and question, for scores that `check_scores` rejects and for a question without a
-    positive candidate (its metrics are undefined; clean the split first).
+    positive candidate.
     """
-    rankings = _rankings(scores, QUESTION)
-    values = [(*question, *_metrics_of(labels)) for question, labels in rankings.items()]
-    return pd.DataFrame(values, columns=[*QUESTION, *METRICS])
+    rankings = _rankings(scores, QUESTION_COLUMNS)
+    values = [(*question, *_measure(labels)) for question, labels in rankings.items()]
+    return pd.DataFrame(values, columns=[*QUESTION_COLUMNS, *METRICS])
 
 
 def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index: ArrayLike) -> float:
-    """MAP (0..1) of candidates in any order; fine-tuning stops early on it.
+    """Return the MAP (0..1) of candidates in any order.
 
     Scores [n] are higher for better candidates, labels [n] 0 or 1; candidates with the same `question_index` [n] are
-    ranked against each other. Raises ValueError for no candidates, different lengths, and as `question_metrics`.
+    ranked together. Raises ValueError for no candidates, different lengths, and as `question_metrics`.
     """
-    # as arrays: pandas would align series by their index
+    # Arrays, because pandas would align series by their index.
     columns = {"question_id": question_index, "label": labels, "score": scores}
     table = pd.DataFrame({name: np.asarray(values) for name, values in columns.items()})
     if table.empty:
-        raise ValueError("no candidates: there is nothing to rank")
+        raise ValueError("no candidates to rank")
     rankings = _rankings(table.assign(candidate_id=range(len(table))), ["question_id"])
-    return float(np.mean([_metrics_of(ranking)[METRICS.index("map")] for ranking in rankings.values()]))
+    return float(np.mean([_measure(ranking)[METRICS.index("map")] for ranking in rankings.values()]))
 
 
 def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...], bytes]:
-    """Checked scores → the labels of each question, sorted, from the best ranked to the worst."""
+    """Check scores and return question → its labels in ranked order, best first."""
     check_scores(scores, question)
     groups = scores.groupby(question, sort=True).ngroup().to_numpy()
     labels, values = scores["label"].to_numpy(np.uint8), scores["score"].to_numpy(np.float64)
@@ -70,9 +70,9 @@ def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...]
     return result
 
 
-# Most questions share few patterns of ranked labels: each is computed once. torchmetrics takes 0.14 ms per question.
+# Most questions share a few patterns of ranked labels; torchmetrics takes 0.14 ms for each.
 @lru_cache(maxsize=100_000)
-def _metrics_of(ranked_labels: bytes) -> tuple[float, float, float]:
+def _measure(ranked_labels: bytes) -> tuple[float, float, float]:
     target = torch.frombuffer(bytearray(ranked_labels), dtype=torch.uint8).long()
     falling = torch.arange(len(target), 0, -1, dtype=torch.float32)
     return (

@@ -1,4 +1,4 @@
-"""Tables of scores: checks before they are measured, and the records of their metrics.
+"""Check tables of scores, and average their metrics into records.
 
 A table of scores has one row per candidate: `variant`, `seed`, `split`, `protocol`, `question_id`, `candidate_id`,
 `label` (0 or 1), `score` (finite, higher is better).
@@ -11,22 +11,18 @@ import numpy as np
 import pandas as pd
 
 #: The columns that identify a run.
-RUN = ["variant", "seed", "split", "protocol"]
+RUN_COLUMNS = ["variant", "seed", "split", "protocol"]
 #: The columns that identify a ranked list.
-QUESTION = [*RUN, "question_id"]
+QUESTION_COLUMNS = [*RUN_COLUMNS, "question_id"]
 
 
-def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> None:
-    """Raise ValueError, naming the list, unless `scores` can be ranked; the columns `question` identify a list.
-
-    Rejected: a missing column, an empty key, a score that is not finite, a label other than 0 and 1, a candidate that
-    occurs twice in one list.
-    """
+def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION_COLUMNS) -> None:
+    """Raise ValueError, naming the ranked list, if `scores` cannot be ranked; columns `question` identify a list."""
     candidate = [*question, "candidate_id"]
     expected = [*candidate, "label", "score"]
     missing = [column for column in expected if column not in scores.columns]
     if missing:
-        raise ValueError(f"the scores lack the columns {missing}; expected {expected}")
+        raise ValueError(f"scores: the columns {missing} are missing; expected {expected}")
     finite = np.isfinite(scores["score"].to_numpy(dtype=np.float64))
     for problem, bad in (
         ("an empty key", scores[candidate].isna().any(axis=1)),
@@ -41,12 +37,12 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> No
 
 
 def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str) -> list[dict[str, Any]]:
-    """Average metrics over the questions of each run: one record per run and metric.
+    """Average metrics over the questions of each run; return one record per run and metric.
 
-    `table`: one row per question, the columns `RUN`, and one for each of the metrics. Returns records with the keys
-    variant, seed, task, data, protocol, split, metric, value.
+    `table`: one row per question with `RUN_COLUMNS` and the metrics. Records have the keys variant, seed, task, data,
+    protocol, split, metric, value.
     """
-    means = table.groupby(RUN, sort=True)[list(metrics)].mean().reset_index()
+    means = table.groupby(RUN_COLUMNS, sort=True)[list(metrics)].mean().reset_index()
     return [
         {
             "variant": str(run["variant"]),

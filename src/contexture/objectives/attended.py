@@ -87,7 +87,7 @@ def _cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
     """The cases of a batch of samples."""
     assert encoder.cross is not None
     chunks, order = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
-    leaders = encoder.document.leaders
+    leaders = encoder.document.num_leading
     rows = [
         row[leaders : length - 1]  # without the special tokens
         for chunk in chunks

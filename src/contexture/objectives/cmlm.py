@@ -31,10 +31,10 @@ class ConditionalMaskedLanguageModel(Objective):
             raise ValueError(f"cmlm puts vectors before the embeddings of {sorted(BERT_LIKE)}, not of {family}")
         self.masking, width, views = Masking(config.probability, encoder), encoder.hidden_size, config.projections
         # Those of an encoder that is their mean are its own, and saved with it.
-        self.projections = None if encoder.projections is not None else Projections(views, width)
+        self.projections = None if encoder.transformer.projections is not None else Projections(views, width)
         self.join = nn.Linear((views + 1) * width, width) if config.skip else None
-        self.views, self.layer_flops = views, encoder.layer_flops
-        perceptrons = encoder.projections or self.projections
+        self.views, self.layer_flops = views, encoder.transformer.layer_flops
+        perceptrons = encoder.transformer.projections or self.projections
         assert perceptrons is not None
         self.per_row = 6.0 * sum(p.numel() for p in perceptrons.parameters())
         self.per_masked = self.masking.per_masked + (0 if self.join is None else 6.0 * self.join.weight.numel())
@@ -66,12 +66,14 @@ class ConditionalMaskedLanguageModel(Objective):
 
     def _predict(self, encoder: Encoder, pooled: Tensor, batch: StreamBatch) -> tuple[Tensor, Tensor]:
         """Logits (M, V) of the masked tokens, given vectors (B, H) of their rows' neighbours, and what they are."""
-        targets, projections = batch["cmlm_targets"], encoder.projections or self.projections
+        targets, projections = batch["cmlm_targets"], encoder.transformer.projections or self.projections
         assert projections is not None
         views: Tensor = projections(pooled)
-        states = encoder.states(batch["second"], views)
+        states = encoder.transformer.states(batch["second"], views)
         if self.join is None:
             return masked_logits(encoder, states, targets)
         chosen = targets != IGNORED
         conditions = views.flatten(1)[chosen.nonzero()[:, 0]]
-        return encoder.token_logits(self.join(torch.cat([states[chosen], conditions], dim=1))), targets[chosen]
+        return encoder.transformer.token_logits(self.join(torch.cat([states[chosen], conditions], dim=1))), targets[
+            chosen
+        ]

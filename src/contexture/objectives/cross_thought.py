@@ -34,9 +34,9 @@ class CrossThought(Objective):
                 f"cross_thought has a last layer like those of {sorted(BERT_LIKE)}, not of {model.model_type}"
             )
         self.masking = Masking(config.probability, encoder)
-        self.positions, self.leaders = Positions(config.starts, encoder), network.leaders
+        self.positions, self.num_leading = Positions(config.starts, encoder), network.num_leading
         assert encoder.cross is not None
-        self.last: Any = new_layer(network.base.encoder.layer[-1], encoder.config.scales_weights, encoder.cross.start)
+        self.last: Any = new_layer(network.base.encoder.layer[-1], encoder.config.has_scaled_init, encoder.cross.start)
         attention = self.last.attention
         idle = [attention.self.query, attention.output, self.last.intermediate, self.last.output]
         asking = 6.0 * sum(p.numel() for module in idle for p in module.parameters())
@@ -121,11 +121,13 @@ class CrossThought(Objective):
         self, encoder: Encoder, read: Tensor, states: Tensor, mask: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor]:
         """The same of one chunk: `read` (B, N·H) stands in the place of the special tokens of `states` (B, T, H)."""
-        merged = torch.cat([read.view(len(read), self.leaders, -1).to(states.dtype), states[:, self.leaders :]], dim=1)
+        merged = torch.cat(
+            [read.view(len(read), self.num_leading, -1).to(states.dtype), states[:, self.num_leading :]], dim=1
+        )
         chosen, positions = masked_positions(targets)
         asking = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
         attended = attend(self.last.attention, asking, merged, mask)[chosen]
-        logits = encoder.token_logits(self.last.feed_forward_chunk(attended)).float()
+        logits = encoder.transformer.token_logits(self.last.feed_forward_chunk(attended)).float()
         truth = targets.gather(1, positions)[chosen]
         return nn.functional.cross_entropy(logits, truth, reduction="sum"), (logits.argmax(-1) == truth).sum()
 

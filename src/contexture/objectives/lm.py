@@ -30,4 +30,6 @@ class LanguageModel(Objective):
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the tokens of the batch."""
         said = batch["attention_mask"][:, 1:].bool()
-        return Loss(prediction_loss(encoder.token_logits(states[:, :-1][said]), batch["input_ids"][:, 1:][said]))
+        return Loss(
+            prediction_loss(encoder.transformer.token_logits(states[:, :-1][said]), batch["input_ids"][:, 1:][said])
+        )

@@ -87,7 +87,7 @@ def masked_logits(encoder: Encoder, states: Tensor, targets: Tensor) -> tuple[Te
     Logits of other tokens are not computed.
     """
     chosen = targets != IGNORED
-    return encoder.token_logits(states[chosen]), targets[chosen]
+    return encoder.transformer.token_logits(states[chosen]), targets[chosen]
 
 
 def prediction_loss(logits: Tensor, truth: Tensor) -> Tensor:
@@ -103,7 +103,7 @@ class Positions:
         network: Any = encoder.document
         self.starts = starts
         if starts != "fixed":
-            self.leaders = network.leaders
+            self.num_leading = network.num_leading
             self.positions = network.model.config.max_position_embeddings - encoder.specials.first_position
 
     def move(self, chunks: Sequence[Mapping[str, Tensor]], generator: torch.Generator) -> list[Mapping[str, Tensor]]:
@@ -120,7 +120,7 @@ class Positions:
             draw = torch.rand(len(lengths), generator=generator, device=device) if parallel_map else single
             room = self.positions - (lengths if parallel_map else lengths.new_full((1,), widest))
             shift = (draw * (room + 1)).long().clamp_max(room)[:, None]
-            words = torch.arange(width, device=device) >= self.leaders
+            words = torch.arange(width, device=device) >= self.num_leading
             position_ids = chunk["position_ids"] + shift * (chunk["attention_mask"].bool() & words)
             moved.append({**chunk, "position_ids": position_ids})
         return moved

@@ -28,7 +28,7 @@ class MaskingConfig(ObjectiveConfig):
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
-        if encoder.reads_forward:
+        if encoder.is_causal:
             raise ValueError("predicts tokens from both sides, which an encoder with pooling: last does not read")
 
 
@@ -140,7 +140,7 @@ class LmConfig(ObjectiveConfig):
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
-        if not encoder.reads_forward:
+        if not encoder.is_causal:
             raise ValueError("predicts the next token, which the encoder would see: set its pooling to last")
 
 

@@ -5,8 +5,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.gru import initialise_gru, run_gru
-from contexture.encoders.network import known
+from contexture.encoders.gru import init_gru, run_gru
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.settings import SkipThoughtConfig
 
@@ -21,7 +20,7 @@ class SkipThought(Objective):
     def __init__(self, config: SkipThoughtConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         words, size, tokens = encoder.query.words, encoder.query.size, encoder.vocabulary.tokens
-        self.start, self.end, self.unknown = tokens.cls, tokens.sep, tokens.unk
+        self.start, self.end = tokens.cls, tokens.sep
         longest = encoder.lengths.document
 
         def decoder() -> _Decoder | _TransformerDecoder:
@@ -46,7 +45,7 @@ class SkipThought(Objective):
             ("before", self.before, left + 1, left),
             ("after", self.after, left, left + 1),
         ):
-            ids, size = known(words[target], encoder.query.words, self.unknown), lengths[target]
+            ids, size = encoder.query.replace_unknown(words[target]), lengths[target]
             read = nn.functional.pad(ids, (1, 0), value=self.start)
             said = nn.functional.pad(ids, (0, 1)).scatter(1, size[:, None], self.end)
             losses[name] = decoder(encoder.query.words, read, vectors[source], said, size + 1)
@@ -78,7 +77,7 @@ class _Decoder(nn.Module):
     def __init__(self, word_size: int, size: int, words: int) -> None:
         super().__init__()
         self.gru = nn.GRU(word_size, size)
-        initialise_gru(self.gru)
+        init_gru(self.gru)
         self.words = nn.Linear(size, words)
         nn.init.xavier_uniform_(self.words.weight)
         nn.init.zeros_(self.words.bias)

@@ -12,10 +12,10 @@ class ServedEncoder(PythonModel):
 
     def load_context(self, context: Any) -> None:
         """Load the encoder."""
-        from contexture.encoders.base import on_device
+        from contexture.encoders.base import prepare_for_inference
         from contexture.encoders.files import load_encoder
 
-        self.encoder = on_device(load_encoder(Path(context.artifacts["encoder"])))
+        self.encoder = prepare_for_inference(load_encoder(Path(context.artifacts["encoder"])))
 
     def predict(self, context: Any, model_input: list[str], params: dict[str, Any] | None = None) -> Any:
         """Embed documents, or queries with `params` {"role": "query"} → (B, D)."""

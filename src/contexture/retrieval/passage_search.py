@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contexture.encoders.config import StaticConfig
-from contexture.encoders.saved import damaged, encoder_checksum, saved
-from contexture.encoders.static_queries import StaticQueries
+from contexture.encoders.saved import damaged_error, encoder_checksum, read_settings
+from contexture.encoders.static_queries import StaticQueryEncoder
 from contexture.folders import discard_other, work_folder
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.config import Bm25Config, IndexConfig
@@ -59,7 +59,7 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, words: Bm25
     A killed build goes on with the vectors that it has written. ValueError if there is no passage, or no word in any.
     """
     # Searching goes without torch.
-    from contexture.encoders.base import on_device
+    from contexture.encoders.base import prepare_for_inference
     from contexture.encoders.files import load_encoder
     from contexture.retrieval.candidates import index_words
 
@@ -79,7 +79,7 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, words: Bm25
             for file in files:
                 for batch in pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=COLUMNS):
                     writer.write_batch(batch.select(COLUMNS), row_group_size=ROWS_A_GROUP)
-        stored, model = ParquetRows(work / PASSAGES), on_device(load_encoder(encoder))
+        stored, model = ParquetRows(work / PASSAGES), prepare_for_inference(load_encoder(encoder))
         write_vectors(
             work / VECTORS,
             rows,
@@ -164,13 +164,13 @@ class _VectorSearch:
 def _embedder(folder: Path) -> Callable[[Sequence[str]], Array]:
     """Embeds questions; torch is only loaded if the encoder is more than a table of embeddings."""
     try:
-        settings = saved(folder)
+        settings = read_settings(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise damaged(folder, error) from error
+        raise damaged_error(folder, error) from error
     if isinstance(settings.config, StaticConfig):
-        return StaticQueries(folder, settings).embed
-    from contexture.encoders.base import on_device
+        return StaticQueryEncoder(folder, settings).embed
+    from contexture.encoders.base import prepare_for_inference
     from contexture.encoders.files import load_encoder
 
-    encoder = on_device(load_encoder(folder))
+    encoder = prepare_for_inference(load_encoder(folder))
     return lambda texts: encoder.embed(texts, "query")

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.config import Lengths, Needs
-from contexture.encoders.layout import Ints, Sentences, row_lengths, select
+from contexture.encoders.config import Lengths, TableSizes
+from contexture.encoders.layout import Ints, Sentences, row_lengths, select_rows
 from contexture.streams.base_config import StreamConfig
 from contexture.streams.rows import Rows, ShuffledRows
 
@@ -95,7 +95,7 @@ class TokenStream(Stream):
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """States (B, T, H)."""
-        return encoder.states(dict(batch))
+        return encoder.transformer.states(dict(batch))
 
 
 class TextStream(Stream):
@@ -127,7 +127,9 @@ class SidedStream(Stream):
         """The batch's `document`, the first sides in front, and which rows come to the part."""
         first, second = (parts_of(table, side) for side in self.texts)
         mine = dealt((first.lengths + second.lengths)[:, 0], part, parts)
-        return both_sides(self.encoder, select(first, mine), select(second, mine), self.steps.tokens_at_once), mine
+        return both_sides(
+            self.encoder, select_rows(first, mine), select_rows(second, mine), self.steps.tokens_at_once
+        ), mine
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
         """Vectors (B, D) by side."""
@@ -182,6 +184,6 @@ def numbers(column: pa.ChunkedArray) -> Tensor:
     return torch.from_numpy(codes.astype(np.int64))
 
 
-def needs_of(streams: Mapping[str, StreamConfig], lengths: Lengths) -> Needs:
+def needs_of(streams: Mapping[str, StreamConfig], lengths: Lengths) -> TableSizes:
     """Positions and token types that all streams together need."""
-    return reduce(or_, (config.needs(lengths) for config in streams.values()), Needs())
+    return reduce(or_, (config.needs(lengths) for config in streams.values()), TableSizes())

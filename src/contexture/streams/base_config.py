@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.strict import STRICT, Positive, validate
 
 
@@ -34,9 +34,9 @@ class StreamConfig:
     #: Keys that a run may set otherwise than its system.
     by_run: ClassVar[tuple[str, ...]] = ()
 
-    def needs(self, lengths: Lengths) -> Needs:
+    def needs(self, lengths: Lengths) -> TableSizes:
         """Positions and token types that its batches need of a Transformer."""
-        return Needs()
+        return TableSizes()
 
 
 def with_run(config: StreamConfig, changed: Mapping[str, Any], *keys: str) -> Any:

@@ -127,13 +127,13 @@ class SystemConfig:
             if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
                 raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from, nor is it a folder's path")
             sizes = set(run.batch_size if isinstance(run.batch_size, dict) else ())
-            named = {*run.streams, *sizes} - {name for name in run.names if OBJECTIVES[name].stream_settings}
+            named = {*run.streams, *sizes} - {name for name in run.objective_names if OBJECTIVES[name].stream_settings}
             check_known(f"pretrain.runs.{name}", "stream", named, self.streams)
         for role in ROLES:
-            if self.sampled_lengths.of(role) > self.lengths.of(role):
+            if self.sampled_lengths.for_role(role) > self.lengths.for_role(role):
                 raise ValueError(
-                    f"example_lengths.{role}: {self.sampled_lengths.of(role)} is more than lengths.{role}, "
-                    f"{self.lengths.of(role)}: encoders would cut these texts again; lower it"
+                    f"example_lengths.{role}: {self.sampled_lengths.for_role(role)} is more than lengths.{role}, "
+                    f"{self.lengths.for_role(role)}: encoders would cut these texts again; lower it"
                 )
         for name in self.order:
             start = self.before(name)
@@ -217,8 +217,8 @@ class SystemConfig:
             else config
             for name, config in self.streams.items()
         }
-        streams |= recipe.own_streams(streams)
-        encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.of_run(run)
+        streams |= recipe.separate_streams(streams)
+        encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.with_run_rate(run)
         return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
 
     @property
@@ -258,7 +258,7 @@ class SystemConfig:
             return "words"
         if any(encoder.start == "word_vectors" for encoder in self.encoders.values()):
             return "subword_vectors"
-        return "subwords" if any(encoder.weighs_tokens for encoder in self.encoders.values()) else "tokenizer"
+        return "subwords" if any(encoder.has_token_weights for encoder in self.encoders.values()) else "tokenizer"
 
     @property
     def needs_words(self) -> bool:

@@ -7,15 +7,15 @@ from contexture.encoders.saved import encoder_checksum, is_encoder
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.registry import TASKS
-from contexture.training.card import finetuning_facts, write_card
+from contexture.training.card import finetuning_details, write_card
 from contexture.training.launcher import file_checksums, launch
-from contexture.training.prepare import Files
-from contexture.training.ranks import own_rank
+from contexture.training.prepare import RunFiles
+from contexture.training.ranks import get_rank
 
 
-def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> Files:
+def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> RunFiles:
     """The files of a run, where `examples` has a folder for each kind of examples."""
-    return Files({kind: examples / kind for kind in config.examples()}, vocabulary, start)
+    return RunFiles({kind: examples / kind for kind in config.examples()}, vocabulary, start)
 
 
 def pretrain_arguments(
@@ -59,8 +59,8 @@ def launch_finetuning(
 
     def train(work: Path) -> None:
         TASKS[task].load().finetune(settings, option, encoder, data, work)
-        if own_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
-            details = finetuning_facts(encoder.variant, encoder.seed, task, option, own, encoder.models)
+        if get_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
+            details = finetuning_details(encoder.variant, encoder.seed, task, option, own, encoder.models)
             usage = TASKS[task].usage
             write_card(work, details, usage.markdown if usage and (work / usage.file).exists() else "")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contexture.metrics.language_components import first_component, removed
+from contexture.metrics.language_components import first_component, remove_component
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 from contexture.text.language_codes import two_letters
 from contexture.vocabulary.languages import PARTITION
@@ -60,4 +60,4 @@ def without(lookup: Lookup, component: Array | None) -> Lookup:
     """Subtract a component, if any, from all vectors."""
     if component is None:
         return lookup
-    return lambda texts: removed(np.asarray(lookup(texts)), component)
+    return lambda texts: remove_component(np.asarray(lookup(texts)), component)

@@ -15,10 +15,18 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from contexture.encoders.base import Encoder, on_device, to_device
+from contexture.encoders.base import Encoder, prepare_for_inference, to_device
 from contexture.encoders.config import ROLES, LayoutConfig
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.encoders.layout import Batch, Ints, Sentences, Specials, joint_layout, pair_layout, row_lengths
+from contexture.encoders.layout import (
+    Batch,
+    Ints,
+    Sentences,
+    SpecialTokenFormat,
+    joint_layout,
+    pair_layout,
+    row_lengths,
+)
 from contexture.seeding import mix
 
 HEAD = "head.safetensors"
@@ -66,7 +74,7 @@ class Examples(ABC):
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
         """States (B, T, H) of a batch of tokens, vectors (B, D) by role of a batch of texts."""
         if "input_ids" in batch:
-            return encoder.states(dict(batch))
+            return encoder.transformer.states(dict(batch))
         return {role: encoder(batch[role], role) for role in ROLES}
 
 
@@ -117,7 +125,7 @@ class FinetunedModel(nn.Module):
             model.task.load_state_dict(load_file(folder / HEAD))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ValueError(f"{folder} holds no whole {cls.title} ({error}); fine-tune it again") from error
-        return model.to(next(on_device(encoder).parameters()).device).eval()
+        return model.to(next(prepare_for_inference(encoder).parameters()).device).eval()
 
     @torch.inference_mode()
     def predict(self, batch_of: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
@@ -126,11 +134,15 @@ class FinetunedModel(nn.Module):
         with evaluating(self.encoder, self.task):
             for rows in chunks:
                 batch = to_device(batch_of(rows), device)
-                yield rows, batch, self.task.logits(self.encoder.states(batch), batch)
+                yield rows, batch, self.task.logits(self.encoder.transformer.states(batch), batch)
 
 
 def lay_out(
-    texts: Sequence[Sequence[Ints]], slots: int, specials: Specials, layout: LayoutConfig, pairwise: bool = False
+    texts: Sequence[Sequence[Ints]],
+    slots: int,
+    specials: SpecialTokenFormat,
+    layout: LayoutConfig,
+    pairwise: bool = False,
 ) -> Batch:
     """Lay out the token ids of each example's texts, at most `slots`, as joint inputs or pairs, with row `lengths`."""
     lengths = np.full((len(texts), slots), -1, np.int64)

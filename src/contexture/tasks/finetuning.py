@@ -25,7 +25,7 @@ from contexture.tasks.finetuned import Examples, FinetunedModel, Step
 from contexture.tasks.settings import FinetuneSettings, JointSettings
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
-from contexture.training.ranks import own_rank
+from contexture.training.ranks import get_rank
 from contexture.training.recorder import Recorder
 from contexture.training.trainer import fit
 
@@ -141,7 +141,7 @@ def load_joint_start(
     """`load_start`, with room for joint inputs, or for pairs, and their layout. ValueError, too, without a layout."""
     layout = settings.require_layout(task)
     encoder = load_start(evaluated)
-    encoder.make_room(layout.width, 2 if pairwise else layout.candidates + 1)
+    encoder.transformer.resize_tables(layout.width, 2 if pairwise else layout.candidates + 1)
     return encoder, layout
 
 
@@ -151,7 +151,7 @@ def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEnc
     Encoder and head have the best weights afterwards, on every device. Deterministic in its arguments. Returns that
     score. ValueError if there are too few examples, or no dev score of training is finite.
     """
-    batches = Batches(task.examples, settings, mix(encoder.seed, 4), own_rank())
+    batches = Batches(task.examples, settings, mix(encoder.seed, 4), get_rank())
     module = ScheduledObjectives(
         task.encoder,
         {task.label: task.head},
@@ -168,14 +168,14 @@ def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEnc
         module,
         batches,
         folder,
-        precision=choose_precision(settings.precision, module, batches[0], folder, own_rank()),
+        precision=choose_precision(settings.precision, module, batches[0], folder, get_rank()),
         callbacks=[Recorder(folder, every), kept],
         devices=settings.devices,
     )
     if math.isnan(kept.trained):
         raise ValueError(f"{task.label}: the loss was never finite: lower the learning rate, or use fp32")
     module.load_state_dict(kept.weights)
-    if own_rank() == 0:
+    if get_rank() == 0:
         name = f"{encoder.variant}, {folder.name.removesuffix(UNFINISHED)}, seed {encoder.seed}"
         LOG.info("%s: dev/%s %.4f after %d steps", name, task.metric, kept.best, kept.best_step)
         task.save(folder)

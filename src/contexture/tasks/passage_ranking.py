@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.metrics.bootstrap import interval
+from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.metrics.graded import METRICS
 from contexture.retrieval.candidates import Retriever, index_words
 from contexture.retrieval.config import Bm25Config
@@ -101,4 +101,4 @@ def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
 
 def with_interval(values: pd.Series) -> list[float]:
     """The mean of the values of queries, and the ends of its 95 % interval."""
-    return [float(values.mean()), *interval(values)]
+    return [float(values.mean()), *bootstrap_interval(values)]

@@ -1,1 +1,1 @@
-"""The one Lightning module, data loading, optimizers, checkpoints and the launcher."""
+"""Pre-training: the Lightning module, data loading, optimizers, checkpoints and the launcher."""

@@ -1,4 +1,4 @@
-"""Budgets → steps: the first batches of a run tell the cost of a step."""
+"""Convert budgets to steps by the cost of the first batches of a run."""
 
 import time
 from collections.abc import Mapping
@@ -12,45 +12,51 @@ from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
 from contexture.training.config import Pretraining, PretrainRun, Stage
 from contexture.training.precision import allow_tf32, synchronize
-from contexture.training.prepare import Prepared
-from contexture.training.ranks import decided
+from contexture.training.prepare import PreparedRun
+from contexture.training.ranks import decide_once
 
-#: Steps whose mean cost is that of a step.
-TRIED_STEPS = 8
-#: The steps of each stage, once they are known.
+#: Steps whose mean cost is measured.
+NUM_TRIAL_STEPS = 8
+#: File with the number of steps of each stage.
 STEPS_FILE = "steps.json"
 
 
-def resolved(config: Pretraining, prepared: Prepared, folder: Path, rank: int = 0) -> PretrainRun:
-    """The schedule of a run with the number of steps instead of budgets.
+def resolve_budgets(config: Pretraining, prepared: PreparedRun, folder: Path, rank: int = 0) -> PretrainRun:
+    """Return a run with numbers of steps instead of budgets.
 
-    In FLOPs and tokens, of all devices, it is a function of the examples and the seed alone; in seconds the first
-    batches are timed. The first process decides, see `decided`: all must take the same steps.
+    For FLOPs and tokens, of all devices, they depend only on the examples and the seed; for seconds the first batches
+    are timed. The first process decides for all, see `decide_once`.
     """
     schedule = config.recipe.schedule
     if all(stage.budget is None for stage in schedule):
         return config.recipe
 
-    known = decided(folder / STEPS_FILE, rank, lambda: [_steps(config, prepared, n) for n in range(len(schedule))])
-    stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, known, strict=True)]
+    steps_of_stages = decide_once(
+        folder / STEPS_FILE, rank, lambda: [_count_steps(config, prepared, n) for n in range(len(schedule))]
+    )
+    stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, steps_of_stages, strict=True)]
     return replace(config.recipe, schedule=stages)
 
 
-def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapping[str, str], prepared: Any) -> Any:
-    """Tokens, and forward and backward FLOPs, of one pass over `{stream: batch}`: two tensors, left on their device."""
+def measure_cost(
+    batch: Mapping[str, Any], weights: Mapping[str, float], stream_by_objective: Mapping[str, str], prepared: Any
+) -> Any:
+    """Return tokens, and forward and backward FLOPs, of one pass over `{stream: batch}`: tensors on its device."""
     tokens = flops = torch.zeros((), dtype=torch.float64)
     for stream, part in batch.items():
         tokens = tokens + row_lengths(part).sum()
-        # Objectives that want uncorrupted input need a second encoding.
-        encodings = {prepared.objectives[name].wants_clean_input for name in weights if stream_of[name] == stream}
+        # Objectives on uncorrupted input need a second encoding.
+        encodings = {
+            prepared.objectives[name].wants_clean_input for name in weights if stream_by_objective[name] == stream
+        }
         flops = flops + len(encodings) * prepared.encoder.flops(part)
     for name in weights:
-        if stream_of[name] in batch:
-            flops = flops + prepared.objectives[name].flops(batch[stream_of[name]])
+        if stream_by_objective[name] in batch:
+            flops = flops + prepared.objectives[name].flops(batch[stream_by_objective[name]])
     return tokens, flops
 
 
-def _steps(config: Pretraining, prepared: Prepared, number: int) -> int | None:
+def _count_steps(config: Pretraining, prepared: PreparedRun, number: int) -> int | None:
     stage, streams = config.recipe.schedule[number], prepared.stages[number]
     budget = stage.budget
     if budget is None:
@@ -58,45 +64,45 @@ def _steps(config: Pretraining, prepared: Prepared, number: int) -> int | None:
     ranks = max(stream.steps.ranks for stream in streams.values())
     batches = [
         {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.splits}
-        for step in range(TRIED_STEPS)
+        for step in range(NUM_TRIAL_STEPS)
         for part in range(prepared.passes)
         for rank in range(1 if budget.unit == "seconds" else ranks)
     ]
     if budget.unit == "seconds":
-        total = _seconds(batches, stage, config, prepared)
+        total = _measure_seconds(batches, stage, config, prepared)
     else:
-        costs = [cost(batch, stage.weights, config.stream_of, prepared) for batch in batches]
+        costs = [measure_cost(batch, stage.weights, config.stream_by_objective, prepared) for batch in batches]
         total = float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
     if not total:
-        raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: give it steps")
-    return max(1, round(budget.amount / (total / TRIED_STEPS)))
+        raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: set steps instead of a budget")
+    return max(1, round(budget.amount / (total / NUM_TRIAL_STEPS)))
 
 
-def _seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: Prepared) -> float:
-    """Seconds of forward and backward passes over the batches; the first ones warm up."""
+def _measure_seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: PreparedRun) -> float:
+    """Return seconds of forward and backward passes over the batches; the first half warms up."""
     allow_tf32()
-    stream_of, rounded = config.stream_of, config.settings.precision == "bf16"
+    stream_by_objective, is_bf16 = config.stream_by_objective, config.settings.precision == "bf16"
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     modules = (prepared.encoder, *prepared.objectives.values())
     for module in modules:
         module.to(device)
-    began = time.perf_counter()
+    started = time.perf_counter()
     for number, batch in enumerate(to_device(batches, device)):
         if number == len(batches) // 2:
             synchronize(device)
-            began = time.perf_counter()
+            started = time.perf_counter()
         losses = []
-        with torch.autocast(device.type, torch.bfloat16, enabled=rounded):
+        with torch.autocast(device.type, torch.bfloat16, enabled=is_bf16):
             for name in stage.weights:
-                if stream_of[name] in batch:
+                if stream_by_objective[name] in batch:
                     generator = torch.Generator(device).manual_seed(number)
-                    part = prepared.objectives[name].corrupt(batch[stream_of[name]], generator)
-                    states = prepared.streams[stream_of[name]].encode(prepared.encoder, part)
+                    part = prepared.objectives[name].corrupt(batch[stream_by_objective[name]], generator)
+                    states = prepared.streams[stream_by_objective[name]].encode(prepared.encoder, part)
                     losses.append(prepared.objectives[name](prepared.encoder, states, part).value)
         if losses:
             torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
     synchronize(device)
-    seconds = (time.perf_counter() - began) * len(batches) / (len(batches) - len(batches) // 2)
+    seconds = (time.perf_counter() - started) * len(batches) / (len(batches) - len(batches) // 2)
     for module in modules:
         module.zero_grad(set_to_none=True)
     return seconds

@@ -1,4 +1,4 @@
-"""The card of a model, `README.md` in its folder: architecture, training data, cost, and how to load it."""
+"""Write the card of a model, `README.md`: architecture, training data, cost, and how to load it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,38 +7,37 @@ from pathlib import Path
 from typing import Any
 
 from contexture import __version__
-from contexture.encoders.saved import SETTINGS, Saved, model_name, saved
+from contexture.encoders.saved import SETTINGS_FILE, SavedSettings, model_name, read_settings
 from contexture.folders import UNFINISHED
 from contexture.streams.base_config import StreamConfig
 from contexture.training.config import Pretraining, Stage
-from contexture.training.pretrain import SUMMARY, summary_of
-from contexture.training.recorder import totals_of
-from contexture.training.text import text_of
+from contexture.training.pretrain import SUMMARY_FILE, read_summary
+from contexture.training.recorder import read_totals
+from contexture.training.text import read_corpus_name
 
-CARD = "README.md"
+CARD_FILE = "README.md"
 LICENCE = (
-    "None is stated here: before you pass these weights on, add the licence of the text that they were trained on, and "
-    "your own."
+    "Not set: before you share these weights, add the licence of the text that they were trained on, and your own."
 )
-_OURS = """from contexture.encoders.models import load_model
+_CONTEXTURE_CODE = """from contexture.encoders.models import load_model
 
 encoder = load_model({folder!r})
 vectors = encoder.embed(["a question"], "query"), encoder.embed(["a passage"], "document")"""
-_SENTENCE_TRANSFORMERS = """from sentence_transformers import SentenceTransformer
+_SENTENCE_TRANSFORMERS_CODE = """from sentence_transformers import SentenceTransformer
 
 encoder = SentenceTransformer({folder!r})
 vectors = encoder.encode(["a text"])"""
-_TRANSFORMERS = """from transformers import AutoModel, AutoTokenizer
+_TRANSFORMERS_CODE = """from transformers import AutoModel, AutoTokenizer
 
 encoder, tokenizer = AutoModel.from_pretrained({folder!r}), AutoTokenizer.from_pretrained({folder!r})
 states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state"""
 
 
 def write_card(folder: Path, details: Mapping[str, str], usage: str = "") -> None:
-    """Write the card of a whole encoder in `folder`, which may be the unfinished one; `usage` is Markdown."""
+    """Write the card of the encoder in `folder`, which may be an unfinished folder; `usage` is Markdown."""
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
-    settings = saved(folder)
-    dimension = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["dimension"]
+    settings = read_settings(folder)
+    dimension = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))["dimension"]
     rows = (
         {"system": name.split("/")[0] if "/" in name else ""}
         | _architecture(settings, dimension)
@@ -46,61 +45,60 @@ def write_card(folder: Path, details: Mapping[str, str], usage: str = "") -> Non
         | _cost(folder)
     )
     lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]
-    lines += ["| | |", "|---|---|", *(f"| {key} | {_cell(value)} |" for key, value in rows.items() if value)]
+    lines += ["| | |", "|---|---|", *(f"| {key} | {_escape_cell(value)} |" for key, value in rows.items() if value)]
     lines += ["", "## To load it", "", *_loading(folder, settings, usage), "", "## Licence", "", LICENCE, ""]
-    (folder / CARD).write_text("\n".join(lines), encoding="utf-8")
+    (folder / CARD_FILE).write_text("\n".join(lines), encoding="utf-8")
 
 
-def pretraining_facts(
+def pretraining_details(
     config: Pretraining, seed: int, examples: Mapping[str, Path], start: Path | None
 ) -> dict[str, str]:
-    """How a run was trained; `examples` are the folders of all kinds of them."""
-    streams = {name: config.streams[name] for name in config.active}
+    """Return rows of the card on pre-training; `examples`: kind → folder."""
+    streams = {name: config.streams[name] for name in config.stream_names}
     folders = {examples[stream.examples] for stream in streams.values()}
     sizes = config.settings.batch_sizes(config.run, streams)
     return {
         "variant": config.run,
         "seed": str(seed),
         "continued from": model_name(start) if start else "",
-        "text": ", ".join(sorted({text_of(folder) for folder in folders})),
-        "examples": "; ".join(_stream(name, stream) for name, stream in streams.items()),
-        "objectives": "; ".join(_stage(stage) for stage in config.recipe.schedule),
+        "text": ", ".join(sorted({read_corpus_name(folder) for folder in folders})),
+        "examples": "; ".join(_format_stream(name, stream) for name, stream in streams.items()),
+        "objectives": "; ".join(_format_stage(stage) for stage in config.recipe.schedule),
         "rows of a step": ", ".join(f"{sizes[name]} of {name}" for name in streams),
-        "optimizer": _settings(asdict(config.settings.optimizer)) if streams else "",
+        "optimizer": _format_settings(asdict(config.settings.optimizer)) if streams else "",
     }
 
 
-def finetuning_facts(
+def finetuning_details(
     variant: str, seed: int, task: str, option: str, settings: Any, encoders: Sequence[str]
 ) -> dict[str, str]:
-    """How a model was fine-tuned on a task."""
+    """Return rows of the card on fine-tuning."""
     return {
         "variant": variant,
         "seed": str(seed),
         "fine-tuned on": f"{task}, {option}",
         "fine-tuned from": ", ".join(model_name(Path(encoder)) for encoder in encoders),
-        "optimizer": _settings(asdict(settings.optimizer)),
+        "optimizer": _format_settings(asdict(settings.optimizer)),
     }
 
 
-def _architecture(settings: Saved, dimension: int) -> dict[str, str]:
+def _architecture(settings: SavedSettings, dimension: int) -> dict[str, str]:
     config = asdict(settings.config)
     kind = config.pop("kind")
     return {
-        "architecture": f"{kind.replace('_', ' ')}, " + _settings(config),
+        "architecture": f"{kind.replace('_', ' ')}, " + _format_settings(config),
         "dimension": str(dimension),
         "texts are cut to": f"{settings.lengths.query} tokens of a query, {settings.lengths.document} of a document",
     }
 
 
-def _stream(name: str, stream: StreamConfig) -> str:
-    """A stream, with the settings of a run."""
+def _format_stream(name: str, stream: StreamConfig) -> str:
     settings = {key: getattr(stream, key) for key in stream.by_run}
     values = {key: " ".join(value) if isinstance(value, list) else value for key, value in settings.items()}
-    return f"{name} ({_settings(values)})" if values else name
+    return f"{name} ({_format_settings(values)})" if values else name
 
 
-def _stage(stage: Stage) -> str:
+def _format_stage(stage: Stage) -> str:
     weights = ", ".join(
         name if weight == 1 else f"{name} (weight {weight:g})" for name, weight in stage.weights.items()
     )
@@ -110,7 +108,7 @@ def _stage(stage: Stage) -> str:
 
 
 def _cost(folder: Path) -> dict[str, str]:
-    totals = summary_of(folder) if (folder / SUMMARY).exists() else totals_of(folder)
+    totals = read_summary(folder) if (folder / SUMMARY_FILE).exists() else read_totals(folder)
     cost = f"{totals['tokens']:,.0f} tokens, {totals['flops']:.3g} FLOPs, {totals['seconds']:,.1f} seconds"
     return {
         "cost": cost if totals["tokens"] else "nothing was trained",
@@ -119,31 +117,31 @@ def _cost(folder: Path) -> dict[str, str]:
     }
 
 
-def _settings(values: Mapping[str, Any]) -> str:
+def _format_settings(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def _loading(folder: Path, settings: Saved, usage: str) -> list[str]:
+def _loading(folder: Path, settings: SavedSettings, usage: str) -> list[str]:
     shared = settings.config.shared
     network_dirs = [folder] if shared else [folder / "query", folder / "document"]
-    which = "" if shared else ": queries and documents have a network each, this is that of queries"
+    note = "" if shared else ": queries and documents have a network each, this is that of queries"
     lines = [usage, "", "Its encoder alone:"] if usage else ["In this folder:"]
-    lines += ["", *_python(_OURS, ".")]
+    lines += ["", *_code_block(_CONTEXTURE_CODE, ".")]
     libraries = {
-        "sentence-transformers": ("modules.json", _SENTENCE_TRANSFORMERS),
-        "transformers, which gives states of tokens": ("config.json", _TRANSFORMERS),
+        "sentence-transformers": ("modules.json", _SENTENCE_TRANSFORMERS_CODE),
+        "transformers, which gives states of tokens": ("config.json", _TRANSFORMERS_CODE),
     }
     for library, (file, code) in libraries.items():
         if all((network_dir / file).exists() for network_dir in network_dirs):
-            lines += ["", f"In {library}{which}:", "", *_python(code, "." if shared else "query")]
+            lines += ["", f"In {library}{note}:", "", *_code_block(code, "." if shared else "query")]
     if not any((network_dirs[0] / file).exists() for file, _ in libraries.values()):
         lines += ["", "Neither sentence-transformers nor transformers has this architecture."]
     return lines
 
 
-def _python(code: str, folder: str) -> list[str]:
+def _code_block(code: str, folder: str) -> list[str]:
     return ["```python", code.format(folder=folder), "```"]
 
 
-def _cell(value: str) -> str:
+def _escape_cell(value: str) -> str:
     return value.replace("|", r"\|").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""Checkpoints to resume from: weights as safetensors, optimizer state as plain tensors, nothing unpickled."""
+"""Checkpoints to resume from: weights as safetensors, the optimizer state as tensors, no pickled objects."""
 
 import shutil
 from pathlib import Path
@@ -9,55 +9,55 @@ import torch
 from safetensors.torch import load_model, save_model
 
 from contexture.folders import OLD, replace_folder
-from contexture.training.module import ScheduledObjectives, stepped
+from contexture.training.module import ScheduledObjectives, is_step_end
 
-NAME = "checkpoint"
+CHECKPOINT_DIR = "checkpoint"
 
 
 class Checkpoints(pl.Callback):
-    """Write a checkpoint every few steps; the last one stays until the new one is whole."""
+    """Save a checkpoint every `interval` steps; the previous one is kept until the new one is complete."""
 
     def __init__(self, folder: Path, interval: int) -> None:
         self.folder, self.interval = folder, interval
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """After an optimizer step whose number is a multiple of `interval`."""
+        """Save a checkpoint if one is due."""
         assert isinstance(module, ScheduledObjectives)
         due = module.step % self.interval == 0 and module.step < module.steps
-        if trainer.is_global_zero and stepped(trainer) and due:
+        if trainer.is_global_zero and is_step_end(trainer) and due:
             save_checkpoint(module, trainer.optimizers[0], self.folder)
 
 
 def save_checkpoint(module: ScheduledObjectives, optimizer: torch.optim.Optimizer, folder: Path) -> None:
-    """Write `folder/checkpoint`: weights, optimizer state and step."""
-    new = folder / f"{NAME}.new"
+    """Save weights, optimizer state and step to `folder/checkpoint`."""
+    new = folder / f"{CHECKPOINT_DIR}.new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     save_model(module, str(new / "model.safetensors"))
     torch.save({"step": module.step, "optimizer": optimizer.state_dict()}, new / "state.pt")
-    replace_folder(new, folder / NAME)
+    replace_folder(new, folder / CHECKPOINT_DIR)
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint of a finished run; a kill leaves none that is half removed."""
-    removed = folder / f"{NAME}.new"  # nothing is loaded from there
+    """Remove the checkpoint of a finished run; if this is killed, no incomplete checkpoint is left."""
+    removed = folder / f"{CHECKPOINT_DIR}.new"  # nothing is loaded from there
     shutil.rmtree(removed, ignore_errors=True)
     for suffix in (OLD, ""):
-        if (checkpoint := folder / f"{NAME}{suffix}").exists():
+        if (checkpoint := folder / f"{CHECKPOINT_DIR}{suffix}").exists():
             checkpoint.rename(removed)
             shutil.rmtree(removed)
 
 
 def load_checkpoint(module: ScheduledObjectives, folder: Path) -> bool:
-    """Continue `module` from the checkpoint in `folder`; false if there is none, ValueError if it is damaged."""
-    # The old one is left if the run was killed between the two renames.
-    kept = [folder / name for name in (NAME, f"{NAME}{OLD}") if (folder / name).exists()]
-    if not kept:
+    """Load the checkpoint in `folder` into `module`; return False if there is none, raise ValueError if damaged."""
+    # A run that was killed between the two renames leaves only the old one.
+    checkpoints = [folder / name for name in (CHECKPOINT_DIR, f"{CHECKPOINT_DIR}{OLD}") if (folder / name).exists()]
+    if not checkpoints:
         return False
     try:
-        load_model(module, str(kept[0] / "model.safetensors"))
-        state = torch.load(kept[0] / "state.pt", map_location="cpu", weights_only=True)
+        load_model(module, str(checkpoints[0] / "model.safetensors"))
+        state = torch.load(checkpoints[0] / "state.pt", map_location="cpu", weights_only=True)
         module.first_step, module.optimizer_state = state["step"], state["optimizer"]
     except Exception as error:
-        raise ValueError(f"{kept[0]} is damaged ({error}): delete it to start this run anew") from error
+        raise ValueError(f"{checkpoints[0]} is damaged ({error}): delete it to restart this run") from error
     return True

@@ -1,4 +1,4 @@
-"""Trainings in parallel: small models use two cores better with one each than together."""
+"""Run trainings in parallel: small models use cores better with one training per core."""
 
 import logging
 import logging.handlers
@@ -16,15 +16,15 @@ from contexture.training import progress
 
 #: Seconds between two reports of progress.
 POLL_SECONDS = 0.5
-#: The pools of this process, each with the shares of its workers, by their number of workers and the threads of each.
+#: (workers, threads per worker) → a pool of this process and its workers' shares of completed work.
 _pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
-#: In a worker: the shares of all workers, and its index there.
+#: In a worker: the shares of all workers, and its index among them.
 _worker: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A function of a module with its arguments; `after`: the name of a job that must be done first."""
+    """A function of a module with its arguments; `after`: the name of a job that must end first."""
 
     name: str
     function: Callable[..., Any]
@@ -36,24 +36,23 @@ def run_jobs(
     jobs: Sequence[Job],
     processes: int,
     threads: int,
-    around: Callable[[Job], Any],
+    context: Callable[[Job], Any],
     report: Callable[[float], None] = lambda done: None,
 ) -> list[Any]:
-    """Do all jobs, in parallel or in this process, and return their results. The first error ends those that wait.
+    """Run all jobs, in parallel or in this process, and return their results. The first error cancels the others.
 
     Args:
-        jobs: each behind the job that it waits for.
-        processes: worker processes.
-        threads: of each job.
-        around: job → context manager that is entered when it begins and left when it ends.
-        report: gets the number of jobs done, with the shares of those under way, now and then.
+        jobs: the jobs; `after` names an earlier one.
+        threads: number of threads of each job.
+        context: returns the context manager in which a job runs.
+        report: receives, at intervals, the number of finished jobs plus the shares of running ones.
     """
     if processes > 1 and len(jobs) > 1:
-        return _run_parallel(jobs, min(processes, len(jobs)), threads, around, report)
+        return _run_parallel(jobs, min(processes, len(jobs)), threads, context, report)
     results = []
     with _torch_threads(threads):
         for number, job in enumerate(jobs):
-            with progress.to(lambda share, done=number: report(done + share)), around(job):  # type: ignore[misc]
+            with progress.report_to(lambda share, done=number: report(done + share)), context(job):  # type: ignore[misc]
                 results.append(job.function(*job.arguments))
     return results
 
@@ -71,30 +70,30 @@ def _torch_threads(count: int) -> Iterator[None]:
 
 
 def _run_parallel(
-    jobs: Sequence[Job], processes: int, threads: int, around: Callable[[Job], Any], report: Callable[[float], None]
+    jobs: Sequence[Job], processes: int, threads: int, context: Callable[[Job], Any], report: Callable[[float], None]
 ) -> list[Any]:
-    with workers(processes, threads) as (pool, shares):
-        left, results = list(jobs), dict[str, Any]()
+    with worker_pool(processes, threads) as (pool, shares):
+        waiting, results = list(jobs), dict[str, Any]()
         running: dict[Future[Any], tuple[Job, Any]] = {}
         names = {job.name for job in jobs}
         try:
-            while left or running:
-                ready = [job for job in left if job.after not in names or job.after in results]
-                for job in ready[: processes - len(running)]:
-                    left.remove(job)
-                    context = around(job)
-                    context.__enter__()
-                    running[pool.submit(_work, job.function, job.arguments)] = job, context
+            while waiting or running:
+                ready_jobs = [job for job in waiting if job.after not in names or job.after in results]
+                for job in ready_jobs[: processes - len(running)]:
+                    waiting.remove(job)
+                    entered = context(job)
+                    entered.__enter__()
+                    running[pool.submit(_run_job, job.function, job.arguments)] = job, entered
                 for future in wait(running, POLL_SECONDS, FIRST_COMPLETED).done:
-                    job, context = running.pop(future)
+                    job, entered = running.pop(future)
                     error = future.exception()
-                    context.__exit__(type(error) if error else None, error, None)
+                    entered.__exit__(type(error) if error else None, error, None)
                     results[job.name] = future.result()
                 report(len(results) + sum(shares[:]))
         except BaseException as error:
-            for future, (_, context) in running.items():
+            for future, (_, entered) in running.items():
                 future.cancel()
-                context.__exit__(type(error), error, None)
+                entered.__exit__(type(error), error, None)
             for process in list(pool._processes.values()):  # the executor cannot end running jobs
                 process.terminate()
             raise
@@ -102,8 +101,8 @@ def _run_parallel(
 
 
 @contextmanager
-def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """A pool of at least this number of workers, kept for later jobs of this process, and the share of each's job."""
+def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
+    """Yield a pool of at least this many workers, kept for later jobs, and the shares of its workers."""
     key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
     if key not in _pools:
         context = multiprocessing.get_context("spawn")
@@ -111,7 +110,7 @@ def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor,
         records = context.Queue()
         logging.handlers.QueueListener(records, _Relay()).start()
         arguments = (shares, number, threads, os.getpid(), records)
-        _pools[key] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
+        _pools[key] = ProcessPoolExecutor(processes, context, _start_worker, arguments), shares
     try:
         yield _pools[key]
     except BaseException:
@@ -119,15 +118,15 @@ def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor,
         raise
 
 
-def prepare_workers(processes: int, threads: int) -> None:
-    """Start the workers of later jobs, one first, because new imports are compiled once, not by all of them."""
+def start_workers(processes: int, threads: int) -> None:
+    """Start the workers of later jobs, the first one alone, so that modules are compiled only once."""
     if processes > 1:
-        with workers(processes, threads) as (pool, _):
+        with worker_pool(processes, threads) as (pool, _):
             pool.submit(time.time).add_done_callback(lambda first: _start_others(pool, processes, first))
 
 
 def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float]) -> None:
-    """Submit tasks while no worker is ready, which makes the pool start one for each."""
+    """Submit tasks while no worker is idle, so that the pool starts one worker for each."""
     if first.cancelled() or first.exception():
         return
     with suppress(RuntimeError):  # the pool has been shut down
@@ -136,43 +135,43 @@ def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float
 
 
 class _Relay(logging.Handler):
-    """Logs the records of workers as if they came from this process."""
+    """Logs records of workers in this process."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand the record to its logger."""
+        """Pass the record to its logger."""
         logging.getLogger(record.name).handle(record)
 
 
-def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
-    """Start of a worker: its threads, no bars and no log of its own, and an end with its parent."""
+def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
+    """Set up a worker: threads, logging to the parent, no progress bars, and an exit with the parent."""
     with number.get_lock():
         _worker["index"], number.value = number.value % len(shares), number.value + 1
     _worker["shares"] = shares
-    logging.getLogger().handlers[:] = [logging.handlers.QueueHandler(records)]  # whatever the main module has set up
+    logging.getLogger().handlers[:] = [logging.handlers.QueueHandler(records)]
     logging.getLogger().setLevel(logging.INFO)
     logging.captureWarnings(True)
     os.environ["TQDM_DISABLE"] = "1"
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     import torch
 
-    from contexture.training import pretrain  # noqa: F401 - loaded while there are no jobs
+    from contexture.training import pretrain  # noqa: F401 - loaded before the first job
 
     torch.set_num_threads(threads)
 
 
-def _watch(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
-    os._exit(1)  # the next run must not share its folder
+    os._exit(1)  # a later run must not share its folder
 
 
-def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    def tell(share: float) -> None:
+def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def report_share(share: float) -> None:
         _worker["shares"][_worker["index"]] = share
 
     try:
-        with progress.to(tell):
+        with progress.report_to(report_share):
             return function(*arguments)
     finally:
-        tell(0.0)
+        report_share(0.0)

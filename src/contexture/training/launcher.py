@@ -1,8 +1,4 @@
-"""Start a training: in this process on one device, or in one process per device.
-
-`torch.distributed.run` starts the entry point `contexture train`. Lightning's own launch would run the whole calling
-program once per device.
-"""
+"""Start a training in this process, or, by `torch.distributed.run`, in one process per device."""
 
 import hashlib
 import logging
@@ -23,31 +19,31 @@ import torch
 
 from contexture.encoders.saved import encoder_checksum
 from contexture.folders import UNFINISHED, is_finished, work_folder
-from contexture.training.card import pretraining_facts, write_card
+from contexture.training.card import pretraining_details, write_card
 from contexture.training.config import Pretraining
-from contexture.training.prepare import Files
+from contexture.training.prepare import RunFiles
 from contexture.training.pretrain import pretrain
-from contexture.training.ranks import Channel, own_rank, started_together
+from contexture.training.ranks import Channel, get_rank, is_distributed
 
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
-#: Environment variable with the number of the process that started all processes of a run.
-STARTER = "CONTEXTURE_STARTER"
-#: Words of the first process to the others.
-BEGIN, KEPT = "begin", "kept"
+#: Environment variable with the ID of the process that started all processes of a run.
+STARTER_VARIABLE = "CONTEXTURE_STARTER"
+#: Messages of the first process to the others.
+BEGIN_MESSAGE, KEPT_MESSAGE = "begin", "kept"
 
 
 def launch_pretraining(
-    config: Pretraining, seed: int, files: Files, folder: Path, arguments: Sequence[str] | None = None
+    config: Pretraining, seed: int, files: RunFiles, folder: Path, arguments: Sequence[str] | None = None
 ) -> bool:
-    """Pre-train into `folder`; see `launch`. A killed run is resumed from its last checkpoint."""
+    """Pre-train into `folder`, from the last checkpoint if a run was killed; see `launch`."""
 
     def train(work: Path) -> None:
         pretrain(config, seed, files, work)
-        if own_rank() == 0:
-            write_card(work, pretraining_facts(config, seed, files.examples, files.start))
+        if get_rank() == 0:
+            write_card(work, pretraining_details(config, seed, files.examples, files.start))
 
-    return launch(folder, lambda: identity_of(config, seed, files), config.settings.devices, train, arguments)
+    return launch(folder, lambda: run_identity(config, seed, files), config.settings.devices, train, arguments)
 
 
 def launch(
@@ -57,55 +53,53 @@ def launch(
     train: Callable[[Path], object],
     arguments: Sequence[str] | None,
 ) -> bool:
-    """Train into `folder`, which appears when all is done; on several devices in a process for each.
+    """Train into `folder`, which appears when training is complete, with one process per device.
 
-    Of the processes that `torch.distributed.run` started, here or by hand on each of several machines, the first makes
-    the folder, which all see. A finished folder of the same identity is kept: then False.
+    If `torch.distributed.run` started this process, here or on several machines, the first process creates the folder,
+    which all must see. Returns False if a finished folder with the same identity is kept.
 
     Args:
-        folder: of the model.
         identity: returns all that the weights depend on.
-        devices: of all machines.
         train: trains in a work folder; each process calls it.
-        arguments: of the entry point for the same training, without the folder; several devices need them.
+        arguments: arguments of `contexture train`, without the folder; several devices need them.
     """
-    channel = Channel(devices) if started_together() else None
+    channel = Channel(devices) if is_distributed() else None
     if channel and channel.rank:
-        if begins := channel.wait() == BEGIN:
+        if begins := channel.wait() == BEGIN_MESSAGE:
             train(folder.with_name(folder.name + UNFINISHED))
         return begins
-    wanted = identity()
-    if is_finished(folder, wanted):
-        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
+    expected = identity()
+    if is_finished(folder, expected):
+        LOG.info("%s is kept: settings and examples have not changed", folder)
         if channel:
-            channel.send(KEPT)
+            channel.send(KEPT_MESSAGE)
         return False
     if devices > 1 and not channel:
         if arguments is None:
-            raise ValueError("several devices are started by `contexture train`")
+            raise ValueError("several devices need `contexture train`: give `arguments`")
         check_devices(devices)
         run_distributed([*arguments, "--output", str(folder)], devices)
         return True
-    with work_folder(folder, wanted) as work:
+    with work_folder(folder, expected) as work:
         if channel:
-            channel.send(BEGIN)
+            channel.send(BEGIN_MESSAGE)
         train(work)
     return True
 
 
 def check_devices(devices: int) -> None:
-    """Raise ValueError if this machine has GPUs, but fewer."""
+    """Raise ValueError if this machine has GPUs, but fewer than `devices`."""
     available = torch.cuda.device_count() if torch.cuda.is_available() else devices
     if available < devices:
         raise ValueError(
-            f"devices is {devices}, this machine has {available}: start `torch.distributed.run` on every machine, see "
+            f"devices is {devices}, this machine has {available}: start `torch.distributed.run` on each machine, see "
             "docs/scaling.md"
         )
 
 
-def identity_of(config: Pretraining, seed: int, files: Files) -> dict[str, Any]:
-    """All that the weights of a run depend on."""
-    examples = {config.streams[name].examples for name in config.active}
+def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, Any]:
+    """Return all that the weights of a run depend on."""
+    examples = {config.streams[name].examples for name in config.stream_names}
     return {
         "run": asdict(config.recipe),
         "seed": seed,
@@ -120,7 +114,7 @@ def identity_of(config: Pretraining, seed: int, files: Files) -> dict[str, Any]:
 
 
 def examples_identity(folder: Path) -> dict[str, int]:
-    """A cheap identity of a table of examples: its rows and bytes."""
+    """Return the number of rows and bytes of a table of examples."""
     tables = sorted(folder.rglob("*.parquet"))
     return {
         "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
@@ -129,7 +123,7 @@ def examples_identity(folder: Path) -> dict[str, int]:
 
 
 def folder_checksum(folder: Path) -> str:
-    """SHA-256 of the files of a folder."""
+    """Return the SHA-256 of the files in a folder."""
     checksum = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         checksum.update(path.name.encode() + _digest(path).digest())
@@ -137,7 +131,7 @@ def folder_checksum(folder: Path) -> str:
 
 
 def file_checksums(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file in and below a folder, by its path there."""
+    """Return relative path → SHA-256 of all files in a folder and its subfolders."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): _digest(path).hexdigest() for path in paths}
 
@@ -148,39 +142,39 @@ def _digest(path: Path) -> Any:
 
 
 def run_distributed(arguments: list[str], processes: int) -> None:
-    """Run the entry point in several processes, all of which end with this call; RuntimeError if one of them fails."""
+    """Run `contexture` in several processes, which end with this call; raises RuntimeError if one fails."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    # After `--`, because it would read our options as abbreviations of its own.
+    # Without `--` it would read our options as abbreviations of its options.
     command += [f"--nproc-per-node={processes}", "-m", "--", "contexture", *arguments]
     threads = str(max(1, (os.cpu_count() or 1) // processes))
-    environment = {"OMP_NUM_THREADS": threads, **os.environ, STARTER: str(os.getpid())}
-    with terminable(), subprocess.Popen(command, start_new_session=True, env=environment) as process:
+    environment = {"OMP_NUM_THREADS": threads, **os.environ, STARTER_VARIABLE: str(os.getpid())}
+    with exit_on_sigterm(), subprocess.Popen(command, start_new_session=True, env=environment) as process:
         try:
             code = process.wait()
         finally:
-            end_group(process)
+            end_process_group(process)
     if code:
-        raise RuntimeError(f"training on {processes} devices ended with code {code}; its own error stands above")
+        raise RuntimeError(f"training on {processes} devices ended with code {code}; see the error above")
 
 
 def end_with_starter() -> None:
-    """From now on this process ends when its starter is gone, even if that was killed."""
-    if starter := os.environ.get(STARTER):
-        threading.Thread(target=_watch, args=(int(starter),), daemon=True).start()
+    """End this process when its starter ends, even if that is killed."""
+    if starter := os.environ.get(STARTER_VARIABLE):
+        threading.Thread(target=_exit_after, args=(int(starter),), daemon=True).start()
 
 
-def _watch(process: int) -> None:
+def _exit_after(process: int) -> None:
     try:
         while True:
-            os.kill(process, 0)  # no signal: raises if it is gone
+            os.kill(process, 0)  # sends no signal; raises if the process has ended
             time.sleep(1)
     except OSError:
         os._exit(1)
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Inside the block SIGTERM ends this process as an error does, so that it ends those that it started."""
+def exit_on_sigterm() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM inside the `with` block, so that this process ends those that it started."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -191,8 +185,8 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous_handler)
 
 
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the process and everything it started."""
+def end_process_group(process: subprocess.Popen[bytes]) -> None:
+    """End the process and all that it started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

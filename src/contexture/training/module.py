@@ -1,4 +1,4 @@
-"""The one Lightning module: any encoder under any schedule of weighted objectives."""
+"""The Lightning module: any encoder, any schedule of weighted objectives."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -16,114 +16,117 @@ from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
 
 
-def stepped(trainer: pl.Trainer) -> bool:
-    """Whether the last pass ended an optimizer step."""
+def is_step_end(trainer: pl.Trainer) -> bool:
+    """Return whether the last pass completed an optimizer step."""
     return (trainer.fit_loop.epoch_loop.batch_idx + 1) % trainer.accumulate_grad_batches == 0
 
 
-class Encodes(Protocol):
-    """How a stream's batch is encoded."""
+class StreamEncoder(Protocol):
+    """A stream that encodes its batches."""
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
-        """What objectives judge."""
+        """Return the input of objectives."""
 
 
 class ScheduledObjectives(pl.LightningModule):
     """Minimise the weighted sum of the objectives of each step, each on its stream of batches.
 
-    Before every pass all randomness (masks, dropout) is seeded by (seed, step, pass, rank): a run that is resumed at
-    `first_step` repeats the uninterrupted run.
+    (seed, step, pass, rank) seeds masks and dropout of each pass, so a run that is resumed at `first_step` equals an
+    uninterrupted one.
     """
 
     def __init__(
         self,
         encoder: Encoder,
         objectives: Mapping[str, Objective],
-        streams: Mapping[str, Encodes],
-        stream_of: Mapping[str, str],
+        streams: Mapping[str, StreamEncoder],
+        stream_by_objective: Mapping[str, str],
         weights_at: Callable[[int], dict[str, float]],
         steps: int,
         optimizer: OptimizerConfig,
         seed: int,
         first_step: int = 0,
     ) -> None:
-        """`stream_of`: objective → the stream among `streams` that it reads."""
         super().__init__()
         self.encoder = encoder
         self.objectives = nn.ModuleDict(objectives)
-        self.streams, self.stream_of = streams, stream_of
-        self.weights_at, self.steps, self.optimizer_config = weights_at, steps, optimizer
+        self.streams, self.stream_by_objective = streams, stream_by_objective
+        self.get_weights, self.steps, self.optimizer_config = weights_at, steps, optimizer
         self.seed, self.first_step = seed, first_step
         self.optimizer_state: dict[str, Any] | None = None
-        #: The losses of the last forward pass of each objective.
-        self.latest: dict[str, Tensor] = {}
+        #: The losses and metrics of the last pass of each objective.
+        self.latest_losses: dict[str, Tensor] = {}
 
     @property
     def step(self) -> int:
-        """Optimizer steps done since the run began, those before a resumption counted in."""
+        """Completed optimizer steps, including those before a resumption."""
         return self.first_step + self.global_step
 
     def objective(self, name: str) -> Objective:
-        """The objective of a name."""
+        """Return an objective by name."""
         objective = self.objectives[name]
         assert isinstance(objective, Objective)
         return objective
 
     def training_step(self, batch: Mapping[str, Any], index: int) -> Tensor:
-        """The loss of one forward pass over `{stream: batch}`."""
+        """Return the loss of one forward pass over `{stream: batch}`."""
         passes = self.trainer.accumulate_grad_batches
         seed = mix(self.seed, self.step, index % passes, self.global_rank)
         torch.manual_seed(seed)
-        weights = self.weights_at(self.step)
+        weights = self.get_weights(self.step)
         losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
-        shares = [weights[name] * self._share(name, passes) * loss.value for name, loss in losses.items()]
+        shares = [weights[name] * self._pass_weight(name, passes) * loss.value for name, loss in losses.items()]
         if shares:
             total = torch.stack(shares).sum()
-        else:  # a further pass, which other stages need, of batches that all stay whole: 0 with a gradient
+        else:  # a later pass, if no stream of this stage is split: 0 with a gradient
             total = next(p for p in self.parameters() if p.requires_grad).flatten()[0] * 0.0
         self.log("loss", total, prog_bar=True, logger=False)
         if index % passes == 0:
-            self.latest = {}
+            self.latest_losses = {}
         for name, loss in losses.items():
-            self.latest[f"train/{name}"] = loss.value.detach()
-            self.latest |= {f"train/{name}_{key}": value.detach() for key, value in loss.metrics.items()}
-        named = [weights[name] * self.latest[f"train/{name}"] for name in weights if f"train/{name}" in self.latest]
-        self.latest["train/loss"] = torch.stack(named).sum()
+            self.latest_losses[f"train/{name}"] = loss.value.detach()
+            self.latest_losses |= {f"train/{name}_{key}": value.detach() for key, value in loss.metrics.items()}
+        weighted = [
+            weights[name] * self.latest_losses[f"train/{name}"]
+            for name in weights
+            if f"train/{name}" in self.latest_losses
+        ]
+        self.latest_losses["train/loss"] = torch.stack(weighted).sum()
         return total
 
     def losses(self, batch: Mapping[str, Any], generator: torch.Generator) -> dict[str, Loss]:
-        """The losses of the active objectives on the streams of the batch: each stream is encoded once."""
+        """Return the losses of the active objectives; each stream is encoded once, or once clean and once masked."""
         losses: dict[str, Loss] = {}
-        active = [name for name in self.weights_at(self.step) if self.stream_of[name] in batch]
-        for stream in dict.fromkeys(self.stream_of[name] for name in active):
-            readers = {name: self.objective(name) for name in active if self.stream_of[name] == stream}
+        active = [name for name in self.get_weights(self.step) if self.stream_by_objective[name] in batch]
+        for stream in dict.fromkeys(self.stream_by_objective[name] for name in active):
+            objectives = {name: self.objective(name) for name in active if self.stream_by_objective[name] == stream}
             corrupted = batch[stream]
-            for objective in readers.values():
+            for objective in objectives.values():
                 corrupted = objective.corrupt(corrupted, generator)
             inputs = {False: corrupted, True: batch[stream]}
             states = {
                 clean: self.streams[stream].encode(self.encoder, inputs[clean])
-                for clean in dict.fromkeys(objective.wants_clean_input for objective in readers.values())
+                for clean in dict.fromkeys(objective.wants_clean_input for objective in objectives.values())
             }
-            for name, objective in readers.items():
+            for name, objective in objectives.items():
                 clean = objective.wants_clean_input
                 losses[name] = objective(self.encoder, states[clean], inputs[clean])
         return losses
 
-    def _share(self, name: str, passes: int) -> float:
-        """The weight of a pass in its step: Lightning divides by the passes, but an unsplit batch comes only once."""
-        return 1.0 if getattr(self.streams[self.stream_of[name]], "splits", True) else float(passes)
+    def _pass_weight(self, name: str, passes: int) -> float:
+        """Return the weight of a loss in its pass: Lightning divides by `passes`, but unsplit batches have only one."""
+        return 1.0 if getattr(self.streams[self.stream_by_objective[name]], "splits", True) else float(passes)
 
     def configure_gradient_clipping(
         self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None
     ) -> None:
-        """Scale gradients down to `clip_norm`; Lightning refuses this for fused optimizers under bfloat16."""
+        """Scale gradients down to `clip_norm`; Lightning cannot do this for fused optimizers in bfloat16."""
         parameters = list(self.parameters())
         for group in [parameters] if self.optimizer_config.clip == "all" else [[p] for p in parameters]:
             torch.nn.utils.clip_grad_norm_(group, self.optimizer_config.clip_norm)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """The optimizer and its schedule, continued where a checkpoint left them."""
+        """Return the optimizer and its schedule, resumed from a checkpoint if there is one."""
         config = self.optimizer_config
         optimizer = build_optimizer(self.parameters(), config)
         if self.optimizer_state is not None:

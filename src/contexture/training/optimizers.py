@@ -1,4 +1,4 @@
-"""The optimizers that a run can have."""
+"""Optimizers of runs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,11 +13,10 @@ BETA1 = 0.9
 
 
 def build_optimizer(parameters: Iterable[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:
-    """AdamW or LAMB, with decay on matrices only.
+    """Return AdamW or LAMB, with decay of matrices only.
 
-    LAMB (You et al., 2020, algorithm 2): a step of each parameter, biases and layer norms included, is as long as its
-    weights times the learning rate. This is the paper's third version, without the correction of moments that start at
-    0, which changes only the length of steps, except for decay.
+    LAMB (You et al., 2020, algorithm 2, third version): each parameter's step, also of biases and layer norms, is as
+    long as its weights times the learning rate. Moments are not corrected.
     """
     trained = list(parameters)
     groups: list[dict[str, Any]] = [
@@ -35,9 +34,9 @@ def build_optimizer(parameters: Iterable[nn.Parameter], config: OptimizerConfig)
         lr=config.learning_rate,
         betas=betas,
         eps=config.epsilon,
-        weight_decouple=False,  # decay is part of the step whose length is set
-        adam_debias=True,  # the name misleads: without it the rate itself is divided by that correction
+        weight_decouple=False,  # decay is part of the step before its length is set
+        adam_debias=True,  # without it the learning rate is divided by the correction
         max_grad_norm=0.0,  # gradients are clipped elsewhere
     )
-    lamb.clamp = float("inf")  # type: ignore[attr-defined]  # the first version's bound on the length of weights
+    lamb.clamp = float("inf")  # type: ignore[attr-defined]  # the bound on the norm of weights in the first version
     return lamb

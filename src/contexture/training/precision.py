@@ -1,4 +1,4 @@
-"""fp32 or bf16: measured on the device at hand, never assumed."""
+"""Choose fp32 or bf16 by measuring both on the device."""
 
 import logging
 import time
@@ -10,20 +10,20 @@ import torch
 from contexture.encoders.base import to_device
 from contexture.training.config import Precision
 from contexture.training.module import ScheduledObjectives
-from contexture.training.ranks import decided
+from contexture.training.ranks import decide_once
 
 LOG = logging.getLogger(__name__)
-#: Speed-up that makes bf16 worth its lower precision, and keeps the choice stable.
-WORTHWHILE = 1.3
-TRIALS = 3
-#: The choice of `auto`.
+#: Least speed-up for which bf16 is chosen.
+MIN_BF16_SPEEDUP = 1.3
+NUM_TRIALS = 3
+#: File with the choice of `auto`.
 PRECISION_FILE = "precision.json"
 
 LightningPrecision = Literal["32-true", "bf16-mixed"]
 
 
 def allow_tf32() -> None:
-    """Let products of float32 matrices use TF32, in training and when it is timed."""
+    """Let products of float32 matrices use TF32."""
     torch.set_float32_matmul_precision("high")
 
 
@@ -34,35 +34,35 @@ def synchronize(device: torch.device) -> None:
 
 
 def choose_precision(
-    wanted: Precision, module: ScheduledObjectives, batch: Any, folder: Path, rank: int = 0
+    setting: Precision, module: ScheduledObjectives, batch: Any, folder: Path, rank: int = 0
 ) -> LightningPrecision:
-    """Lightning's name of the wanted precision; `auto` times the encoding of a batch of all streams in both.
+    """Return Lightning's name of the precision; `auto` times the encoding of a batch of all streams in both.
 
-    The first process does so and notes it in `folder`: all devices, and a resumed run, use the same (`decided`).
+    The first process measures and saves the choice in `folder`, for all devices and for resumed runs.
     """
     allow_tf32()
-    if wanted != "auto":
-        return "bf16-mixed" if wanted == "bf16" else "32-true"
-    precision: LightningPrecision = decided(folder / PRECISION_FILE, rank, lambda: _faster(module, batch))
+    if setting != "auto":
+        return "bf16-mixed" if setting == "bf16" else "32-true"
+    precision: LightningPrecision = decide_once(folder / PRECISION_FILE, rank, lambda: _choose_faster(module, batch))
     return precision
 
 
-def _faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
+def _choose_faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module.to(device)
     batch = to_device(batch, device)
-    seconds = {dtype: _seconds(module, batch, device, dtype) for dtype in (torch.float32, torch.bfloat16)}
+    seconds = {dtype: _measure_seconds(module, batch, device, dtype) for dtype in (torch.float32, torch.bfloat16)}
     module.zero_grad(set_to_none=True)
     ratio = seconds[torch.float32] / seconds[torch.bfloat16]
-    chosen: LightningPrecision = "bf16-mixed" if ratio >= WORTHWHILE else "32-true"
-    LOG.info("bf16 runs %.2f times as fast as fp32 on this %s: %s", ratio, device.type, chosen)
+    chosen: LightningPrecision = "bf16-mixed" if ratio >= MIN_BF16_SPEEDUP else "32-true"
+    LOG.info("bf16 is %.2f times as fast as fp32 on this %s: using %s", ratio, device.type, chosen)
     return chosen
 
 
-def _seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtype: torch.dtype) -> float:
-    """The fastest of a few forward and backward passes."""
+def _measure_seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtype: torch.dtype) -> float:
+    """Return the least time of a few forward and backward passes."""
     times = []
-    for _ in range(TRIALS + 1):  # the first one warms up
+    for _ in range(NUM_TRIALS + 1):  # the first one warms up
         start = time.perf_counter()
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             encoded = [module.streams[name].encode(module.encoder, part) for name, part in batch.items()]
@@ -75,7 +75,7 @@ def _seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtyp
 
 
 def _list_tensors(states: Any) -> list[torch.Tensor]:
-    """The tensors of what a stream encodes: one, one by role, or one for each chunk."""
+    """List the encoded tensors of a stream: one, one by role, or one for each chunk."""
     if isinstance(states, dict):
         return list(states.values())
     return states if isinstance(states, list) else [states]

@@ -1,4 +1,4 @@
-"""A run's encoder, objectives and streams, made from its settings and files."""
+"""Create a run's encoder, objectives and streams from its settings and files."""
 
 import logging
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 
 from contexture.encoders.base import Encoder, build_encoder
-from contexture.encoders.config import Needs
+from contexture.encoders.config import TableSizes
 from contexture.encoders.files import load_encoder
-from contexture.encoders.transformer import Transformer, start_from_frequencies
+from contexture.encoders.transformer import Transformer, init_head_bias
 from contexture.imports import resolve
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
@@ -22,12 +22,12 @@ from contexture.vocabulary.vocabulary import Vocabulary
 
 LOG = logging.getLogger(__name__)
 #: Examples whose words are counted before training from scratch.
-FREQUENCY_SAMPLE = 10_000
+NUM_FREQUENCY_EXAMPLES = 10_000
 
 
 @dataclass(frozen=True)
-class Files:
-    """The files that a run reads: folders of examples by their kind, of the tokenizer, and of a continued encoder."""
+class RunFiles:
+    """Folders that a run reads: examples by kind, the vocabulary, and the encoder to start from."""
 
     examples: Mapping[str, Path]
     vocabulary: Path
@@ -35,8 +35,8 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """What is trained, and the streams of each stage by name; no objectives if the text gives nothing to train on."""
+class PreparedRun:
+    """An encoder, its objectives, and the streams of each stage; no objectives if there are no examples."""
 
     encoder: Encoder
     objectives: dict[str, Objective]
@@ -45,52 +45,52 @@ class Prepared:
 
     @property
     def streams(self) -> dict[str, Stream]:
-        """The streams of all stages, each as the last stage reads it."""
+        """The streams of all stages, each with its settings of the last stage."""
         return {name: stream for stage in self.stages for name, stream in stage.items()}
 
 
-def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prepared:
-    """New weights, or those of `files.start` (ValueError if they do not fit), and the streams of the objectives."""
+def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> PreparedRun:
+    """Create or load the encoder and open the streams; raises ValueError if `files.start` does not fit the run."""
     torch.manual_seed(mix(seed, 0))
-    head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.names)
+    head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.objective_names)
     vocabulary = Vocabulary.load(files.vocabulary)
     if files.start is not None:
-        encoder = continued(files.start, config, vocabulary, head)
+        encoder = load_start(files.start, config, vocabulary, head)
     else:
-        # A run that continues an untrained encoder may train its head.
-        has_head = head or not config.recipe.names
-        encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_rows(config), has_head)
+        # A run that starts from an untrained encoder may train its head.
+        has_head = head or not config.recipe.objective_names
+        encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_table_sizes(config), has_head)
     encoder.recompute = config.settings.recompute
     try:
         stages, passes = open_stages(config, seed, files, encoder, rank)
     except NothingToReadError as error:
-        LOG.warning("%s is not trained: %s", config.run, error)
-        return Prepared(encoder, {}, [])
-    prepared = Prepared(encoder, {}, stages, passes)
-    if files.start is None and head and config.encoder.scales_weights:
-        start_head(encoder, prepared.streams)
-    for name in config.recipe.names:
+        LOG.warning("run %s is not trained: %s", config.run, error)
+        return PreparedRun(encoder, {}, [])
+    prepared = PreparedRun(encoder, {}, stages, passes)
+    if files.start is None and head and config.encoder.has_scaled_init:
+        init_head(encoder, prepared.streams)
+    for name in config.recipe.objective_names:
         settings = config.recipe.objective(name)
         prepared.objectives[name] = resolve(settings.implementation)(settings, encoder)
     return prepared
 
 
-def required_rows(config: Pretraining) -> Needs:
-    """Positions and token types that the tables of the run's new encoder need, in addition to its lengths.
+def required_table_sizes(config: Pretraining) -> TableSizes:
+    """Return the positions and token types that a new encoder needs, in addition to its lengths.
 
-    All streams of the system count, because other runs may continue the encoder. Untrained published weights, whose
-    table has a fixed size, need positions for `lengths` alone: a run that continues them checks it against its streams.
+    All streams of the system count, because other runs may continue the encoder. Untrained published weights, with a
+    fixed number of positions, need only those of `lengths`; runs that continue them check theirs.
     """
-    needs = needs_of(config.streams, config.lengths)
+    sizes = needs_of(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
-    return Needs(types=needs.types) if published and not config.recipe.names else needs
+    return TableSizes(types=sizes.types) if published and not config.recipe.objective_names else sizes
 
 
 def open_stages(
-    config: Pretraining, seed: int, files: Files, encoder: Encoder, rank: int
+    config: Pretraining, seed: int, files: RunFiles, encoder: Encoder, rank: int
 ) -> tuple[list[dict[str, Stream]], int]:
-    """The streams of each stage, shared if their settings are equal, and the forward passes of an optimizer step."""
-    pretrain, active = config.settings, {name: config.streams[name] for name in config.active}
+    """Return the streams of each stage, shared if their settings are equal, and the passes of an optimizer step."""
+    pretrain, active = config.settings, {name: config.streams[name] for name in config.stream_names}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
     passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].splits})
@@ -115,38 +115,38 @@ def open_stages(
     return [{name: open_stream(name, settings) for name, settings in stage.items()} for stage in stages], passes
 
 
-def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
-    """The encoder in a folder, if it reads the tokens of this run's batches and its tables have the rows they need."""
+def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
+    """Load the encoder to start from; raises ValueError if its tokenizer or tables do not fit this run."""
     encoder = load_encoder(start, head or None)
     if encoder.vocabulary.tokenizer.to_str() != vocabulary.tokenizer.to_str():
         raise ValueError(
-            f"{start} reads other tokens than the examples of run {config.run}, which {vocabulary.folder} made: "
+            f"{start} has another tokenizer than the examples of run {config.run} ({vocabulary.folder}): "
             "train both on one vocabulary"
         )
-    for name in config.recipe.names:
+    for name in config.recipe.objective_names:
         try:
             config.recipe.objective(name).check(encoder.config, config.lengths)
         except ValueError as error:
             raise ValueError(f"{start} cannot be continued by run {config.run}: {name} {error}") from None
     network = encoder.document
     if isinstance(network, Transformer):
-        needs, tables = needs_of(config.streams, config.lengths), network.model.config
-        positions = network.specials.first_position + needs.positions
-        if positions > tables.max_position_embeddings or needs.types > tables.type_vocab_size:
+        sizes, tables = needs_of(config.streams, config.lengths), network.model.config
+        positions = network.specials.first_position + sizes.positions
+        if positions > tables.max_position_embeddings or sizes.types > tables.type_vocab_size:
             raise ValueError(
                 f"{start} has {tables.max_position_embeddings} positions and {tables.type_vocab_size} token types, run "
-                f"{config.run} needs {positions} and {needs.types}: begin with an encoder of this system"
+                f"{config.run} needs {positions} and {sizes.types}: start from an encoder of this system"
             )
     return encoder
 
 
-def start_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
-    """Start the language-model head of a new encoder from the frequencies of the tokens that it will predict."""
+def init_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
+    """Initialise the language-model head of a new encoder with the frequencies of tokens."""
     assert isinstance(encoder.document, Transformer)
     for stream in streams.values():
         try:
-            ids = stream.sample(FREQUENCY_SAMPLE)
+            ids = stream.sample(NUM_FREQUENCY_EXAMPLES)
         except NotImplementedError:
             continue
-        start_from_frequencies(encoder.document, ids)
+        init_head_bias(encoder.document, ids)
         return

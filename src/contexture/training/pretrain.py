@@ -11,46 +11,46 @@ from contexture.encoders.files import save_encoder
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
 from contexture.streams.base import MixedBatches, Stream
-from contexture.training.budget import resolved
+from contexture.training.budget import resolve_budgets
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import Pretraining
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
-from contexture.training.prepare import Files, Prepared, prepare
-from contexture.training.ranks import own_rank
-from contexture.training.recorder import Recorder, totals_of
+from contexture.training.prepare import PreparedRun, RunFiles, prepare
+from contexture.training.ranks import get_rank
+from contexture.training.recorder import Recorder, read_totals
 from contexture.training.snapshots import Snapshots
 from contexture.training.trainer import fit
 
 LOG = logging.getLogger(__name__)
-OBJECTIVE_WEIGHTS = "objectives.safetensors"
-SUMMARY = "training.json"
-SHOWN = "shown.json"
+OBJECTIVES_FILE = "objectives.safetensors"
+SUMMARY_FILE = "training.json"
+ILLUSTRATIONS_FILE = "shown.json"
 
 
-def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None:
-    """Train a run from its checkpoint or start, and write all to `folder`. Deterministic in (config, seed, files)."""
-    rank = own_rank()
+def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> None:
+    """Train a run, from its checkpoint if there is one, into `folder`; deterministic in (config, seed, files)."""
+    rank = get_rank()
     prepared = prepare(config, seed, files, rank)
     steps = train(config, seed, prepared, folder, rank) if prepared.objectives else 0
     if rank == 0:
         save_encoder(prepared.encoder, folder)
         save_heads(prepared.objectives, folder)
         save_summary(prepared, steps, folder)
-        save_shown(config, prepared, folder)
+        save_illustrations(config, prepared, folder)
         remove_checkpoint(folder)
 
 
-def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank: int) -> int:
-    """Take all steps of the schedule; returns their number."""
+def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int) -> int:
+    """Train all steps of the schedule and return their number."""
     settings, encoder = config.settings, prepared.encoder
-    recipe = resolved(config, prepared, folder, rank)
+    recipe = resolve_budgets(config, prepared, folder, rank)
     module = ScheduledObjectives(
         encoder,
         prepared.objectives,
         prepared.streams,
-        config.stream_of,
-        recipe.weights_at,
+        config.stream_by_objective,
+        recipe.get_weights,
         recipe.steps,
         settings.optimizer,
         mix(seed, 1),
@@ -59,7 +59,7 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
         LOG.info("resuming %s, seed %d, at step %d of %d", config.run, seed, module.first_step, module.steps)
 
     def streams_at(step: int) -> dict[str, Stream]:
-        return prepared.stages[recipe.stage_at(step)]
+        return prepared.stages[recipe.get_stage_number(step)]
 
     batches = MixedBatches(streams_at, range(module.first_step, module.steps), prepared.passes)
     fit(
@@ -69,7 +69,7 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
         precision=choose_precision(settings.precision, module, batches[0], folder, rank),
         callbacks=[
             Recorder(folder, settings.log_every),
-            # Before the checkpoint of the same step: the snapshots of a killed run are never behind it.
+            # Before the checkpoint of the same step, so that a killed run misses no snapshot.
             Snapshots(folder, recipe.steps, settings.snapshots, lambda snapshot: save_encoder(encoder, snapshot)),
             Checkpoints(folder, settings.checkpoint_every),
         ],
@@ -81,46 +81,46 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
 
 
 def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
-    """Save the objectives' own weights."""
+    """Save the weights of objectives."""
     heads = {
         f"{name}.{key}": tensor.contiguous().cpu()
         for name, objective in objectives.items()
         for key, tensor in objective.state_dict().items()
     }
     if heads:
-        save_file(heads, folder / OBJECTIVE_WEIGHTS)
+        save_file(heads, folder / OBJECTIVES_FILE)
 
 
-def save_summary(prepared: Prepared, steps: int, folder: Path) -> None:
-    """Save the size of what was trained and the cost: see `summary_of`."""
+def save_summary(prepared: PreparedRun, steps: int, folder: Path) -> None:
+    """Save numbers of parameters and the cost of training; see `read_summary`."""
     modules = (prepared.encoder, *prepared.objectives.values())
     trained = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
     encoder = {id(p): p.numel() for p in prepared.encoder.parameters()}
     summary = {"steps": steps, "parameters": sum(encoder.values()), "trained_parameters": sum(trained.values())}
-    (folder / SUMMARY).write_text(json.dumps(summary | totals_of(folder), indent=1), encoding="utf-8")
+    (folder / SUMMARY_FILE).write_text(json.dumps(summary | read_totals(folder), indent=1), encoding="utf-8")
 
 
-def save_shown(config: Pretraining, prepared: Prepared, folder: Path) -> None:
-    """Save what objectives show of a finished training on a few examples: `{objective: {…}}`; most show nothing."""
-    examples, encoder = {}, prepared.encoder.eval()
+def save_illustrations(config: Pretraining, prepared: PreparedRun, folder: Path) -> None:
+    """Save illustrations of what objectives learned, `{objective: {…}}`; most objectives have none."""
+    illustrations, encoder = {}, prepared.encoder.eval()
     for name, objective in prepared.objectives.items():
-        stream = prepared.streams[config.stream_of[name]]
-        # Collated lazily, each row once.
+        stream = prepared.streams[config.stream_by_objective[name]]
+        # Collate lazily, one row at a time.
         batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(stream.rows.rows))
-        if example := objective.shown(encoder, batches):
-            examples[name] = example
-    if examples:
-        (folder / SHOWN).write_text(json.dumps(examples), encoding="utf-8")
+        if illustration := objective.shown(encoder, batches):
+            illustrations[name] = illustration
+    if illustrations:
+        (folder / ILLUSTRATIONS_FILE).write_text(json.dumps(illustrations), encoding="utf-8")
 
 
-def shown_of(folder: Path) -> dict[str, Any]:
-    """What the objectives of a finished run show, by their names; empty if none does."""
-    return _read_json(folder / SHOWN) if (folder / SHOWN).exists() else {}
+def read_illustrations(folder: Path) -> dict[str, Any]:
+    """Read the illustrations of a finished run, by objective; empty if there are none."""
+    return _read_json(folder / ILLUSTRATIONS_FILE) if (folder / ILLUSTRATIONS_FILE).exists() else {}
 
 
-def summary_of(folder: Path) -> dict[str, Any]:
-    """`steps`, `tokens`, `flops`, `seconds` of a finished run, `parameters` of its encoder and `trained_parameters`."""
-    return _read_json(folder / SUMMARY)
+def read_summary(folder: Path) -> dict[str, Any]:
+    """Read `steps`, `tokens`, `flops`, `seconds`, `parameters` (of the encoder) and `trained_parameters` of a run."""
+    return _read_json(folder / SUMMARY_FILE)
 
 
 def _read_json(file: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Report how far the current training is."""
+"""Report the progress of the current training."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,8 +7,8 @@ _sinks: list[Callable[[float], None]] = []
 
 
 @contextmanager
-def to(sink: Callable[[float], None]) -> Iterator[None]:
-    """Inside the block `tell` goes to `sink`."""
+def report_to(sink: Callable[[float], None]) -> Iterator[None]:
+    """Send progress to `sink` inside the `with` block."""
     _sinks.append(sink)
     try:
         yield
@@ -16,12 +16,12 @@ def to(sink: Callable[[float], None]) -> Iterator[None]:
         _sinks.remove(sink)
 
 
-def tell(share: float) -> None:
-    """Report the share of the training that is done, 0 to 1."""
+def report(share: float) -> None:
+    """Report the completed share of the training, 0 to 1."""
     if _sinks:
         _sinks[-1](share)
 
 
-def watched() -> bool:
-    """Whether progress is shown elsewhere, so that no bar is needed."""
+def has_listener() -> bool:
+    """Return whether progress is sent to a sink, so that no bar is needed."""
     return bool(_sinks)

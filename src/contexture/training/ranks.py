@@ -1,4 +1,4 @@
-"""Processes of one run, which `torch.distributed.run` started on one machine or on several."""
+"""Processes of one run, started by `torch.distributed.run` on one machine or on several."""
 
 import json
 import os
@@ -11,52 +11,52 @@ from torch import distributed
 from torch.distributed.rendezvous import rendezvous
 
 
-def started_together() -> bool:
-    """Whether this process is one of several."""
+def is_distributed() -> bool:
+    """Return whether `torch.distributed.run` started this process."""
     return distributed.is_torchelastic_launched()
 
 
-def own_rank() -> int:
-    """The number of this process among them; 0 if it is the only one."""
+def get_rank() -> int:
+    """Return the number of this process; 0 if it is the only one."""
     return int(os.environ.get("RANK", "0"))
 
 
-def ranks_here(ranks: int) -> int:
-    """How many of them are on this machine."""
+def count_local_ranks(ranks: int) -> int:
+    """Return the number of processes on this machine."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
 
 
-def decided(file: Path, rank: int, decide: Callable[[], Any]) -> Any:
-    """What the first process decides, plain data: written to `file`, where others and a resumed run read it.
+def decide_once(file: Path, rank: int, decide: Callable[[], Any]) -> Any:
+    """Return the decision (JSON) of the first process, which saves it to `file` for the others and for resumed runs.
 
-    Each process would decide something else by its clock. Only rank 0 calls `decide`, and only if `file` is missing.
+    Only rank 0 calls `decide`, and only if `file` is missing: by their clocks, processes would decide differently.
     """
     if rank == 0 and not file.exists():
-        new = file.with_suffix(".new")
-        new.write_text(json.dumps(decide()), encoding="utf-8")
-        new.replace(file)
+        temporary_file = file.with_suffix(".new")
+        temporary_file.write_text(json.dumps(decide()), encoding="utf-8")
+        temporary_file.replace(file)
     while not file.exists():
         time.sleep(0.1)
     return json.loads(file.read_text(encoding="utf-8"))
 
 
 class Channel:
-    """From the first process to the others, before they train and are connected otherwise."""
+    """Sends a message from the first process to the others before training connects them."""
 
     def __init__(self, ranks: int) -> None:
-        """Raises ValueError if the number of processes is another one."""
+        """Connect the processes; raises ValueError if there are not `ranks` of them."""
         self.store, self.rank, started = next(rendezvous("env://"))
         if started != ranks:
             raise ValueError(
-                f"devices is {ranks}, but {started} processes were started: nodes × processes a node must be as many"
+                f"devices is {ranks}, but {started} processes were started: nodes × processes per node must be {ranks}"
             )
         # A restart after an error may read what the first attempt sent.
         self.key = f"contexture/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
 
-    def send(self, word: str) -> None:
-        """From the first process."""
-        self.store.set(self.key, word)
+    def send(self, message: str) -> None:
+        """Send the message; only the first process calls this."""
+        self.store.set(self.key, message)
 
     def wait(self) -> str:
-        """Return the word; RuntimeError after half an hour without one."""
+        """Wait for the message; raises RuntimeError after half an hour."""
         return str(self.store.get(self.key), "utf-8")

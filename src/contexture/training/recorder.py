@@ -1,4 +1,4 @@
-"""The curves of a run: losses, tokens and floating-point operations per second, and totals."""
+"""Log the curves of a run: losses, tokens and floating-point operations per second, and totals."""
 
 import time
 from pathlib import Path
@@ -7,18 +7,18 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from contexture.training.budget import cost
+from contexture.training.budget import measure_cost
 from contexture.training.curves import read_curves
-from contexture.training.module import ScheduledObjectives, stepped
+from contexture.training.module import ScheduledObjectives, is_step_end
 
-#: Totals up to a step: columns of the curves.
-SPENT = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "spent/seconds"}
+#: Columns of the curves with totals up to a step.
+TOTAL_COLUMNS = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "spent/seconds"}
 
 
 class Recorder(pl.Callback):
-    """Every few steps, and after the last, log the losses, `train/tokens_per_second` and `train/tflops` of this rank.
+    """Log losses, `train/tokens_per_second` and `train/tflops` of this rank every few steps and after the last one.
 
-    Padding is not counted. `spent/…` is the total of the run on all devices; time is that of training alone.
+    `spent/…` are totals of the run on all devices. Padding, and time outside of training, are not counted.
     """
 
     def __init__(self, folder: Path, interval: int) -> None:
@@ -28,49 +28,49 @@ class Recorder(pl.Callback):
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock."""
         assert isinstance(module, ScheduledObjectives)
-        self.totals = totals_of(self.folder, module.first_step)
+        self.totals = read_totals(self.folder, module.first_step)
         self._reset()
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
-        """Count the cost of the pass, and say objectives whether they are watched."""
+        """Count the cost of the pass, and set `watched` of objectives whose metrics will be logged."""
         assert isinstance(module, ScheduledObjectives)
-        tokens, flops = cost(batch, module.weights_at(module.step), module.stream_of, module)
+        tokens, flops = measure_cost(batch, module.get_weights(module.step), module.stream_by_objective, module)
         self.tokens, self.flops = self.tokens + tokens, self.flops + flops
         last = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
         for name in module.objectives:
-            module.objective(name).watched = last and self._records(module.step + 1, module)
+            module.objective(name).watched = last and self._is_recorded(module.step + 1, module)
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Log and start anew."""
+        """Log and reset if a record is due."""
         assert isinstance(module, ScheduledObjectives)
-        if not stepped(trainer) or not self._records(module.step, module):
+        if not is_step_end(trainer) or not self._is_recorded(module.step, module):
             return
-        values = {name: float(value) for name, value in module.latest.items()}  # waits for the device
-        tokens, flops, seconds = float(self.tokens), float(self.flops), time.perf_counter() - self.since
+        values = {name: float(value) for name, value in module.latest_losses.items()}  # waits for the device
+        tokens, flops, seconds = float(self.tokens), float(self.flops), time.perf_counter() - self.started
         values |= {"train/tokens_per_second": tokens / seconds, "train/tflops": flops / seconds / 1e12}
         world = trainer.world_size
         for name, amount in (("tokens", tokens * world), ("flops", flops * world), ("seconds", seconds)):
             self.totals[name] += amount
-        values |= {SPENT[name]: amount for name, amount in self.totals.items()}
-        for logger in trainer.loggers:  # by the step of the run: Lightning's own restarts when a run is resumed
+        values |= {TOTAL_COLUMNS[name]: amount for name, amount in self.totals.items()}
+        for logger in trainer.loggers:  # Lightning's step restarts in a resumed run
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
         self._reset()
 
-    def _records(self, step: int, module: ScheduledObjectives) -> bool:
+    def _is_recorded(self, step: int, module: ScheduledObjectives) -> bool:
         return step % self.interval == 0 or step == module.steps
 
     def _reset(self) -> None:
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
-        self.since = time.perf_counter()
+        self.started = time.perf_counter()
 
 
-def totals_of(folder: Path, last_step: int | None = None) -> dict[str, float]:
-    """`tokens`, `flops` and `seconds` of a run, up to `last_step`; 0 without training."""
+def read_totals(folder: Path, last_step: int | None = None) -> dict[str, float]:
+    """Read `tokens`, `flops` and `seconds` of a run, up to `last_step`; 0 without training."""
     curves = read_curves(folder)
-    if not set(SPENT.values()) <= set(curves):
-        return dict.fromkeys(SPENT, 0.0)
+    if not set(TOTAL_COLUMNS.values()) <= set(curves):
+        return dict.fromkeys(TOTAL_COLUMNS, 0.0)
     if last_step is not None:
         curves = curves[curves["step"] <= last_step]
-    last = curves.dropna(subset=list(SPENT.values())).tail(1)
-    return {name: float(last[column].iloc[0]) if len(last) else 0.0 for name, column in SPENT.items()}
+    last = curves.dropna(subset=list(TOTAL_COLUMNS.values())).tail(1)
+    return {name: float(last[column].iloc[0]) if len(last) else 0.0 for name, column in TOTAL_COLUMNS.items()}

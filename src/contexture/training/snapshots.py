@@ -1,4 +1,4 @@
-"""Encoders kept during a run, with their training time."""
+"""Save encoders during a run, with their training time."""
 
 import json
 import time
@@ -11,57 +11,57 @@ import pytorch_lightning as pl
 import torch
 
 from contexture.folders import work_folder
-from contexture.training.module import ScheduledObjectives, stepped
+from contexture.training.module import ScheduledObjectives, is_step_end
 
-FOLDER = "snapshots"
+SNAPSHOTS_DIR = "snapshots"
 TIME_FILE = "time.json"
 
 
 class Snapshots(pl.Callback):
-    """Save the encoder at `count` evenly spaced steps, the last one included, in `<folder>/snapshots/<step>`.
+    """Save the encoder at `count` equal intervals, the last step included, in `<folder>/snapshots/<step>`.
 
-    Each folder has `time.json`: the step, and the seconds of training up to it, without saving snapshots. In a resumed
-    run the steps between the last snapshot and the checkpoint count as long as those after it.
+    `time.json` has the step and the seconds of training up to it, without those of saving. In a resumed run the steps
+    between the last snapshot and the checkpoint are assumed to be as fast as those after it.
     """
 
     def __init__(self, folder: Path, steps: int, count: int, save: Callable[[Path], None]) -> None:
-        self.folder, self.save = folder / FOLDER, save
+        self.folder, self.save = folder / SNAPSHOTS_DIR, save
         self.steps = {round(steps * number / count) for number in range(1, count + 1)}
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock at the time of the last snapshot."""
         assert isinstance(module, ScheduledObjectives)
-        times = [time_of(snapshot) for snapshot in snapshots(self.folder.parent)]
+        times = [read_time(snapshot) for snapshot in list_snapshots(self.folder.parent)]
         start = {"step": 0, "seconds": 0.0}
         self.last = max(
             (moment for moment in times if moment["step"] <= module.step), key=itemgetter("step"), default=start
         )
-        self.begun_at, self.since = module.step, time.perf_counter()
+        self.first_step, self.started = module.step, time.perf_counter()
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """After an optimizer step whose encoder is kept."""
+        """Save a snapshot if one is due."""
         assert isinstance(module, ScheduledObjectives)
         step = module.step
-        if not stepped(trainer) or step not in self.steps or not trainer.is_global_zero:
+        if not is_step_end(trainer) or step not in self.steps or not trainer.is_global_zero:
             return
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        elapsed = time.perf_counter() - self.since
-        seconds = self.last["seconds"] + elapsed * (step - self.last["step"]) / (step - self.begun_at)
+        elapsed = time.perf_counter() - self.started
+        seconds = self.last["seconds"] + elapsed * (step - self.last["step"]) / (step - self.first_step)
         snapshot = self.folder / f"{step:08d}"
         snapshot.parent.mkdir(exist_ok=True)
         with work_folder(snapshot) as work:
             self.save(work)
             (work / TIME_FILE).write_text(json.dumps({"step": step, "seconds": seconds}), encoding="utf-8")
-        self.last, self.begun_at, self.since = {"step": step, "seconds": seconds}, step, time.perf_counter()
+        self.last, self.first_step, self.started = {"step": step, "seconds": seconds}, step, time.perf_counter()
 
 
-def snapshots(folder: Path) -> list[Path]:
-    """The folders of the encoders that a run kept, in the order of their steps."""
-    return [file.parent for file in sorted((folder / FOLDER).glob(f"[0-9]*[0-9]/{TIME_FILE}"))]
+def list_snapshots(folder: Path) -> list[Path]:
+    """List the snapshots of a run in the order of their steps."""
+    return [file.parent for file in sorted((folder / SNAPSHOTS_DIR).glob(f"[0-9]*[0-9]/{TIME_FILE}"))]
 
 
-def time_of(snapshot: Path) -> dict[str, float]:
-    """`step` and `seconds` of training of a snapshot."""
+def read_time(snapshot: Path) -> dict[str, float]:
+    """Read `step` and `seconds` of training of a snapshot."""
     times: dict[str, float] = json.loads((snapshot / TIME_FILE).read_text(encoding="utf-8"))
     return times

@@ -1,16 +1,16 @@
-"""The name of the corpus of examples: a file in their folder, which readers of tables skip."""
+"""The name of the corpus of examples, a file in their folder that readers of tables skip."""
 
 from pathlib import Path
 
-FILE = "_text.txt"
+CORPUS_NAME_FILE = "_text.txt"
 
 
-def write_text_of(folder: Path, name: str) -> None:
-    """Note the name of the corpus."""
-    (folder / FILE).write_text(name, encoding="utf-8")
+def write_corpus_name(folder: Path, name: str) -> None:
+    """Write the name of the corpus."""
+    (folder / CORPUS_NAME_FILE).write_text(name, encoding="utf-8")
 
 
-def text_of(folder: Path) -> str:
-    """The name of the corpus; empty if it was not noted."""
-    file = folder / FILE
+def read_corpus_name(folder: Path) -> str:
+    """Read the name of the corpus; empty if there is none."""
+    file = folder / CORPUS_NAME_FILE
     return file.read_text(encoding="utf-8") if file.exists() else ""

@@ -1,4 +1,4 @@
-"""The Lightning trainer, set up one way for every run."""
+"""The Lightning trainer of every run."""
 
 import logging
 import warnings
@@ -12,45 +12,45 @@ from torch.utils.data import DataLoader, Dataset
 
 from contexture import progress as bars
 from contexture.training import progress
-from contexture.training.curves import CURVES
+from contexture.training.curves import CURVES_PREFIX
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import LightningPrecision, allow_tf32
-from contexture.training.ranks import ranks_here
+from contexture.training.ranks import count_local_ranks
 
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
 
-#: Processes that prepare batches for a GPU.
-GPU_WORKERS = 4
+#: Default number of processes that prepare batches for a GPU.
+NUM_GPU_WORKERS = 4
 
 
 class ProgressBar(pl.Callback):
-    """A bar on the first device's process, with the last losses."""
+    """Progress bar of the first process, with the last losses."""
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Begin."""
+        """Open the bar."""
         batches = trainer.num_training_batches
         self.bar = bars.progress(int(batches) if batches != float("inf") else None, "train", "batch")
         self.bar.disable |= not trainer.is_global_zero
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Advance; losses are shown now and then, because reading them waits for the device."""
+        """Advance; losses are shown every 20 batches, because reading them waits for the device."""
         if self.bar.n % 20 == 0 and not self.bar.disable:
             self.bar.set_postfix(trainer.progress_bar_metrics, refresh=False)
         self.bar.update()
 
     def teardown(self, trainer: pl.Trainer, module: pl.LightningModule, stage: str) -> None:
-        """End, also after an error."""
+        """Close the bar, also after an error."""
         if hasattr(self, "bar"):
             self.bar.close()
 
 
-class Reporter(pl.Callback):
-    """Reports the progress."""
+class ProgressReporter(pl.Callback):
+    """Reports the progress after every pass."""
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """After every pass."""
+        """Report the progress."""
         assert isinstance(module, ScheduledObjectives)
-        progress.tell(module.step / module.steps)
+        progress.report(module.step / module.steps)
 
 
 def fit(
@@ -64,23 +64,23 @@ def fit(
     devices: int = 1,
     workers: int | None = None,
 ) -> None:
-    """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`.
+    """Train `module` on `batches` and write curves to `folder/curves-<first step>/metrics.csv`.
 
-    `workers` prepare batches; None: `GPU_WORKERS` for a GPU, none for a CPU, which they would slow down.
+    `workers`: processes that prepare batches; None: `NUM_GPU_WORKERS` for a GPU, none for a CPU.
     """
     allow_tf32()
     trainer = pl.Trainer(
         max_epochs=1,
         accelerator="auto",
-        devices=ranks_here(devices),
-        num_nodes=devices // ranks_here(devices),
-        # A stage of the schedule need not use every head.
+        devices=count_local_ranks(devices),
+        num_nodes=devices // count_local_ranks(devices),
+        # A stage need not use every head.
         strategy="ddp_find_unused_parameters_true" if devices > 1 else "auto",
         precision=precision,
         accumulate_grad_batches=accumulated,
-        log_every_n_steps=1,  # for Lightning's own metrics, of which there are none
-        logger=CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1),
-        callbacks=[Reporter() if progress.watched() else ProgressBar(), *callbacks],
+        log_every_n_steps=1,
+        logger=CSVLogger(folder, "", f"{CURVES_PREFIX}{module.first_step}", flush_logs_every_n_steps=1),
+        callbacks=[ProgressReporter() if progress.has_listener() else ProgressBar(), *callbacks],
         enable_progress_bar=False,
         enable_checkpointing=False,
         enable_model_summary=False,
@@ -88,10 +88,10 @@ def fit(
     )
     gpu = torch.cuda.is_available()
     if workers is None:
-        workers = GPU_WORKERS if gpu else 0
+        workers = NUM_GPU_WORKERS if gpu else 0
     loader = DataLoader(batches, batch_size=None, num_workers=workers, pin_memory=gpu, shuffle=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        trainer.fit(module.train(), loader)  # loaded weights come in evaluation mode
+        trainer.fit(module.train(), loader)  # loaded encoders are in evaluation mode
     if trainer.interrupted:
         raise KeyboardInterrupt(f"training was interrupted at step {module.step}")

@@ -29,7 +29,7 @@ ROWS: list[dict[str, Any]] = [
 
 def opened(rows: list[dict[str, Any]], folder: Path) -> Joint:
     write_rows(rows, folder, sentences=pa.list_(TOKENS), labels=TOKENS)
-    encoder = build("transformer_cls", lengths=Lengths(8, 8), needs=needs_of({"joint": CONFIG}, Lengths(8, 8)))
+    encoder = build("transformer_cls", lengths=Lengths(8, 8), table_sizes=needs_of({"joint": CONFIG}, Lengths(8, 8)))
     return Joint(CONFIG, folder, encoder, 1, Steps(batch_size=12))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.draws import generator, shuffled
 from contexture.streams.joint.config import JointConfig, JointSampling
 from contexture.streams.joint.document import Candidate, Example, Pool, sample_document
@@ -293,7 +293,7 @@ def test_the_layout_follows_from_the_sampling_and_the_length_of_sentences_from_t
     config = JointConfig(sentence_tokens=20, positions="tokens", pooling="mean", sampling=sampling)
     layout = config.layout
     assert (layout.candidates, layout.sentence_tokens, layout.positions, layout.pooling) == (7, 20, "tokens", "mean")
-    assert config.needs(Lengths(9, 9)) == Needs(positions=8 * 20, types=8)
+    assert config.needs(Lengths(9, 9)) == TableSizes(positions=8 * 20, types=8)
     assert config.max_tokens == 20 - 2
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.pairs.config import PairSampling, PairsConfig, PassagesConfig
 from contexture.streams.pairs.draw import Passage, body_first, inverse_cloze
 from contexture.streams.tokens import Sentence
@@ -124,4 +124,4 @@ def test_impossible_configuration_is_refused(name: str) -> None:
 def test_documents_alone_need_positions() -> None:
     """They are batches of tokens; pairs are texts, which have positions anyway."""
     lengths = Lengths(query=9, document=30)
-    assert (PassagesConfig().needs(lengths), PairsConfig().needs(lengths)) == (Needs(30), Needs())
+    assert (PassagesConfig().needs(lengths), PairsConfig().needs(lengths)) == (TableSizes(30), TableSizes())

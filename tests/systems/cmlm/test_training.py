@@ -7,13 +7,13 @@ import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from contexture.encoders.base import tokenized
+from contexture.encoders.base import tokenize_texts
 from contexture.encoders.files import load_encoder
 from contexture.systems.config import SystemConfig
 from contexture.training.curves import read_curves
 from tests.systems.resume import kill
-from tests.training.runs import assert_same, differ, train
-from tests.training.toys import PRETRAIN, STEADY, configured, schedule, transformer
+from tests.training.runs import are_different, assert_same, train
+from tests.training.toys import PRETRAIN, STEADY, make_system, schedule, transformer
 
 
 def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
@@ -25,7 +25,7 @@ def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretra
         "longer": schedule(cmlm=1) | few | {"start": "cmlm"},
         "none": {"schedule": []},
     }
-    return configured(
+    return make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer(dropout) | (encoder or {})},
         streams={"sequence_pairs": {}, "sequences": {}},
@@ -72,7 +72,7 @@ def test_it_mixes_with_masked_language_modelling_and_is_continued(
     assert {"train/cmlm", "train/mlm"} <= set(read_curves(tmp_path / "mixed"))
     first = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
     longer = train(config, "longer", examples, tokenizer, tmp_path / "longer", start=tmp_path / "cmlm")
-    assert first.keys() == longer.keys() and differ(first, longer)
+    assert first.keys() == longer.keys() and are_different(first, longer)
 
 
 def test_an_encoder_of_projections_comes_back_as_it_was_trained(
@@ -80,15 +80,15 @@ def test_an_encoder_of_projections_comes_back_as_it_was_trained(
 ) -> None:
     config = system({"projections": 4})
     trained = train(config, "cmlm", examples, tokenizer, tmp_path / "run")
-    assert differ(trained, train(config, "none", examples, tokenizer, tmp_path / "new") | {
+    assert are_different(trained, train(config, "none", examples, tokenizer, tmp_path / "new") | {
         name: tensor for name, tensor in trained.items() if not name.startswith("projections")
     })  # fmt: skip
     encoder = load_encoder(tmp_path / "run")
-    assert encoder.projections is not None
+    assert encoder.transformer.projections is not None
     texts = ["kana lona", "mipo rudi sega"]
     with torch.no_grad():
-        batch = encoder.batch(tokenized(texts, encoder.vocabulary), "document", 100)
-        expected = encoder.projections(encoder.pooled(batch)).mean(dim=1)
+        batch = encoder.batch(tokenize_texts(texts, encoder.vocabulary), "document", 100)
+        expected = encoder.transformer.projections(encoder.pooled_states(batch)).mean(dim=1)
     torch.testing.assert_close(torch.from_numpy(encoder.embed(texts)), expected, atol=1e-5, rtol=1e-4)
     assert not (tmp_path / "run/modules.json").exists()  # sentence-transformers would leave the projections out
 
@@ -101,7 +101,7 @@ def test_published_weights_are_continued(examples: Path, tokenizer: Path, tmp_pa
     before = train(config, "none", examples, tokenizer, tmp_path / "none")
     after = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
     assert {name for name in before if "bert." in name} <= set(after)
-    assert differ(before, after)
+    assert are_different(before, after)
     assert read_curves(tmp_path / "cmlm")["train/cmlm"].between(3, 9).all()
 
 

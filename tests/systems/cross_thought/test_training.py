@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from safetensors.torch import load_file
 from transformers import RobertaConfig, RobertaForMaskedLM
 
-from contexture.encoders.config import Needs
+from contexture.encoders.config import TableSizes
 from contexture.encoders.files import load_encoder
 from contexture.objectives.cross_thought import CrossThought
 from contexture.streams.rows import ShuffledRows
@@ -17,11 +17,11 @@ from contexture.streams.sequence_samples import batches
 from contexture.systems.config import SystemConfig
 from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
-from contexture.training.prepare import prepare, required_rows
-from contexture.training.pretrain import shown_of
+from contexture.training.prepare import prepare, required_table_sizes
+from contexture.training.pretrain import read_illustrations
 from tests.systems.resume import kill
 from tests.training.runs import assert_same, launch, train
-from tests.training.toys import PRETRAIN, STEADY, STREAMS, configured, schedule, transformer
+from tests.training.toys import PRETRAIN, STEADY, STREAMS, make_system, schedule, transformer
 
 
 def system(
@@ -38,7 +38,7 @@ def system(
         "mlm": schedule(mlm=1) | {"encoder": "plain"},
         "none": {"schedule": []},
     }
-    return configured(
+    return make_system(
         lengths={"query": 12, "document": 24},
         encoders=encoders
         or {
@@ -170,7 +170,7 @@ def test_what_is_shown_is_of_every_sample_once(
     monkeypatch.setattr(CrossThought, "shown", lambda _, encoder, batches: {"batches": len(list(batches))})
     train(system(), "ct", examples, tokenizer, tmp_path / "run")
     rows = ShuffledRows(examples / "sequence_samples", ["pieces"], 0).rows
-    assert shown_of(tmp_path / "run") == {"cross_thought": {"batches": rows}}
+    assert read_illustrations(tmp_path / "run") == {"cross_thought": {"batches": rows}}
 
 
 def test_recomputed_activations_give_the_same_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
@@ -227,10 +227,10 @@ def test_published_weights_without_training_need_the_positions_of_texts_alone(
     assert set(expected) <= set(saved) and all(torch.equal(saved[name], expected[name]) for name in expected)
     encoder = load_encoder(tmp_path / "run")
     assert encoder.embed(["kana lodi " * 30]).any()  # cut at 24 tokens
-    assert required_rows(config.pretraining("published")) == Needs()
+    assert required_table_sizes(config.pretraining("published")) == TableSizes()
     # New weights, trained or not, have rows for all streams, and so must published weights that are trained.
     for run in ("ct", "random", "more"):
-        assert required_rows(config.pretraining(run)) == Needs(positions=40)
+        assert required_table_sizes(config.pretraining(run)) == TableSizes(positions=40)
 
 
 def test_published_weights_with_too_few_positions_are_not_trained(

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contexture.encoders.files import load_encoder
-from contexture.training.snapshots import snapshots
+from contexture.training.snapshots import list_snapshots
 from contexture.vocabulary.tokenizers import load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, trained_words
 from tests.pipelines.conftest import (
@@ -111,7 +111,7 @@ def test_models_have_the_words_and_vectors_that_they_are_said_to_have(project: P
     for name in RUNS:
         folder = project / f"data/06_models/quick_thoughts/pretrained/{name}/seed-0"
         assert load_encoder(folder).dimension == (8 if name in ("skip_thought", "random_single") else 16)
-        assert [one.name for one in snapshots(folder)] == ([] if name in NEW else ["00000002", "00000004"])
+        assert [one.name for one in list_snapshots(folder)] == ([] if name in NEW else ["00000002", "00000004"])
     fixed = load_encoder(project / "data/06_models/quick_thoughts/pretrained/fixed/seed-0")
     np.testing.assert_array_equal(fixed.query.words.weight.detach().numpy(), vectors)
 

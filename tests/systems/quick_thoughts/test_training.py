@@ -23,13 +23,13 @@ from contexture.systems.launch import files_of
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
 from contexture.training.prepare import open_stages
-from contexture.training.pretrain import summary_of
-from contexture.training.snapshots import snapshots, time_of
+from contexture.training.pretrain import read_summary
+from contexture.training.snapshots import list_snapshots, read_time
 from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import VECTORS_FILE
 from tests.systems.resume import kill
 from tests.training import runs
-from tests.training.runs import assert_same, differ, weights
+from tests.training.runs import are_different, assert_same, weights
 from tests.training.toys import DOCUMENTS, WORDS, quick_thoughts, schedule, write_sentences
 
 KINDS = ["uni", "bi", "bow", "fixed", "transformer"]
@@ -47,12 +47,12 @@ def begun_anew(
 ) -> str:
     """Train with other settings than what was begun; what the log says of that, which finishes under its name later."""
     unfinished = folder.with_name(folder.name + UNFINISHED)
-    before = runs.contents(unfinished)
+    before = runs.read_files(unfinished)
     caplog.clear()
     train(run, words_of, words, folder, config)
     shutil.rmtree(folder)
     aside = folder.with_name(folder.name + SET_ASIDE)
-    assert runs.contents(aside) == before
+    assert runs.read_files(aside) == before
     aside.rename(unfinished)
     [message] = [record.getMessage() for record in caplog.records if "begun with other settings" in record.getMessage()]
     return message
@@ -161,7 +161,7 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
         for step in steps:
             kill(partial(train, run, word_examples, words, folder, config), step)
             assert not folder.exists()
-            assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.NAME).exists() == (step >= 2)
+            assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.CHECKPOINT_DIR).exists() == (step >= 2)
         assert_same(train(run, word_examples, words, folder, config), expected)
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
 
@@ -172,7 +172,7 @@ def test_the_same_seed_gives_the_same_weights(run: str, word_examples: Path, wor
         train(run, word_examples, words, tmp_path / f"{i}", seed=seed) for i, seed in enumerate((0, 0, 1))
     )
     assert_same(one, again)
-    assert differ(one, other)
+    assert are_different(one, other)
 
 
 def test_clipping_every_parameter_is_not_clipping_all(word_examples: Path, words: Path, tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_snapshots_are_evenly_spaced_and_tell_the_time_of_training(
     for count, steps in ((0, []), (1, [6]), (2, [3, 6]), (4, [2, 3, 4, 6]), (50, [1, 2, 3, 4, 5, 6])):
         folder = tmp_path / f"{count}"
         train("uni", word_examples, words, folder, quick_thoughts(snapshots=count))
-        kept = snapshots(folder)
+        kept = list_snapshots(folder)
         assert [one.name for one in kept] == [f"{step:08d}" for step in steps]
-        assert [time_of(one)["step"] for one in kept] == steps
-        seconds = [time_of(one)["seconds"] for one in kept]
+        assert [read_time(one)["step"] for one in kept] == steps
+        seconds = [read_time(one)["seconds"] for one in kept]
         # The batch of the next step is read, hence its second counted, before the callbacks of this one.
         assert all(abs(spent - step) <= 1 for spent, step in zip(seconds, steps, strict=True))
         if kept:
@@ -241,7 +241,7 @@ def test_the_time_of_a_resumed_run_is_that_of_an_uninterrupted_one(
     config = quick_thoughts(snapshots=3, checkpoint_every=3)
     kill(lambda: train("bow", word_examples, words, tmp_path / "run", config), *steps)
     train("bow", word_examples, words, tmp_path / "run", config)
-    times = [time_of(one) for one in snapshots(tmp_path / "run")]
+    times = [read_time(one) for one in list_snapshots(tmp_path / "run")]
     assert [one["step"] for one in times] == [2, 4, 6]
     assert all(abs(one["seconds"] - one["step"]) <= 2 for one in times)
     assert times[0]["seconds"] < times[1]["seconds"] < times[2]["seconds"]
@@ -279,7 +279,7 @@ def test_parameters_of_a_run_are_counted_with_those_of_its_decoders(
         ("random", 2 * (one_gru + trained * 8), 0),
     ):
         train(run, word_examples, words, tmp_path / run)
-        found = summary_of(tmp_path / run)
+        found = read_summary(tmp_path / run)
         assert (found["parameters"], found["trained_parameters"]) == (encoder, encoder + beside)
 
 
@@ -395,4 +395,4 @@ def test_two_processes_give_what_one_gives(
 def test_skip_thought_trains_in_two_processes(word_examples: Path, words: Path, tmp_path: Path) -> None:
     train("skip_thought", word_examples, words, tmp_path / "run", quick_thoughts(devices=2))
     assert read_curves(tmp_path / "run")["train/skip_thought"].between(0, 20).all()
-    assert summary_of(tmp_path / "run")["seconds"] > 0
+    assert read_summary(tmp_path / "run")["seconds"] > 0

@@ -18,7 +18,7 @@ from contexture.folders import SET_ASIDE, UNFINISHED
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
 from tests.systems.resume import kill
-from tests.training.runs import Killed, assert_same, contents, differ, killed_at, running, train
+from tests.training.runs import Killed, are_different, assert_same, kill_at, list_commands, read_files, train
 from tests.training.toys import STEADY, two_towers, write_pairs
 
 
@@ -47,7 +47,7 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
         folder = tmp_path / f"killed-{step}"
         kill(partial(train, config, run, examples, tokenizer, folder), step)
         assert not folder.exists()
-        assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.NAME).exists() == (step >= 2)
+        assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.CHECKPOINT_DIR).exists() == (step >= 2)
         assert_same(train(config, run, examples, tokenizer, folder), expected)
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
 
@@ -58,7 +58,7 @@ def test_a_run_killed_again_and_again_resumes_bit_for_bit(
     """By Ctrl-C too, which Lightning turns into the end of the process."""
     for step, error in ((1, Killed), (3, KeyboardInterrupt), (5, Killed)):
         with monkeypatch.context() as patch:
-            killed_at(step, patch, error)
+            kill_at(step, patch, error)
             with pytest.raises(SystemExit if error is KeyboardInterrupt else error):
                 train(two_towers(), "shared", examples, tokenizer, tmp_path / "killed")
     whole = train(two_towers(), "shared", examples, tokenizer, tmp_path / "whole")
@@ -70,7 +70,7 @@ def test_a_checkpoint_has_one_name_for_the_weights_of_shared_towers(
     name: str, begun: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
     """Either tower's: which one it is, safetensors leaves to the hashes of the process that wrote it."""
-    file = begun / checkpoints.NAME / "model.safetensors"
+    file = begun / checkpoints.CHECKPOINT_DIR / "model.safetensors"
     tensors = load_file(file)
     renamed = {re.sub(r"^encoder\.(query|document)\.", f"encoder.{name}.", key): one for key, one in tensors.items()}
     assert len(renamed) == len(tensors)
@@ -89,7 +89,7 @@ def begun(examples: Path, tokenizer: Path, tmp_path: Path) -> Path:
 def test_a_run_is_not_resumed_with_other_settings(
     begun: Path, examples: Path, tokenizer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = contents(begun)
+    before = read_files(begun)
 
     def told(config: Any, examples: Path = examples, seed: int = 0) -> str:
         """Train with other settings: what was begun is set aside, and finishes under its old name later."""
@@ -97,7 +97,7 @@ def test_a_run_is_not_resumed_with_other_settings(
         train(config, "shared", examples, tokenizer, tmp_path / "run", seed=seed)
         shutil.rmtree(tmp_path / "run")
         aside = tmp_path / f"run{SET_ASIDE}"
-        assert contents(aside) == before
+        assert read_files(aside) == before
         aside.rename(begun)
         [message] = [record.getMessage() for record in caplog.records if "set aside" in record.getMessage()]
         return message
@@ -127,12 +127,12 @@ def test_a_run_is_not_resumed_with_other_settings(
 def test_a_checkpoint_that_was_cut_off_is_named_and_kept(
     file: str, left: int, begun: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    damaged = begun / checkpoints.NAME / file
+    damaged = begun / checkpoints.CHECKPOINT_DIR / file
     damaged.write_bytes(damaged.read_bytes()[:left])
-    before = contents(begun)
-    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to start this run anew"):
+    before = read_files(begun)
+    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to restart this run"):
         train(two_towers(), "shared", examples, tokenizer, tmp_path / "run")
-    assert contents(begun) == before
+    assert read_files(begun) == before
     assert not (tmp_path / "run").exists()
 
 
@@ -143,7 +143,7 @@ def test_the_same_seed_gives_the_same_weights(run: str, examples: Path, tokenize
         for name, seed in (("1", 0), ("2", 0), ("3", 1))
     )
     assert_same(first, again)
-    assert differ(first, other)
+    assert are_different(first, other)
 
 
 @pytest.mark.parametrize("run", ["shared", "separate"])
@@ -252,13 +252,13 @@ def test_what_fails_or_is_killed_in_one_process_ends_the_run(
     (tmp_path / "failing" / "sitecustomize.py").write_text(FAILING.format(failure=failure))
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path / "failing"))
-        with pytest.raises(RuntimeError, match=r"training on 2 devices ended with code .*its own error stands above"):
+        with pytest.raises(RuntimeError, match=r"training on 2 devices ended with code .*see the error above"):
             train(config, "shared", examples, tokenizer, tmp_path / "run")
     assert said in capfd.readouterr().err
-    assert not running(tmp_path)
+    assert not list_commands(tmp_path)
     assert not (tmp_path / "run").exists()
     # And what was done before it is not lost.
-    assert (tmp_path / f"run{UNFINISHED}" / checkpoints.NAME).exists()
+    assert (tmp_path / f"run{UNFINISHED}" / checkpoints.CHECKPOINT_DIR).exists()
     expected = train(config, "shared", examples, tokenizer, tmp_path / "whole")
     assert_same(train(config, "shared", examples, tokenizer, tmp_path / "run"), expected)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from contexture.encoders.base import build_encoder
-from contexture.encoders.config import BagOfWordsMlpConfig, HeadKind, LayoutConfig, Lengths, Needs
+from contexture.encoders.config import BagOfWordsMlpConfig, HeadKind, LayoutConfig, Lengths, TableSizes
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.transformer import Transformer
 from contexture.metrics.ranking import question_metrics
@@ -151,9 +151,9 @@ def test_a_device_that_gets_nothing_learns_nothing(encoder: Path) -> None:
 
 @pytest.mark.parametrize("head", ["ie_k", "ie_1"])
 def test_an_encoder_of_short_texts_gets_room_and_first_computes_the_same(head: HeadKind, tmp_path: Path) -> None:
-    start = toys.new_encoder(tmp_path / "start", Needs(positions=16, types=1))
+    start = toys.new_encoder(tmp_path / "start", TableSizes(positions=16, types=1))
     before, after = load_encoder(start, head=False), load_encoder(start, head=False)
-    after.make_room(3 * 16, 2 if head == "ie_1" else 3)
+    after.transformer.resize_tables(3 * 16, 2 if head == "ie_1" else 3)
     network = after.document
     assert isinstance(network, Transformer)
     tables = network.base.embeddings
@@ -171,7 +171,7 @@ def test_an_encoder_of_short_texts_gets_room_and_first_computes_the_same(head: H
 def test_room_that_is_there_is_left_alone(encoder: Path) -> None:
     loaded = load_encoder(encoder, head=False)
     before = {name: value.clone() for name, value in loaded.state_dict().items()}
-    loaded.make_room(3 * 16, 3)
+    loaded.transformer.resize_tables(3 * 16, 3)
     torch.testing.assert_close(dict(loaded.state_dict()), before, rtol=0, atol=0)
 
 

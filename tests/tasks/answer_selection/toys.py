@@ -13,7 +13,7 @@ import torch
 from pydantic import TypeAdapter
 from safetensors.torch import save_file
 
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.encoders.heads import EvidenceHead
 from contexture.tasks.answer_selection import sets
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
@@ -26,9 +26,9 @@ from tests.tasks.retrieval.toys import TRANSFORMER, WORDS, vocabulary
 K, TOKENS = 2, 16
 
 
-def new_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...] = ()) -> Path:
+def new_encoder(folder: Path, needs: TableSizes | None = None, heads: tuple[str, ...] = ()) -> Path:
     """A Transformer without training, with pre-training heads of objectives called like them."""
-    needs = needs or Needs(positions=(K + 1) * TOKENS, types=K + 1)
+    needs = needs or TableSizes(positions=(K + 1) * TOKENS, types=K + 1)
     config = TRANSFORMER | {"embedding_size": None}
     questions.new_encoder(folder, vocabulary(folder / "words"), config, needs=needs, lengths=Lengths(16, 16))
     shutil.rmtree(folder / "words")

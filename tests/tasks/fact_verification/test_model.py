@@ -56,7 +56,7 @@ def slowly(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
     def states(lay_out: object, *texts: str) -> list[Tensor]:
         lengths = np.array([[len(ids[text]) for text in texts]])
         made = lay_out(Sentences(np.concatenate([ids[t] for t in texts]), lengths), encoder.specials, LAYOUT)  # type: ignore[operator]
-        return [*sentence_states(encoder.states(made), made["pooling"])[0]]
+        return [*sentence_states(encoder.transformer.states(made), made["pooling"])[0]]
 
     if head.kind in ("ie_1", "ae_1"):
         found = states(joint_layout, claim, *evidence)

@@ -21,7 +21,7 @@ from contexture.tasks.multi_hop.task import MultiHopTask
 from contexture.tasks.ranking.data import read_split
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.tasks.multi_hop import toys
-from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
+from tests.training.toys import OPTIMIZER, PRETRAIN, make_system, transformer
 
 TASK = MultiHopTask()
 
@@ -107,7 +107,7 @@ def test_equal_vectors_find_nothing(project: Path, tmp_path: Path) -> None:
 def test_without_questions_nothing_is_trained(project: Path, tmp_path: Path) -> None:
     """The run goes on: an empty folder stands for the model."""
     toys.read(tmp_path / "data", None)
-    config = configured(
+    config = make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer()},
         streams={},

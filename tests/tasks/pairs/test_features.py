@@ -8,7 +8,7 @@ import torch
 from pydantic import TypeAdapter
 from sklearn.linear_model import LogisticRegression
 
-from contexture.encoders.base import Encoder, build_encoder, tokenized
+from contexture.encoders.base import Encoder, build_encoder, tokenize_texts
 from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.tasks.pairs import features as module
 from contexture.tasks.pairs.features import STRENGTHS, classify, features_of, frozen_features, select_cross_layers
@@ -66,9 +66,9 @@ def test_vectors_of_no_role_are_those_that_are_embedded(vocabulary: Vocabulary) 
     texts = ["kana lodi", "mipo", "sega tove kana"]
     for changes in ({}, {"shared": False}, {"shared": False, "plain": "both"}, {"plain": "both", "unit": False}):
         encoder = build(vocabulary, toys.TRANSFORMER | changes)
-        parts = tokenized(texts, vocabulary)
+        parts = tokenize_texts(texts, vocabulary)
         batches = {role: encoder.batch(parts, role, 20) for role in encoder.plain_roles}
-        torch.testing.assert_close(encoder.plain(batches).detach(), torch.from_numpy(encoder.embed(texts)))
+        torch.testing.assert_close(encoder.combine_roles(batches).detach(), torch.from_numpy(encoder.embed(texts)))
 
 
 def test_the_strength_is_the_best_on_the_rows_held_out() -> None:

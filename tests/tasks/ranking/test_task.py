@@ -21,7 +21,7 @@ from contexture.tasks.ranking.finetune import HeldOut
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 from tests.tasks.ranking.test_files import HOTPOT
-from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
+from tests.training.toys import OPTIMIZER, PRETRAIN, make_system, transformer
 
 TASK = AnswerRankingTask()
 SETTINGS = toys.settings()
@@ -213,7 +213,7 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
 
 def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path) -> None:
     """Also if their number is the same; they are in a folder of their own."""
-    config = configured(
+    config = make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer()},
         streams={},

@@ -10,7 +10,7 @@ import torch
 from pydantic import TypeAdapter
 
 from contexture.encoders.base import build_encoder
-from contexture.encoders.config import AnyEncoderConfig, Lengths, Needs
+from contexture.encoders.config import AnyEncoderConfig, Lengths, TableSizes
 from contexture.encoders.files import save_encoder
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
@@ -33,7 +33,7 @@ def new_encoder(
     words: Path,
     config: dict[str, Any] | None = None,
     head: bool = False,
-    needs: Needs | None = None,
+    needs: TableSizes | None = None,
     lengths: Lengths | None = None,
 ) -> Path:
     """An encoder without training."""

@@ -8,7 +8,7 @@ from typing import Any
 from contexture.pipelines.sources.nodes import get_text_name
 from contexture.systems.config import SystemConfig
 from contexture.tasks.registry import TASKS
-from contexture.training.text import write_text_of
+from contexture.training.text import write_corpus_name
 
 LOG = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ def count_examples(
 ) -> tuple[dict[str, Any], Path]:
     """Return counts of the examples and their folder, in which the name of their text is saved."""
     counts = count(*tables)
-    write_text_of(examples_dir, get_text_name(sources))
+    write_corpus_name(examples_dir, get_text_name(sources))
     LOG.info("examples: %s", counts)
     return counts, examples_dir
 

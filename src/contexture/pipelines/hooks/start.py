@@ -63,9 +63,9 @@ class StartWorkers:
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
         """Start a process for each parallel training."""
         from contexture.pipelines.trainings import split_cores
-        from contexture.training.fleet import prepare_workers
+        from contexture.training.fleet import start_workers
 
         trainings = max((len(node.outputs) for node in pipeline.nodes if node.short_name == "pretrain"), default=0)
         if trainings:
             processes, threads = split_cores(self.run_parameters.get().compute)
-            prepare_workers(min(processes, trainings), threads)
+            start_workers(min(processes, trainings), threads)

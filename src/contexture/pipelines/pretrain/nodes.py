@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from contexture.config import ComputeConfig
-from contexture.encoders.saved import of_seed
+from contexture.encoders.saved import seed_dir
 from contexture.paths import encoder_dir
 from contexture.pipelines.named import select_group
 from contexture.pipelines.trainings import Training, config_file, train_all
@@ -26,7 +26,7 @@ def pretrain_all(
     for seed in range(config.seeds):
         for run in config.order:
             previous_run, external_dir = config.before(run), config.folder_before(run)
-            start, predecessor = of_seed(external_dir, seed) if external_dir else None, None
+            start, predecessor = seed_dir(external_dir, seed) if external_dir else None, None
             if previous_run:
                 start = encoder_dir(pretrained_dir, previous_run, seed)
                 predecessor = f"pretrain {system.name} {previous_run} seed {seed}"
@@ -56,12 +56,12 @@ def pretrain_one(
     """Train one run with one seed, with a process for each device if there are several."""
     from contexture.systems.launch import pretrain_arguments
     from contexture.training.launcher import launch_pretraining
-    from contexture.training.prepare import Files
+    from contexture.training.prepare import RunFiles
 
     examples_dir = next((folder.parent for folder in examples.values()), Path())
     with config_file(config) as file:
         arguments = pretrain_arguments(file, run, seed, examples_dir, vocabulary, start)
-        launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), output_dir, arguments)
+        launch_pretraining(config.pretraining(run), seed, RunFiles(examples, vocabulary, start), output_dir, arguments)
 
 
 def describe_training(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def describe_training(config: SystemConfig, run: str, seed: int) -> dict[str, An
         "start": training.recipe.start or "new weights",
         "schedule": "; ".join(map(describe_stage, training.recipe.schedule)) or "none",
         "objectives": training.recipe.objectives,
-        "batch_size": {stream: sizes[stream] for stream in training.active},
+        "batch_size": {stream: sizes[stream] for stream in training.stream_names},
         "encoder": {"name": config.encoder_of(run), **asdict(training.encoder)},
         "lengths": asdict(training.lengths),
-        "streams": {stream: asdict(training.streams[stream]) for stream in training.active},
+        "streams": {stream: asdict(training.streams[stream]) for stream in training.stream_names},
     }
 
 

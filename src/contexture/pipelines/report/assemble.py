@@ -28,7 +28,7 @@ from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
 from contexture.tasks.registry import TASKS as SPECS
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import shown_of, summary_of
+from contexture.training.pretrain import read_illustrations, read_summary
 
 #: Suffix of the protocols of an ablation.
 ABLATION_PROTOCOL = " ablation"
@@ -121,7 +121,7 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
         return {}
     cost: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
     for run in (ancestor for name in runs for ancestor in config.line(name)):
-        summary = summary_of(encoder_dir(pretrained_dir(models_dir), run, seed))
+        summary = read_summary(encoder_dir(pretrained_dir(models_dir), run, seed))
         for key in COST:
             # Earlier runs add to the cost, but not to the parameters.
             cost[key] += summary[key] if key != "parameters" or run in runs else 0
@@ -130,7 +130,7 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
 
 def read_examples(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
     """Return what the objectives of each run showed with the first seed, if anything."""
-    examples = {run: shown_of(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
+    examples = {run: read_illustrations(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
     return {run: example for run, example in examples.items() if example}
 
 
@@ -139,11 +139,11 @@ def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dic
     summaries = {}
     for run in config.pretrain.runs:
         folder = encoder_dir(pretrained_dir(models_dir), run, 0)
-        summary = summary_of(folder)
+        summary = read_summary(folder)
         if summary["steps"]:
             training = config.pretraining(run)
             sizes = config.pretrain.batch_sizes(run, training.streams)
-            summary["examples"] = summary["steps"] * sum(sizes[name] for name in training.active)
+            summary["examples"] = summary["steps"] * sum(sizes[name] for name in training.stream_names)
             speed = read_curves(folder).get("train/tokens_per_second")
             mean_speed = summary["tokens"] / max(summary["seconds"], 1e-9)
             summary["tokens_per_second"] = mean_speed if speed is None else speed.median()
@@ -181,7 +181,7 @@ def explain_variants(config: SystemConfig) -> dict[str, str]:
 
 def get_objectives(config: SystemConfig, runs: Iterable[str]) -> list[str]:
     """Return the objectives of runs, each once."""
-    return list(dict.fromkeys(objective for run in runs for objective in config.pretrain.runs[run].names))
+    return list(dict.fromkeys(objective for run in runs for objective in config.pretrain.runs[run].objective_names))
 
 
 def get_labels(system: ResolvedSystem) -> dict[str, str]:

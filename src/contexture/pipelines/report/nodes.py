@@ -90,7 +90,7 @@ def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
 
 def register(system: str, encoder: Path) -> None:
     """Register an encoder in MLflow, of several seeds the first."""
-    from contexture.encoders.saved import of_seed
+    from contexture.encoders.saved import seed_dir
     from contexture.pipelines.tracking import register_encoder
 
-    register_encoder(system, of_seed(encoder, 0))
+    register_encoder(system, seed_dir(encoder, 0))

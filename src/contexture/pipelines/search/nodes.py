@@ -9,9 +9,9 @@ from contexture.tasks.settings import TaskSettings
 
 def index_passages(tasks: Sequence[TaskSettings], passages: Path, encoder: Path, output_dir: Path) -> Path:
     """Index passages with an encoder (of several seeds the first), and the BM25 of the first task that has one."""
-    from contexture.encoders.saved import of_seed
+    from contexture.encoders.saved import seed_dir
     from contexture.retrieval.passage_search import build_passage_index
 
     bm25_configs = (task.search_words(passages) for task in tasks)
-    build_passage_index(passages, of_seed(encoder, 0), output_dir, next(filter(None, bm25_configs), Bm25Config()))
+    build_passage_index(passages, seed_dir(encoder, 0), output_dir, next(filter(None, bm25_configs), Bm25Config()))
     return output_dir

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from contexture.encoders.layout import Ints, Sentences, joint_layout, select
+from contexture.encoders.layout import Ints, Sentences, joint_layout, select_rows
 from contexture.streams.base import TokenStream, dealt
 from contexture.streams.joint.config import JointConfig
 
@@ -21,7 +21,7 @@ class Joint(TokenStream):
         """See `Stream.collate`."""
         sentences, labels = joint_examples(table, self.config.layout.candidates)
         mine = dealt(sentences.lengths.sum(axis=1), part, parts)
-        batch = joint_layout(select(sentences, mine), self.encoder.specials, self.config.layout)
+        batch = joint_layout(select_rows(sentences, mine), self.encoder.specials, self.config.layout)
         return batch | {"labels": torch.from_numpy(labels[mine])}
 
     def sample(self, count: int) -> Ints:

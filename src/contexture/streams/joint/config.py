@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import LayoutConfig, Lengths, Needs, SlotConfig
+from contexture.encoders.config import LayoutConfig, Lengths, SlotConfig, TableSizes
 from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT, Positive
 
@@ -64,6 +64,6 @@ class JointConfig(SlotConfig, StreamConfig):
         """Tokens at which a sentence and a candidate are cut: those of a slot less two special tokens."""
         return self.sentence_tokens - 2
 
-    def needs(self, lengths: Lengths) -> Needs:
+    def needs(self, lengths: Lengths) -> TableSizes:
         """See `StreamConfig.needs`."""
-        return Needs(self.layout.width, self.layout.candidates + 1)
+        return TableSizes(self.layout.width, self.layout.candidates + 1)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import torch
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import Sentences, select, text_layout
+from contexture.encoders.layout import Sentences, select_rows, text_layout
 from contexture.streams.base import Stream, TextStream, TokenStream, dealt, numbers, parts_of
 from contexture.streams.pairs.config import PairsConfig
 from contexture.streams.rows import NothingToReadError, ShuffledRows
@@ -79,9 +79,9 @@ class Pairs(_PairRows, TextStream):
         """See `Stream.collate`."""
         documents = parts_of(table, "title", "passage")
         mine = dealt(documents.lengths.sum(axis=1), part, parts)
-        queries = select(parts_of(table, "query"), mine)
+        queries = select_rows(parts_of(table, "query"), mine)
         # Numbers for the documents of the whole step: all ranks give a document the same one.
-        return pair_batch(self.encoder, queries, select(documents, mine), self.steps.tokens_at_once) | {
+        return pair_batch(self.encoder, queries, select_rows(documents, mine), self.steps.tokens_at_once) | {
             "document_ids": numbers(table["document"])[mine],
             "log_q": torch.from_numpy(table["log_q"].to_numpy()[mine]),
         }
@@ -96,7 +96,7 @@ class Passages(_PairRows, TokenStream):
         """See `text_layout`."""
         documents = parts_of(table, *self.texts)
         mine = dealt(documents.lengths.sum(axis=1), part, parts)
-        return text_layout(select(documents, mine), self.encoder.specials, self.encoder.lengths.document)
+        return text_layout(select_rows(documents, mine), self.encoder.specials, self.encoder.lengths.document)
 
 
 def pair_batch(encoder: Encoder, queries: Sentences, documents: Sentences, tokens_at_once: int) -> dict[str, Any]:

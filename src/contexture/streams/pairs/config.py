@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT, Positive
 
@@ -61,6 +61,6 @@ class PassagesConfig(PairsConfig):
 
     implementation: ClassVar[str] = "contexture.streams.pairs.batches:Passages"
 
-    def needs(self, lengths: Lengths) -> Needs:
+    def needs(self, lengths: Lengths) -> TableSizes:
         """See `StreamConfig.needs`."""
-        return Needs(lengths.document)
+        return TableSizes(lengths.document)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import torch
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import Sentences, select, word_layout
+from contexture.encoders.layout import Sentences, select_rows, word_layout
 from contexture.streams.base import TextStream, numbers, parts_of
 from contexture.streams.rows import OrderedRows
 from contexture.streams.sentences.config import ContiguousConfig
@@ -42,7 +42,7 @@ class Contiguous(TextStream):
         documents, positions = numbers(table["document"]), torch.from_numpy(table["position"].to_numpy().astype("i8"))
         if self.config.boundaries == "cross":
             documents, positions = torch.zeros(len(table), dtype=torch.int64), torch.arange(len(table))
-        sentences = select(parts_of(table, "tokens"), mine)
+        sentences = select_rows(parts_of(table, "tokens"), mine)
         return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once) | {
             "document_numbers": documents,
             "positions": positions,
@@ -58,7 +58,7 @@ class ShuffledSentences(TextStream):
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        sentences = select(parts_of(table, "tokens"), np.arange(part, len(table), parts))
+        sentences = select_rows(parts_of(table, "tokens"), np.arange(part, len(table), parts))
         return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once)
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import row_lengths, select, text_layout
+from contexture.encoders.layout import row_lengths, select_rows, text_layout
 from contexture.streams.base import Stream, TokenStream, dealt, parts_of
 
 
@@ -21,16 +21,16 @@ class SequencePairs(Stream):
         """See `Stream.collate`."""
         first, second = parts_of(table, "first"), parts_of(table, "second")
         mine = dealt((first.lengths + second.lengths)[:, 0], part, parts)
-        tokens = text_layout(select(second, mine), self.encoder.specials, self.encoder.lengths.document)
+        tokens = text_layout(select_rows(second, mine), self.encoder.specials, self.encoder.lengths.document)
         return {
-            "texts": self.encoder.batch(select(first, mine), "document", self.steps.tokens_at_once),
+            "texts": self.encoder.batch(select_rows(first, mine), "document", self.steps.tokens_at_once),
             # As plain numbers lengths stay on the host.
             "second": tokens | {"lengths": row_lengths(tokens).tolist()},
         }
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """Pooled states (B, H) of the first sequences."""
-        return encoder.pooled(batch["texts"])
+        return encoder.pooled_states(batch["texts"])
 
 
 class Sequences(TokenStream):
@@ -43,4 +43,4 @@ class Sequences(TokenStream):
         """See `Stream.collate`."""
         texts = parts_of(table, "second")
         mine = dealt(texts.lengths[:, 0], part, parts)
-        return text_layout(select(texts, mine), self.encoder.specials, self.encoder.lengths.document)
+        return text_layout(select_rows(texts, mine), self.encoder.specials, self.encoder.lengths.document)

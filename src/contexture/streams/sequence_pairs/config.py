@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT
 
@@ -31,9 +31,9 @@ class SequencePairsConfig(StreamConfig):
     tables: ClassVar[str] = "contexture.streams.sequence_pairs.sample:tables"
     examples: ClassVar[str] = "sequence_pairs"
 
-    def needs(self, lengths: Lengths) -> Needs:
+    def needs(self, lengths: Lengths) -> TableSizes:
         """See `StreamConfig.needs`."""
-        return Needs(lengths.document)
+        return TableSizes(lengths.document)
 
 
 @dataclass(config=STRICT, frozen=True)

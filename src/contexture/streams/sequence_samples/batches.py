@@ -47,7 +47,7 @@ class _Samples(Stream):
     def __init__(self, config: ShortSequencesConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
         """Raise ValueError if the table of positions is too short for a sequence with its special tokens."""
         super().__init__(config, folder, encoder, seed, steps)
-        self.limit = config.length + len(encoder.specials.more) + 2
+        self.limit = config.length + len(encoder.specials.extra) + 2
         if self.limit > config.positions:
             raise ValueError(
                 f"sequences of {config.length} tokens and {self.limit - config.length} special ones do not fit into "
@@ -70,7 +70,7 @@ class _Samples(Stream):
         table = np.zeros((len(lengths), width), np.bool_)
         row = np.repeat(np.arange(len(lengths)), lengths)
         column = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        table[row, 1 + len(self.encoder.specials.more) + column] = shared_tokens(cut, self.frequent)
+        table[row, 1 + len(self.encoder.specials.extra) + column] = shared_tokens(cut, self.frequent)
         return torch.from_numpy(table)
 
     def sample(self, count: int) -> Ints:

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT, Positive
 
@@ -68,9 +68,9 @@ class ShortSequencesConfig(StreamConfig):
         """Tokens of a sequence, special ones not counted."""
         return self.tokens or self.sampling.tokens
 
-    def needs(self, lengths: Lengths) -> Needs:
+    def needs(self, lengths: Lengths) -> TableSizes:
         """See `StreamConfig.needs`."""
-        return Needs(self.positions)
+        return TableSizes(self.positions)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 
-from contexture.encoders.base import Encoder, tokenized
+from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.config import HeadKind, LayoutConfig
 from contexture.encoders.layout import Batch
 from contexture.tasks.finetuned import Examples, Step, lay_out
@@ -125,7 +125,7 @@ def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Ite
             continue
         is_new = np.concatenate([[ids[0] != question_id], ids[1:] != ids[:-1]])
         numbers = np.arange(len(ids))
-        read = tokenized([*table["candidate"], *table["question"].to_numpy()[is_new]], encoder.vocabulary)
+        read = tokenize_texts([*table["candidate"], *table["question"].to_numpy()[is_new]], encoder.vocabulary)
         new_questions = np.arange(texts + len(ids), texts + len(read.lengths))
         questions = np.concatenate([[question], new_questions])[np.cumsum(is_new)]
         begins = np.maximum.accumulate(np.where(is_new, rows + numbers, begin))

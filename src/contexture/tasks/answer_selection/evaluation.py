@@ -12,7 +12,7 @@ from contexture.encoders.base import TextEncoder
 from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
-from contexture.metrics.scores import QUESTION, to_records
+from contexture.metrics.scores import QUESTION_COLUMNS, to_records
 from contexture.retrieval.vectors import unit
 from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
 from contexture.tasks.answer_selection.details import measure_latency, rescued
@@ -34,7 +34,7 @@ from contexture.tasks.examples import to_read
 
 NAME = "answer_selection"
 HELD_OUT = ("dev", "test")
-COLUMNS = [*QUESTION, "candidate_id", "label", "score"]
+COLUMNS = [*QUESTION_COLUMNS, "candidate_id", "label", "score"]
 #: All candidates' scores are kept for sets of at most so many in dev and test: one run on ASNQ has 930,062.
 KEPT = 100_000
 #: Rows whose texts are embedded at a time, and maximal number of texts whose words are counted.
@@ -89,7 +89,7 @@ def evaluate_answers(
             best = min(filter(None, [best, *_protocols(scores, measured[-1])]), key=lambda run: run.rank)
             protocol = "grouped" if pairwise[variant] else "reranked"
             compared.append(scores[scores["protocol"] == protocol])
-    questions = pd.concat(measured, ignore_index=True).sort_values(QUESTION, kind="stable", ignore_index=True)
+    questions = pd.concat(measured, ignore_index=True).sort_values(QUESTION_COLUMNS, kind="stable", ignore_index=True)
     details: dict[str, Any] = {"examples": [_examples(best, parts["test"], folder.name)] if best else []}
     if rounds and "test" in parts and folder.name in options:
         latency = _latency(encoders, folder.name, parts["test"], rounds)

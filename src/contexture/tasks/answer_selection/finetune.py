@@ -17,8 +17,8 @@ from contexture.tasks.answer_selection.scoring import inputs_of, score
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import HEAD
 from contexture.tasks.finetuning import Finetuning, finetune, load_joint_start
-from contexture.training.pretrain import OBJECTIVE_WEIGHTS
-from contexture.training.ranks import own_rank
+from contexture.training.pretrain import OBJECTIVES_FILE
+from contexture.training.ranks import get_rank
 
 LOG = logging.getLogger(__name__)
 NAME = "answer_selection"
@@ -49,7 +49,7 @@ def finetune_answers(
     has_trained_head = start_head(model.task, Path(evaluated.models[0]))
     held_out, groups = inputs_of(model, dev)
     questions = dev["question_id"].factorize()[0]
-    tokens = folder / f"tokens-{own_rank()}"
+    tokens = folder / f"tokens-{get_rank()}"
     shutil.rmtree(tokens, ignore_errors=True)  # of a run that was killed
     rows = AnswerRows.on_disk(train, encoder, group_size(model.settings.head, layout), tokens)
     examples = AnswerInputs(rows, model.settings.head, encoder, layout)
@@ -72,10 +72,10 @@ def start_head(task: AnswerSelection, start: Path) -> bool:
     if (start / AnswerModel.settings_file).exists():
         same = AnswerModel.load_settings(start).head == task.head.kind
         heads = [load_file(start / HEAD)] if same else []
-    elif task.head.kind == "ie_1" or not (start / OBJECTIVE_WEIGHTS).exists():
+    elif task.head.kind == "ie_1" or not (start / OBJECTIVES_FILE).exists():
         return False
     else:
-        weights = load_file(start / OBJECTIVE_WEIGHTS)
+        weights = load_file(start / OBJECTIVES_FILE)
         names = sorted({name.removesuffix(f".{key}") for name in weights for key in own if name.endswith(f".{key}")})
         if not names:
             return False

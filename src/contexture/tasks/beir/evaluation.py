@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
-from contexture.metrics.scores import RUN, to_records
+from contexture.metrics.graded import METRICS, RECALL_DEPTHS, graded_metrics
+from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NOTHING, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results
@@ -18,7 +18,7 @@ from contexture.tasks.passage_ranking import FROZEN, intervals, rank_all
 
 NAME = "beir"
 #: Documents that are ranked for each query.
-DEPTH = max(RECALL_AT)
+DEPTH = max(RECALL_DEPTHS)
 
 
 @dataclass(frozen=True)
@@ -92,4 +92,4 @@ def _evaluate(
         )
         for (variant, seed), rows in rankings.items()
     ]
-    return pd.concat(tables, ignore_index=True)[[*RUN, "data", "query_id", *METRICS]]
+    return pd.concat(tables, ignore_index=True)[[*RUN_COLUMNS, "data", "query_id", *METRICS]]

@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder, tokenized
+from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.config import HeadStyle, LabelHeadKind, LayoutConfig
 from contexture.encoders.heads import LabelHead, sentence_states
 from contexture.encoders.layout import Batch, Ints
@@ -34,7 +34,7 @@ class ClaimInputs(Examples):
         self.pairwise, self.specials, self.layout = head in PAIRWISE, encoder.specials, layout
         pairs = zip(claims["claim"], claims["evidence"], strict=True)
         texts = [[str(claim), *evidence[: layout.candidates]] for claim, evidence in pairs]
-        read = tokenized([text for example in texts for text in example], encoder.vocabulary)
+        read = tokenize_texts([text for example in texts for text in example], encoder.vocabulary)
         ids = iter(np.split(read.tokens, np.cumsum(read.lengths)[:-1]))
         #: The token ids of each claim and of its sentences of evidence.
         self.texts = [[next(ids) for _ in example] for example in texts]

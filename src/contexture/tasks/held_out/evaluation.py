@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
+from contexture.metrics.graded import METRICS, RECALL_DEPTHS, graded_metrics
 from contexture.metrics.scores import to_records
 from contexture.retrieval.top import NOTHING, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
@@ -19,7 +19,7 @@ from contexture.tasks.passage_ranking import BM25, COMPARED, FROZEN, HYBRID, int
 
 NAME = "held_out"
 #: Rows that are ranked for each question.
-_DEPTH = max(RECALL_AT)
+_DEPTH = max(RECALL_DEPTHS)
 #: Kinds with fewer questions are left out; a user's own questions decide if there are so many.
 LEAST, ENOUGH = 10, 20
 

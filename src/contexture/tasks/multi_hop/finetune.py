@@ -14,8 +14,8 @@ from contexture.encoders.base import build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import Batch
-from contexture.encoders.named import model_places
-from contexture.encoders.saved import is_encoder, of_seed
+from contexture.encoders.named import find_models
+from contexture.encoders.saved import is_encoder, seed_dir
 from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
@@ -89,7 +89,7 @@ def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data:
     tokens.
     """
     encoder = load_start(evaluated)
-    encoder.make_room(settings.tokens, 2)
+    encoder.transformer.resize_tables(settings.tokens, 2)
     model = ReaderModel(encoder, ReaderModelSettings(settings.tokens))
     paragraphs = read_paragraphs(data)
     train, dev = (read_questions(data, split) for split in SPLITS)
@@ -137,9 +137,9 @@ def start_of(name: str, seed: int, folder: Path) -> Path:
 
     Raises ValueError, naming it, if there is none, or several.
     """
-    if is_encoder(encoder := of_seed(Path(name), seed)):
+    if is_encoder(encoder := seed_dir(Path(name), seed)):
         return encoder
-    models = model_places(name)
+    models = find_models(name)
     if len(models) != 1:
         raise ValueError(f"{name}: re-ranker and reader start from one model")
     if is_encoder(encoder := Path(models[0])):

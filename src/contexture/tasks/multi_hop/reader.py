@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.heads import sentence_states
-from contexture.encoders.layout import chunks_of_like_length
+from contexture.encoders.layout import group_by_length
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.devices import mean_of_all
@@ -98,7 +98,7 @@ class ReaderModel(FinetunedModel):
         """Answer questions, each with the rows of its paragraphs."""
         examples = [inputs.input(question, rows) for question, rows in questions]
         lengths = np.array([sum(len(ids) + 2 for ids in example.tokens) for example in examples])
-        chunks = chunks_of_like_length(lengths, TOKENS_AT_ONCE)
+        chunks = group_by_length(lengths, TOKENS_AT_ONCE)
         results: dict[int, Reading] = {}
         for rows, batch, logits in self.predict(lambda rows: inputs.batch([examples[row] for row in rows]), chunks):
             answers = _answers(inputs, [examples[row] for row in rows], batch["slots"], *logits)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.encoders.saved import is_encoder, of_seed
+from contexture.encoders.saved import is_encoder, seed_dir
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
 from contexture.tasks.task_folder import leave_out, note_missing, write_task
@@ -38,11 +38,11 @@ class MultiHopTask:
         """Raise ValueError for a `reader` that does not exist, and for data without questions of some split."""
         if not (data / DATA).exists():
             return
-        from contexture.encoders.named import model_places
+        from contexture.encoders.named import find_models
         from contexture.tasks.ranking.data import read_split, trainable
 
-        if settings.reader is not None and not is_encoder(of_seed(Path(settings.reader), 0)):
-            model_places(settings.reader)
+        if settings.reader is not None and not is_encoder(seed_dir(Path(settings.reader), 0)):
+            find_models(settings.reader)
         for split in ("train", "dev"):
             if not len(trainable(read_split(data / DATA, split))):
                 raise ValueError(
@@ -66,7 +66,7 @@ class MultiHopTask:
         self, settings: MultiHopSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
         """See `finetune`; nothing is written if the questions are missing, or an encoder has no states to read."""
-        from contexture.encoders.saved import saved
+        from contexture.encoders.saved import read_settings
         from contexture.tasks.multi_hop.finetune import finetune_reader, finetune_reranker
         from contexture.tasks.ranking.finetune import finetune_ranking
 
@@ -75,7 +75,7 @@ class MultiHopTask:
             return
         if option == DATA:
             finetune_ranking(settings.retrieval, encoder, questions, folder)
-        elif not saved(Path(encoder.models[0])).config.has_states:
+        elif not read_settings(Path(encoder.models[0])).config.has_states:
             LOG.warning("%s has no states of tokens: it is no %s", encoder.variant, option)
         elif option == RERANKER:
             finetune_reranker(settings, encoder, questions, folder)

@@ -57,10 +57,10 @@ def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], class
     is not finite.
     """
     train = features["train"]
-    design = Design.of(train)
+    design = Design.from_features(train)
     targets = torch.nn.functional.one_hot(torch.from_numpy(labels["train"]), classes).to(train)
     weights = torch.ones(1, len(train), device=train.device)
-    inputs = {part: design.place(rows) for part, rows in features.items() if part != "train"}
+    inputs = {part: design.project(rows) for part, rows in features.items() if part != "train"}
     best, best_labels = -1.0, dict[str, Labels]()
     for parameters in fit_path(design, targets, weights, STRENGTHS):
         log_probs = {part: log_probabilities(rows, parameters)[0] for part, rows in inputs.items()}

@@ -10,8 +10,8 @@ import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from contexture.encoders.base import TEXTS_AT_ONCE, Encoder, tokenized
-from contexture.encoders.layout import Ints, select
+from contexture.encoders.base import MAX_BATCH_TEXTS, Encoder, tokenize_texts
+from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
@@ -74,7 +74,7 @@ class PairInputs(Examples):
         """`tokens_at_once`: tokens that are encoded at a time in training."""
         self.encoder, self.tokens_at_once = encoder, tokens_at_once
         texts, positions = np.unique(pairs[["first", "second"]].to_numpy(object).T, return_inverse=True)
-        self.parts = tokenized(texts.tolist(), encoder.vocabulary)
+        self.parts = tokenize_texts(texts.tolist(), encoder.vocabulary)
         #: The first and the second sentence of each pair, (2, N), as rows of `parts`.
         self.sentences: Ints = positions.reshape(2, -1).astype(np.int64)
         self.labels = coded(pairs["label"].tolist(), classes)
@@ -88,14 +88,14 @@ class PairInputs(Examples):
     def training_batch(self, step: Step) -> dict[str, Any]:
         """First, then second sentences by role, and `labels`."""
         rows = self.trained_on[step.own_rows]
-        sentences = select(self.parts, self.sentences[:, rows].ravel())
+        sentences = select_rows(self.parts, self.sentences[:, rows].ravel())
         roles = self.encoder.plain_roles
         texts = {role: self.encoder.batch(sentences, role, self.tokens_at_once) for role in roles}
         return {"labels": torch.from_numpy(self.labels[rows])} | texts
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """Vectors (2B, D) of no role."""
-        return encoder.plain({role: batch[role] for role in encoder.plain_roles})
+        return encoder.combine_roles({role: batch[role] for role in encoder.plain_roles})
 
     @torch.inference_mode()
     def is_right(self, model: PairModel) -> npt.NDArray[np.bool_]:
@@ -103,9 +103,9 @@ class PairInputs(Examples):
         encoder = model.encoder
         vectors = np.zeros((len(self.has_tokens), encoder.dimension), np.float32)
         rows: Ints = np.flatnonzero(self.has_tokens)
-        for start in range(0, len(rows), TEXTS_AT_ONCE):
-            chunk = rows[start : start + TEXTS_AT_ONCE]
-            vectors[chunk] = encoder.embed_tokens(select(self.parts, chunk))
+        for start in range(0, len(rows), MAX_BATCH_TEXTS):
+            chunk = rows[start : start + MAX_BATCH_TEXTS]
+            vectors[chunk] = encoder.embed_tokens(select_rows(self.parts, chunk))
         device = next(encoder.parameters()).device
         first, second = torch.from_numpy(vectors).to(device)[torch.from_numpy(self.sentences).to(device)]
         with evaluating(encoder, model.task):

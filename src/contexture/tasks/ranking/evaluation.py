@@ -16,7 +16,7 @@ from torch import Tensor
 from contexture.encoders.base import Array, Encoder, TextEncoder
 from contexture.encoders.cross import CrossLayers
 from contexture.encoders.models import load_models
-from contexture.metrics.scores import RUN, to_records
+from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.vectors import Vectors, unit, write_vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
@@ -43,7 +43,7 @@ SCORE_NAMES: dict[Score, str] = {"alpha": "attention", "cosine": "cosine", "dot"
 #: The protocols that report one score of a frozen encoder each, whichever its default score is.
 SCORE_PROTOCOLS: dict[Score, str] = {"alpha": "by_attention", "cosine": "by_cosine", "dot": "by_dot"}
 #: The columns of the table of ranks.
-COLUMNS = [*RUN, "data", "question_id", "rank", *METRICS]
+COLUMNS = [*RUN_COLUMNS, "data", "question_id", "rank", *METRICS]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder, tokenized
+from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.cross import CrossLayers
 from contexture.encoders.files import save_encoder
-from contexture.encoders.layout import select
+from contexture.encoders.layout import select_rows
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.seeding import mix
@@ -91,10 +91,10 @@ class RankedQuestions(Examples):
     def __init__(self, questions: Questions, texts: Sequence[str], encoder: Encoder, settings: RankingSettings) -> None:
         self.chosen = trainable(questions)
         self.questions, self.encoder, self.settings = questions, encoder, settings
-        self.queries = tokenized(questions.texts, encoder.vocabulary)
+        self.queries = tokenize_texts(questions.texts, encoder.vocabulary)
         used = np.unique(np.concatenate([*questions.candidates, *questions.right]))
         self.used = used[used >= 0]
-        self.texts = tokenized([texts[row] for row in self.used], encoder.vocabulary)
+        self.texts = tokenize_texts([texts[row] for row in self.used], encoder.vocabulary)
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -104,9 +104,9 @@ class RankedQuestions(Examples):
         numbers, settings = self.chosen[step.own_rows], self.settings
         candidates = [draw_training_rows(self.questions, n, settings.negatives, step.generator(n)) for n in numbers]
         rows, columns = to_columns(candidates)
-        texts = select(self.texts, np.searchsorted(self.used, rows))
+        texts = select_rows(self.texts, np.searchsorted(self.used, rows))
         return {
-            "query": self.encoder.batch(select(self.queries, numbers), "query", settings.tokens_at_once),
+            "query": self.encoder.batch(select_rows(self.queries, numbers), "query", settings.tokens_at_once),
             "document": self.encoder.batch(texts, "document", settings.tokens_at_once),
             "columns": torch.from_numpy(columns),
         }

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from contexture.metrics.bootstrap import intervals
+from contexture.metrics.bootstrap import bootstrap_intervals
 from contexture.tasks.ranking.config import RECALL_AT, Protocol
 from contexture.tasks.ranking.data import Questions
 
@@ -103,7 +103,7 @@ def describe_confidence(table: pd.DataFrame, chance: Mapping[Protocol, pd.DataFr
         }
     questions = pd.DataFrame(columns)
     confidence: dict[str, Any] = {}
-    for column, mean, ends in zip(columns, questions.mean(), intervals(questions.to_numpy()), strict=True):
+    for column, mean, ends in zip(columns, questions.mean(), bootstrap_intervals(questions.to_numpy()), strict=True):
         protocol, variant, part, metric = column
         if protocol not in confidence:
             expected = chance[_pool_protocol(protocol)].mean().to_dict()

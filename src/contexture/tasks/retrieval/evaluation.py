@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from contexture.metrics.scores import RUN, to_records
+from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.candidates import PARTS, Retriever, index_words
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import compare_indexes, search_exact
@@ -29,7 +29,7 @@ WORDS = "bm25"
 #: Weights of the encoder's ranking that are tried, and the least held-out questions to choose one.
 WEIGHTS, ENOUGH = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20
 #: The columns of the table of ranks.
-COLUMNS = [*RUN, "question_id", "rank", "sentence_rank"]
+COLUMNS = [*RUN_COLUMNS, "question_id", "rank", "sentence_rank"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def evaluate_retrieval(
         ]
     speed = {"what": "BM25 search", "unit": "queries", "per_second": len(questions) / searches[0][1]}
     table = pd.concat(tables, ignore_index=True)[COLUMNS]
-    records = to_records(pd.concat([table[RUN], recalls(table)], axis=1), METRICS, NAME, data)
+    records = to_records(pd.concat([table[RUN_COLUMNS], recalls(table)], axis=1), METRICS, NAME, data)
     details = {"indexes": indexes, "speeds": [speed], "examples": [measured[best][2]]}
     return Results(records, details, {"ranks": table})
 

@@ -13,9 +13,9 @@ import pandas as pd
 import torch
 from torch import nn
 
-from contexture.encoders.base import Encoder, tokenized
+from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.files import save_encoder
-from contexture.encoders.layout import Ints, select
+from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.retrieval.candidates import texts_of
@@ -47,8 +47,8 @@ class QuestionPairs(Examples):
         self.pairs, self.encoder, self.tokens_at_once = pairs, encoder, tokens_at_once
         self.right = pairs[:, 0] * len(candidates) + pairs[:, 1]
         self.passages = candidates["passage_id"].factorize()[0]
-        self.questions = tokenized(questions["question"].tolist(), encoder.vocabulary)
-        self.candidates = tokenized(texts_of(candidates), encoder.vocabulary)
+        self.questions = tokenize_texts(questions["question"].tolist(), encoder.vocabulary)
+        self.candidates = tokenize_texts(texts_of(candidates), encoder.vocabulary)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -63,8 +63,8 @@ class QuestionPairs(Examples):
         right = np.isin(question[:, None] * len(self.passages) + everyone, self.right)
         same_passage = self.passages[candidate][:, None] == self.passages[everyone]
         return {
-            "query": self.encoder.batch(select(self.questions, question), "query", self.tokens_at_once),
-            "document": self.encoder.batch(select(self.candidates, candidate), "document", self.tokens_at_once),
+            "query": self.encoder.batch(select_rows(self.questions, question), "query", self.tokens_at_once),
+            "document": self.encoder.batch(select_rows(self.candidates, candidate), "document", self.tokens_at_once),
             "document_ids": torch.from_numpy(candidate),
             "no_negatives": torch.from_numpy(right | same_passage),
             "log_q": torch.zeros(len(candidate)),

@@ -30,7 +30,7 @@ from contexture.tasks.sentences.neighbours import embedded, nearest_neighbours
 from contexture.tasks.sentences.probe_protocols import PROTOCOLS, Protocol
 from contexture.tasks.sentences.tables import distinct
 from contexture.tasks.sentences.vectors import VectorStore
-from contexture.training.snapshots import snapshots, time_of
+from contexture.training.snapshots import list_snapshots, read_time
 from contexture.vocabulary.tokenizers import paragraph_texts
 
 LOG = logging.getLogger(__name__)
@@ -190,12 +190,12 @@ def measure_over_time(
     records: Records = []
     sentences = tasks.sentences()
     for encoder in encoders:
-        for snapshot in snapshots(Path(encoder.models[0])):
+        for snapshot in list_snapshots(Path(encoder.models[0])):
             LOG.info("%s, seed %d, step %s", encoder.variant, encoder.seed, snapshot.name)
             model = store.load(str(snapshot))
             assert isinstance(model, Encoder)
             vectors = store.embed(QueryAlone(model), str(snapshot), sentences, "over_time")
-            key = {"run": encoder.variant, "seed": encoder.seed} | time_of(snapshot)
+            key = {"run": encoder.variant, "seed": encoder.seed} | read_time(snapshot)
             rows = evaluate_sentences(vectors, tasks, PROTOCOLS[protocol]).rows("")
             records += [key | {name: row[name] for name in ("task", "metric", "value")} for row in rows]
     return records

@@ -124,10 +124,10 @@ class _Trainer:
             trained[part.train] = True
         self.trained_row = np.cumsum(trained) - 1
         inside = torch.from_numpy(trained).to(features.device)
-        self.design = Design.of(features[inside])
+        self.design = Design.from_features(features[inside])
         self.coordinates = features.new_empty(len(features), self.design.coordinates.shape[1])
         self.coordinates[inside] = self.design.coordinates
-        self.coordinates[~inside] = self.design.place(features[~inside])
+        self.coordinates[~inside] = self.design.project(features[~inside])
         self.targets = torch.nn.functional.one_hot(torch.from_numpy(labels[trained]), classes).to(features)
 
     def validate(self, strengths: Sequence[float], score: Score) -> Scores:

@@ -65,9 +65,9 @@ def relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> R
         levels = np.arange(task.low, task.high + 1)
         targets = torch.from_numpy(distributions(scores, levels))
         features = task_features(task.table, vectors)
-        design = Design.of(features[torch.from_numpy(train)])
+        design = Design.from_features(features[torch.from_numpy(train)])
         weights = torch.ones(1, len(train), device=features.device)
-        inputs = [design.place(features[torch.from_numpy(rows)]) for rows in (dev, test)]
+        inputs = [design.project(features[torch.from_numpy(rows)]) for rows in (dev, test)]
         path = fit_path(design, targets[train].to(features), weights, protocol.nested)
         best, best_strength, best_test = -np.inf, 0.0, np.empty((0, 0), np.float32)
         for strength, parameters in zip(protocol.nested, path, strict=True):

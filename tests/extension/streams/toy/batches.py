@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from contexture.encoders.layout import select
+from contexture.encoders.layout import select_rows
 from contexture.streams.base import TextStream, parts_of
 
 
@@ -17,5 +17,5 @@ class ToyStream(TextStream):
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        sentences = select(parts_of(table, "tokens"), np.arange(part, len(table), parts))
+        sentences = select_rows(parts_of(table, "tokens"), np.arange(part, len(table), parts))
         return {"texts": self.encoder.batch(sentences, "document", self.steps.tokens_at_once)}
