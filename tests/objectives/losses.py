@@ -15,7 +15,7 @@ from contexture.objectives.bitext import BitextRetrieval
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.objectives.settings import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
-from contexture.streams.base import TextStream, both_sides
+from contexture.streams.base import TextStream, batch_sides
 from contexture.streams.bitext.batches import Bitext
 from contexture.streams.pairs.batches import pair_batch
 from contexture.streams.sentences.batches import sentence_batch
@@ -51,7 +51,7 @@ def bitext_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str
     """Some of eight pairs of parallel sentences; the first and the seventh have one source."""
     sides = (select(texts(8, 1, 20, seed), np.array(rows)) for seed in (4, 5))
     ids = torch.stack([torch.tensor([0, 1, 2, 3, 4, 5, 0, 7]), torch.arange(10, 18)], dim=1)
-    return both_sides(encoder, *sides, tokens_at_once) | {"ids": ids[list(rows)]}
+    return batch_sides(encoder, *sides, tokens_at_once) | {"ids": ids[list(rows)]}
 
 
 def neighbours(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:

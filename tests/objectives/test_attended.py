@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.attended import GAP, attended_sequences
+from contexture.objectives.attended import GAP, measure_attention
 from tests.objectives.test_cross_thought import batch_of, made
 
 #: Words that stand in several sequences of a sample, of the toy vocabulary; each is a token.
@@ -33,7 +33,7 @@ def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
     encoder, _ = made()
     samples = tokens(encoder)
     batches = [batch_of(encoder, samples)] if several else [batch_of(encoder, [sample]) for sample in samples]
-    attended = attended_sequences(encoder, batches)
+    attended = measure_attention(encoder, batches)
     assert encoder.cross is not None
     mask, first, times = encoder.vocabulary.tokens.mask, 0, 0.0
     for case in attended["cases"]:
@@ -66,10 +66,10 @@ def test_a_sequence_that_attends_to_all_alike_finds_none() -> None:
     assert encoder.cross is not None
     for layer in encoder.cross.layers:
         layer.attention.self.query.weight.zero_()  # type: ignore[union-attr, operator]
-    attended = attended_sequences(encoder, [batch_of(encoder, tokens(encoder))])
+    attended = measure_attention(encoder, [batch_of(encoder, tokens(encoder))])
     assert attended["first"] == 0 and attended["times"] == pytest.approx(1)
 
 
 def test_nothing_is_shown_where_no_word_stands_twice() -> None:
     encoder, _ = made()
-    assert attended_sequences(encoder, [batch_of(encoder, [[[30, 31], [32, 33]]])]) == {}
+    assert measure_attention(encoder, [batch_of(encoder, [[[30, 31], [32, 33]]])]) == {}

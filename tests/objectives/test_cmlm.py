@@ -12,7 +12,7 @@ from contexture.encoders.config import GruConfig, Lengths, Needs, TransformerCon
 from contexture.encoders.layout import row_lengths, text_layout
 from contexture.encoders.network import Projections
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
-from contexture.objectives.masking import IGNORED
+from contexture.objectives.masking import IGNORED_TARGET
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.settings import CmlmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
@@ -47,7 +47,7 @@ def pairs(encoder: Encoder, first: list[list[int]] = FIRST, second: list[list[in
 
 def corrupted(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str, Any]:
     batch_with_targets: dict[str, Any] = objective.corrupt(batch, torch.Generator().manual_seed(seed))
-    assert (batch_with_targets["cmlm_targets"] != IGNORED).sum() > 3
+    assert (batch_with_targets["cmlm_targets"] != IGNORED_TARGET).sum() > 3
     return batch_with_targets
 
 
@@ -77,8 +77,10 @@ def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: li
         if objective.join is not None:
             conditions = views.flatten().expand(length, -1)
             states = objective.join(torch.cat([states, conditions], dim=1))
-        losses.append(nn.functional.cross_entropy(model.cls(states), targets, ignore_index=IGNORED, reduction="sum"))
-        count += int((targets != IGNORED).sum())
+        losses.append(
+            nn.functional.cross_entropy(model.cls(states), targets, ignore_index=IGNORED_TARGET, reduction="sum")
+        )
+        count += int((targets != IGNORED_TARGET).sum())
     return torch.stack(losses).sum() / count
 
 
@@ -107,7 +109,7 @@ def test_a_case_by_hand() -> None:
     encoder, objective = made(probability=0.99)
     parts = only_logit(encoder, 22, math.log(2)) + 1
     batch = corrupted(objective, pairs(encoder, [[20], [21]], [[22, 23, 24], [22, 26]]))
-    masked = batch["cmlm_targets"][batch["cmlm_targets"] != IGNORED].tolist()
+    masked = batch["cmlm_targets"][batch["cmlm_targets"] != IGNORED_TARGET].tolist()
     assert 22 in masked and len({*masked}) > 1
     expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in masked) / len(masked)
     assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
@@ -136,7 +138,7 @@ def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -
     pooled = encoder.pooled(batch["texts"])
     vectors = pooled.detach().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(vectors), vectors)
-    assert (gradient.abs().sum(dim=1) > 0).tolist() == (batch["cmlm_targets"] != IGNORED).any(dim=1).tolist()
+    assert (gradient.abs().sum(dim=1) > 0).tolist() == (batch["cmlm_targets"] != IGNORED_TARGET).any(dim=1).tolist()
     change = 1e-5 * torch.randn(pooled.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         difference = (loss(vectors + change) - loss(vectors - change)) / 2
@@ -157,7 +159,7 @@ def test_logits_of_masked_tokens_alone() -> None:
     hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
     loss_of(encoder, objective, batch)
     hook.remove()
-    assert seen == [(batch["cmlm_targets"] != IGNORED).sum().item()]
+    assert seen == [(batch["cmlm_targets"] != IGNORED_TARGET).sum().item()]
 
 
 def test_special_tokens_are_never_masked_and_short_sequences_keep_the_rate() -> None:
@@ -165,7 +167,7 @@ def test_special_tokens_are_never_masked_and_short_sequences_keep_the_rate() -> 
     short, long = [[20, 21, 22]] * 400, [list(range(20, 30))] * 400
     for second in (short, long):
         masked_batch = corrupted(objective, pairs(encoder, [[20]] * 400, second))
-        chosen = masked_batch["cmlm_targets"] != IGNORED
+        chosen = masked_batch["cmlm_targets"] != IGNORED_TARGET
         words = 400 * len(second[0])
         assert abs(chosen.sum().item() / words - 80 / 256) < 4 * (0.3125 * 0.6875 / words) ** 0.5
         last = masked_batch["second"]["attention_mask"].sum(dim=1) - 1
@@ -178,7 +180,7 @@ def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> N
     batch = corrupted(objective, pairs(encoder))
     results = []
     for watched in (False, True):
-        objective.watched = watched
+        objective.is_logged = watched
         torch.manual_seed(5)
         loss = loss_of(encoder, objective, batch)
         results.append((loss.value.item(), torch.rand(1).item(), set(loss.metrics)))
@@ -193,7 +195,7 @@ def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vecto
     config = TransformerConfig(hidden_size=32, layers=1, heads=2, intermediate_size=64, dropout=0.0)
     encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()
     objective = ConditionalMaskedLanguageModel(CmlmConfig(projections=4), encoder)
-    objective.watched = True
+    objective.is_logged = True
     optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=5e-3)
     draw, gains = torch.Generator().manual_seed(1), []
     for _ in range(250):

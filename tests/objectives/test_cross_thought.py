@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
 from contexture.objectives.cross_thought import CrossThought, masked_positions
-from contexture.objectives.masking import IGNORED, Positions
+from contexture.objectives.masking import IGNORED_TARGET, Positions
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.settings import CrossThoughtConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
@@ -101,8 +101,8 @@ def slow_loss(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) 
             merged = torch.cat([torch.stack([of_token[number] for of_token in read]), states[row][leaders:]])
             logits = model.cls(objective.last(merged[None]))[0]
             targets = flat[rows[row]]["targets"][: len(logits)]
-            total = total + nn.functional.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="sum")
-            count += int((targets != IGNORED).sum())
+            total = total + nn.functional.cross_entropy(logits, targets, ignore_index=IGNORED_TARGET, reduction="sum")
+            count += int((targets != IGNORED_TARGET).sum())
     return total / count
 
 
@@ -132,7 +132,7 @@ def test_gains_are_differences_of_losses_and_shares_those_of_attention() -> None
     encoder, objective = made(tokens=1, pooling="mean")
     batch = corrupted(objective, batch_of(encoder)) | {"to_itself": False}
     everything = {**batch, "groups": torch.zeros_like(batch["documents"])}
-    objective.watched = True
+    objective.is_logged = True
     loss = loss_of(encoder, objective, everything)
     apart = {**batch, "groups": torch.arange(3).expand(2, 3), "to_itself": True}
     losses = [
@@ -180,7 +180,7 @@ def test_a_case_by_hand() -> None:
     parts = only_logit(encoder, 22, math.log(2)) + 1
     batch = corrupted(objective, batch_of(encoder, [[[22, 23, 24]], [[22, 26]]]))
     targets = torch.cat([chunk["targets"].flatten() for chunk in batch["sequences"]["chunks"]])
-    masked = targets[targets != IGNORED].tolist()
+    masked = targets[targets != IGNORED_TARGET].tolist()
     assert 22 in masked and len({*masked}) > 1
     expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in masked) / len(masked)
     assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
@@ -220,7 +220,13 @@ def test_one_start_is_that_of_short_and_long_sequences() -> None:
 
 
 def test_masked_positions_come_first() -> None:
-    targets = torch.tensor([[IGNORED, 5, IGNORED, 7], [IGNORED] * 4, [1, IGNORED, IGNORED, IGNORED]])
+    targets = torch.tensor(
+        [
+            [IGNORED_TARGET, 5, IGNORED_TARGET, 7],
+            [IGNORED_TARGET] * 4,
+            [1, IGNORED_TARGET, IGNORED_TARGET, IGNORED_TARGET],
+        ]
+    )
     chosen, positions = masked_positions(targets)
     assert chosen.tolist() == [[True, True], [False, False], [True, False]]
     assert positions[chosen].tolist() == [1, 3, 0]
@@ -239,7 +245,7 @@ def test_watched_it_tells_what_the_others_bring_and_the_loss_is_the_same() -> No
     batch = corrupted(objective, batch_of(encoder))
     results = []
     for watched in (False, True):
-        objective.watched = watched
+        objective.is_logged = watched
         loss = loss_of(encoder, objective, batch)
         results.append((loss.value.item(), set(loss.metrics)))
     assert results == [
@@ -257,9 +263,9 @@ def copies(draw: torch.Generator, samples: int = 32) -> list[list[list[int]]]:
 def masked_alone(batch: dict[str, Any], mask: int) -> dict[str, Any]:
     """The word that stands alone in the first sequence of every sample is masked, and nothing else."""
     (chunk,), rows = batch["sequences"]["chunks"], batch["sequences"]["rows"][::2]
-    targets = torch.full_like(chunk["input_ids"], IGNORED)
+    targets = torch.full_like(chunk["input_ids"], IGNORED_TARGET)
     targets[rows, 1] = chunk["input_ids"][rows, 1]
-    ids = chunk["input_ids"].masked_fill(targets != IGNORED, mask)
+    ids = chunk["input_ids"].masked_fill(targets != IGNORED_TARGET, mask)
     return {**batch, "sequences": {**batch["sequences"], "chunks": [{**chunk, "input_ids": ids, "targets": targets}]}}
 
 
@@ -279,15 +285,15 @@ def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_wi
     optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=2e-3)
     draw, rights = torch.Generator().manual_seed(1), []
     for step in range(100):
-        objective.watched = step >= 80
+        objective.is_logged = step >= 80
         batch = masked_alone(batch_of(encoder, copies(draw), 10_000), encoder.vocabulary.tokens.mask)
         (chunk,) = batch["sequences"]["chunks"]
         if cross:
             loss = loss_of(encoder, objective, batch)
-            rights += [loss.metrics["accuracy"].item()] if objective.watched else []
+            rights += [loss.metrics["accuracy"].item()] if objective.is_logged else []
         else:
             tokens = {**chunk, "mlm_targets": chunk["targets"]}
-            states, chosen = encoder.states(tokens), chunk["targets"] != IGNORED
+            states, chosen = encoder.states(tokens), chunk["targets"] != IGNORED_TARGET
             loss = objective(encoder, states, tokens)
             right = encoder.token_logits(states[chosen]).argmax(-1) == chunk["targets"][chosen]
             rights.append(right.float().mean().item())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from contexture.objectives.simcse import contrast
+from contexture.objectives.simcse import contrastive_loss
 from tests.objectives.losses import CASES
 from tests.objectives.two_ranks import VIEWS, cross_thought, cross_thought_batch
 
@@ -56,7 +56,7 @@ def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: li
 
 def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
     views = VIEWS.clone().requires_grad_()
-    whole = contrast(views[0], views[1], 0.1)
+    whole = contrastive_loss(views[0], views[1], 0.1)
     whole.value.backward()
     parts = [gradient["views"] for gradient in ranks]
     assert float(sum(part["loss"] for part in parts)) / 2 == pytest.approx(whole.value.item(), abs=1e-5)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from contexture.encoders.config import Needs, TransformerConfig
 from contexture.encoders.layout import text_layout
-from contexture.objectives.masking import IGNORED, mask_tokens
+from contexture.objectives.masking import IGNORED_TARGET, mask_tokens
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.settings import MlmConfig
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences, subwords
@@ -21,7 +21,7 @@ def test_shares_are_those_of_bert() -> None:
     """15% chosen; of those 80% masked, 10% replaced, 10% kept: all within four standard deviations."""
     ids = torch.randint(5, VOCABULARY, (500, 400), generator=torch.Generator().manual_seed(0))
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.15, torch.Generator().manual_seed(1))
-    chosen = targets != IGNORED
+    chosen = targets != IGNORED_TARGET
     n = chosen.sum().item()
     masked = ((corrupted == MASK) & chosen).sum().item() / n
     kept = ((corrupted == ids) & chosen).sum().item() / n
@@ -44,7 +44,7 @@ def test_shares_are_those_of_bert() -> None:
 def test_what_is_not_chosen_stays_and_special_tokens_are_never_chosen(seed: int, probability: float) -> None:
     ids = torch.randint(0, VOCABULARY, (4, 30), generator=torch.Generator().manual_seed(seed))
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, probability, torch.Generator().manual_seed(seed))
-    chosen = targets != IGNORED
+    chosen = targets != IGNORED_TARGET
     assert torch.equal(corrupted[~chosen], ids[~chosen])
     assert torch.equal(targets[chosen], ids[chosen])
     assert not (chosen & SPECIAL[ids]).any()
@@ -72,11 +72,11 @@ def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() 
         hook = model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
         loss, nothing = (
             objective(encoder, encoder.states(batch), batch | {"mlm_targets": labels}).value
-            for labels in (targets, torch.full_like(ids, IGNORED))
+            for labels in (targets, torch.full_like(ids, IGNORED_TARGET))
         )
         hook.remove()
     assert loss.item() == pytest.approx(reference.item(), rel=1e-5)
-    assert seen == [(targets != IGNORED).sum().item(), 0]
+    assert seen == [(targets != IGNORED_TARGET).sum().item(), 0]
     assert nothing.item() == 0
 
 
@@ -88,7 +88,7 @@ def test_padding_and_words_without_an_embedding_are_never_to_be_guessed() -> Non
     batch = text_layout(texts, encoder.specials, 10)
     for seed in range(9):
         corrupted = objective.corrupt(batch, torch.Generator().manual_seed(seed))
-        chosen = corrupted["mlm_targets"] != IGNORED
+        chosen = corrupted["mlm_targets"] != IGNORED_TARGET
         assert set(batch["input_ids"][chosen].tolist()) <= {5, 6, 7}
         assert torch.equal(corrupted["input_ids"][~chosen], batch["input_ids"][~chosen])
         assert torch.isfinite(objective(encoder, encoder.states(corrupted), corrupted).value)
@@ -114,7 +114,7 @@ def test_only_eligible_tokens_are_masked_and_repeated_ones_together(rows: list[l
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.5, generator, eligible=ids % 2 == 0)
     for row, changed, target in zip(ids.tolist(), corrupted.tolist(), targets.tolist(), strict=True):
         for token in set(row):
-            masked = {target[i] != IGNORED for i, other in enumerate(row) if other == token}
+            masked = {target[i] != IGNORED_TARGET for i, other in enumerate(row) if other == token}
             shown_as = {changed[i] for i, other in enumerate(row) if other == token}
             assert len(masked) == 1 and len(shown_as) == 1
             assert token % 2 == 0 or masked == {False}
@@ -126,7 +126,7 @@ def test_as_many_eligible_tokens_are_masked_as_the_probability_says() -> None:
     eligible = torch.arange(40).expand(500, 40) < 10
     special = torch.zeros(100, dtype=torch.bool)
     _, targets = mask_tokens(ids, special, MASK, 0.3, torch.Generator().manual_seed(0), eligible)
-    assert float((targets != IGNORED).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
+    assert float((targets != IGNORED_TARGET).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
 
 
 def test_words_begin_anywhere_in_the_table_of_positions() -> None:
@@ -145,5 +145,5 @@ def test_words_begin_anywhere_in_the_table_of_positions() -> None:
 
 
 def test_words_that_begin_elsewhere_need_short_sequences() -> None:
-    assert MlmConfig(starts="each").readable == ("short_sequences",)
-    assert "passages" in MlmConfig().readable
+    assert MlmConfig(starts="each").readable_streams == ("short_sequences",)
+    assert "passages" in MlmConfig().readable_streams

@@ -30,7 +30,7 @@ def test_loss_and_accuracy_by_hand() -> None:
 @pytest.mark.parametrize(("masked_input", "clean"), [(True, False), (False, True)])
 def test_one_pass_or_two_is_an_option(masked_input: bool, clean: bool) -> None:
     objective = MultiSentencesInParagraph(MsppConfig(masked_input=masked_input), ENCODER)
-    assert objective.wants_clean_input is clean
+    assert objective.needs_clean_input is clean
 
 
 def test_empty_slots_count_for_nothing() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from contexture.objectives.quick_thoughts import QuickThoughts, context_of
+from contexture.objectives.quick_thoughts import QuickThoughts, context_matrix
 from contexture.objectives.settings import QuickThoughtsConfig
 from tests.encoders.toys import build, contiguous
 
@@ -71,7 +71,7 @@ def test_every_setting_is_that_of_a_slow_loop(self_score: str, context: str) -> 
 
 def test_neighbours_are_of_one_document_and_next_to_one_another() -> None:
     documents, positions = torch.tensor([0, 0, 1, 1, 0]), torch.tensor([4, 5, 0, 2, 6])
-    assert context_of(documents, positions).nonzero().tolist() == [[0, 1], [1, 0], [1, 4], [4, 1]]
+    assert context_matrix(documents, positions).nonzero().tolist() == [[0, 1], [1, 0], [1, 4], [4, 1]]
 
 
 def test_the_loss_of_two_devices_averages_to_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

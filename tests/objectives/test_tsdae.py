@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.settings import TsdaeConfig
-from contexture.objectives.tsdae import Tsdae, delete
+from contexture.objectives.tsdae import Tsdae, delete_tokens
 from contexture.streams.sentences.batches import sentence_batch
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences
 
@@ -16,7 +16,9 @@ from tests.encoders.toys import TOKENS, TRAINED, build, sentences
 def test_what_is_left_is_in_order_and_never_nothing(lengths: list[int], share: float, seed: int) -> None:
     mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
     ids = (torch.arange(10, 10 + max(lengths)) * mask).masked_fill(torch.arange(max(lengths)) == 0, 1) * mask
-    left_over = delete({"input_ids": ids, "attention_mask": mask}, share, {0, 1}, torch.Generator().manual_seed(seed))
+    left_over = delete_tokens(
+        {"input_ids": ids, "attention_mask": mask}, share, {0, 1}, torch.Generator().manual_seed(seed)
+    )
     for row, length in enumerate(lengths):
         left = left_over["input_ids"][row][left_over["attention_mask"][row].bool()].tolist()
         assert left[0] == 1 and left == sorted(left)  # the special token stays, the others are in their order
@@ -25,7 +27,7 @@ def test_what_is_left_is_in_order_and_never_nothing(lengths: list[int], share: f
 
 def test_about_the_share_is_deleted() -> None:
     batch = {"input_ids": torch.full((50, 100), 9), "attention_mask": torch.ones(50, 100, dtype=torch.int64)}
-    left_over = delete(batch, 0.6, {0}, torch.Generator().manual_seed(0))
+    left_over = delete_tokens(batch, 0.6, {0}, torch.Generator().manual_seed(0))
     assert float(left_over["attention_mask"].float().mean()) == pytest.approx(0.4, abs=0.02)
 
 

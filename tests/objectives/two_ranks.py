@@ -11,9 +11,9 @@ from torch import Tensor, distributed, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.cross_thought import CrossThought
-from contexture.objectives.devices import first_row, gathered, several
-from contexture.objectives.masking import IGNORED
-from contexture.objectives.simcse import contrast
+from contexture.objectives.devices import first_row_index, gather_devices, is_distributed
+from contexture.objectives.masking import IGNORED_TARGET
+from contexture.objectives.simcse import contrastive_loss
 from tests.objectives.losses import CASES, Case, vectors
 from tests.objectives.test_cross_thought import batch_of, made
 
@@ -36,11 +36,11 @@ def cross_thought_batch(encoder: Encoder, objective: CrossThought, *ranks: int) 
     """A batch of the samples of some ranks, masked."""
     batch = batch_of(encoder, [SAMPLES[rank] for rank in ranks], 10_000)
     (chunk,), rows = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
-    targets = torch.full_like(chunk["input_ids"], IGNORED)
+    targets = torch.full_like(chunk["input_ids"], IGNORED_TARGET)
     for number, row in enumerate(rows):
         words = slice(objective.leaders, objective.leaders + MASKED[ranks[number // 2]])
         targets[row, words] = chunk["input_ids"][row, words]
-    ids = chunk["input_ids"].masked_fill(targets != IGNORED, encoder.vocabulary.tokens.mask)
+    ids = chunk["input_ids"].masked_fill(targets != IGNORED_TARGET, encoder.vocabulary.tokens.mask)
     return {**batch, "sequences": {**batch["sequences"], "chunks": [{**chunk, "input_ids": ids, "targets": targets}]}}
 
 
@@ -67,13 +67,13 @@ def trained(case: Case, rank: int) -> dict[str, Any]:
 
 
 def found_by(rank: int) -> dict[str, Any]:
-    results: dict[str, Any] = {"several": several(), "first_row": first_row(5)}
+    results: dict[str, Any] = {"several": is_distributed(), "first_row": first_row_index(5)}
     mine = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).add_(10 * rank).requires_grad_()
-    everything = gathered(mine)
+    everything = gather_devices(mine)
     ((rank + 1) * everything * torch.arange(8.0).view(4, 2)).sum().backward()
     results["gathered"], results["gathered_gradient"] = everything.detach(), mine.grad
-    results["numbers"] = gathered(torch.tensor([rank, 7]))
-    results["turned"] = gathered(torch.arange(6).view(2, 3).T + 10 * rank)  # not contiguous
+    results["numbers"] = gather_devices(torch.tensor([rank, 7]))
+    results["turned"] = gather_devices(torch.arange(6).view(2, 3).T + 10 * rank)  # not contiguous
     results |= {name: trained(case, rank) for name, case in CASES.items()}
     cross, objective = cross_thought()
     batch = cross_thought_batch(cross, objective, rank)
@@ -81,7 +81,7 @@ def found_by(rank: int) -> dict[str, Any]:
         cross, cross.sequence_states(batch["sequences"]["chunks"]), batch
     ).value.detach()
     views = VIEWS[:, rank * 3 : rank * 3 + 3].clone().requires_grad_()
-    loss = contrast(views[0], views[1], 0.1)
+    loss = contrastive_loss(views[0], views[1], 0.1)
     loss.value.backward()
     results["views"] = {"loss": loss.value.detach(), "gradient": views.grad, "accuracy": loss.metrics["accuracy"]}
     return results

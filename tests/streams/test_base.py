@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.base import Steps, dealt, needs_of, numbers, parts_of
+from contexture.streams.base import Batching, combine_needs, factorize, part_rows, read_token_columns
 from contexture.streams.joint.config import JointConfig
 from contexture.streams.pairs.config import PassagesConfig
 from contexture.streams.sentences.batches import Contiguous, ShuffledSentences
@@ -48,7 +48,7 @@ def encoder() -> Encoder:
 
 def contiguous(folder: Path, encoder: Encoder, boundaries: str = "documents", **steps: Any) -> Contiguous:
     config = ContiguousConfig(boundaries=boundaries)  # type: ignore[arg-type]
-    return Contiguous(config, folder, encoder, 0, Steps(**{"batch_size": 12} | steps))
+    return Contiguous(config, folder, encoder, 0, Batching(**{"batch_size": 12} | steps))
 
 
 def read_by(batch: dict[str, Any]) -> list[list[int]]:
@@ -105,7 +105,7 @@ def test_fewer_sentences_than_a_batch_are_refused(corpus: Any, encoder: Encoder)
 
 def test_shuffled_sentences_come_once_an_epoch(corpus: Any, encoder: Encoder) -> None:
     folder, rows = corpus
-    stream = ShuffledSentences(SentencesConfig(), folder, encoder, 0, Steps(batch_size=10))
+    stream = ShuffledSentences(SentencesConfig(), folder, encoder, 0, Batching(batch_size=10))
     epochs = [[text for step in range(3) for text in read_by(stream.batch(epoch * 3 + step, 0))] for epoch in (0, 1)]
     for epoch in epochs:
         assert sorted(epoch) == sorted(row["tokens"][:LIMIT] for row in rows)
@@ -133,7 +133,7 @@ def test_sentences_are_encoded_for_both_roles_once_where_one_network_plays_both(
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 8))
 def test_rows_are_dealt_out_with_lengths_alike(lengths: list[int], count: int) -> None:
-    parts = [dealt(np.array(lengths), number, count) for number in range(count)]
+    parts = [part_rows(np.array(lengths), number, count) for number in range(count)]
     assert sorted(row for part in parts for row in part.tolist()) == list(range(len(lengths)))
     assert all(part.tolist() == sorted(part.tolist()) for part in parts)
     sums = [sum(lengths[row] for row in part.tolist()) for part in parts]
@@ -146,20 +146,20 @@ def test_columns_become_parts_also_of_a_slice_and_of_several_chunks() -> None:
     whole = pa.Table.from_pylist(rows, schema)
     pieces = pa.concat_tables([whole.slice(1, 1), whole.slice(2, 2)])
     for table in (whole.slice(1), pieces):
-        both = parts_of(table, "a", "b")
+        both = read_token_columns(table, "a", "b")
         assert (both.tokens.tolist(), both.lengths.tolist()) == ([4, 5, 6, 7, 8, 9], [[0, 2], [1, 0], [1, 2]])
-        single = parts_of(table, "b")
+        single = read_token_columns(table, "b")
         assert (single.tokens.tolist(), single.lengths.tolist()) == ([4, 5, 8, 9], [[2], [0], [2]])
-    assert numbers(pa.chunked_array([["x", "y"], ["x", "z", "y"]])).tolist() == [0, 1, 0, 2, 1]
+    assert factorize(pa.chunked_array([["x", "y"], ["x", "z", "y"]])).tolist() == [0, 1, 0, 2, 1]
 
 
 def test_an_encoder_serves_all_streams_of_its_system() -> None:
     lengths = Lengths(query=9, document=40)
     joint, passages = JointConfig(sentence_tokens=8), PassagesConfig()
-    assert needs_of({}, lengths) == Needs()
-    assert needs_of({"joint": joint}, lengths) == Needs(6 * 8, 6)
-    assert needs_of({"passages": passages, "joint": joint}, Lengths(9, 60)) == Needs(60, 6)
-    assert needs_of({"contiguous": ContiguousConfig(), "sentences": SentencesConfig()}, lengths) == Needs()
+    assert combine_needs({}, lengths) == Needs()
+    assert combine_needs({"joint": joint}, lengths) == Needs(6 * 8, 6)
+    assert combine_needs({"passages": passages, "joint": joint}, Lengths(9, 60)) == Needs(60, 6)
+    assert combine_needs({"contiguous": ContiguousConfig(), "sentences": SentencesConfig()}, lengths) == Needs()
 
 
 @pytest.mark.parametrize(

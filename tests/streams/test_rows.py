@@ -9,8 +9,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from contexture.encoders.base import build_encoder
-from contexture.streams.base import MixedBatches, Stream, needs_of
-from contexture.streams.rows import NothingToReadError, OrderedRows, ShuffledRows
+from contexture.streams.base import MixedBatches, Stream, combine_needs
+from contexture.streams.rows import EmptyExamplesError, OrderedRows, ShuffledRows
 from contexture.systems.config import SystemConfig
 from contexture.systems.launch import files_of
 from contexture.training.prepare import open_stages
@@ -53,7 +53,7 @@ def test_no_examples_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="run the examples stage"):
         ShuffledRows(tmp_path, ["labels"], seed=0)
     write_sentences([], tmp_path / "none")
-    with pytest.raises(NothingToReadError, match="none: no examples in these files"):
+    with pytest.raises(EmptyExamplesError, match="none: no examples in these files"):
         OrderedRows(tmp_path / "none", ["tokens"], 0)
 
 
@@ -68,7 +68,7 @@ def system(**pretrain: Any) -> SystemConfig:
 
 def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0) -> tuple[dict[str, Stream], int]:
     pretraining = config.pretraining("all")
-    needs = needs_of(pretraining.streams, pretraining.lengths)
+    needs = combine_needs(pretraining.streams, pretraining.lengths)
     encoder = build_encoder(pretraining.encoder, pretraining.lengths, Vocabulary.load(tokenizer), needs)
     (stage,), passes = open_stages(pretraining, 0, files_of(config, examples, tokenizer, None), encoder, rank)
     return stage, passes

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths
 from contexture.imports import resolve
-from contexture.streams.base import Steps, Stream, needs_of
+from contexture.streams.base import Batching, Stream, combine_needs
 from contexture.streams.config import STREAMS
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.encoders.toys import build
@@ -35,13 +35,13 @@ class Opened:
         self.name = name
         self.config: Any = TypeAdapter(STREAMS[name]).validate_python(SETTINGS[name])
         kind = "transformer_cross" if name == "sequence_samples" else "transformer_cls"
-        needs = needs_of({name: self.config}, LENGTHS)
+        needs = combine_needs({name: self.config}, LENGTHS)
         self.encoder: Encoder = build(kind, vocabulary=Vocabulary.load(tokenizer), lengths=LENGTHS, needs=needs)
         self.folder = examples / self.config.examples
 
     def __call__(self, seed: int = 0, **steps: int) -> Stream:
         kind = resolve(self.config.implementation)
-        return kind(self.config, self.folder, self.encoder, seed, Steps(batch_size=12, **steps))  # type: ignore[no-any-return]
+        return kind(self.config, self.folder, self.encoder, seed, Batching(batch_size=12, **steps))  # type: ignore[no-any-return]
 
 
 @pytest.fixture(params=sorted(STREAMS))

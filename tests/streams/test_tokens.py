@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from contexture.streams.tokens import read_documents, sentences_alone, tokenize_paragraphs
+from contexture.streams.tokens import read_documents, select_sentences, tokenize_paragraphs
 from contexture.vocabulary.tokenizers import load_tokenizer
 from tests.streams.make import Made, made_up_paragraphs, settings, table
 
@@ -85,7 +85,7 @@ def test_what_has_no_token_is_left_out(spark: SparkSession, vocabulary: Path) ->
 
 
 def test_reading_cuts_sentences_and_reads_no_other_column(documents: DataFrame) -> None:
-    sentences = sentences_alone(documents)
+    sentences = select_sentences(documents)
     plan = sentences._jdf.queryExecution().toString()
     assert "paragraph_index" in plan
     [schema] = {line.rpartition("ReadSchema: ")[2] for line in plan.splitlines() if "ReadSchema" in line}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.pipelines.vocabulary.nodes import make_tokenizer
-from contexture.vocabulary.languages import smoothed_texts, times_taken
+from contexture.vocabulary.languages import repetition_factors, resample_texts
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, paragraph_texts
 
 LETTERS = {"en": "abcdefghijklm", "fr": "nopqrstuvwxyz"}
@@ -30,14 +30,14 @@ def texts(language: str, count: int) -> list[str]:
 
 def test_how_often_by_hand() -> None:
     """1 : 10 of 10,100 rows are 918.2 and 9,181.8."""
-    times = times_taken({"small": 100, "large": 10_000}, 0.5)
+    times = repetition_factors({"small": 100, "large": 10_000}, 0.5)
     assert times == pytest.approx({"small": 9.181818, "large": 0.9181818})
-    assert times_taken({"small": 100, "large": 10_000}, 1.0) == pytest.approx({"small": 1.0, "large": 1.0})
+    assert repetition_factors({"small": 100, "large": 10_000}, 1.0) == pytest.approx({"small": 1.0, "large": 1.0})
 
 
 @given(st.dictionaries(st.text(min_size=1), st.integers(1, 10**9), min_size=1), st.floats(0.01, 1))
 def test_as_many_as_before_and_in_proportion(counts: dict[str, int], exponent: float) -> None:
-    amounts = {language: times * counts[language] for language, times in times_taken(counts, exponent).items()}
+    amounts = {language: times * counts[language] for language, times in repetition_factors(counts, exponent).items()}
     assert sum(amounts.values()) == pytest.approx(sum(counts.values()))
     scale = [amounts[language] / count**exponent for language, count in counts.items()]
     assert max(scale) == pytest.approx(min(scale))
@@ -46,19 +46,19 @@ def test_as_many_as_before_and_in_proportion(counts: dict[str, int], exponent: f
 def test_smoothed_text_by_counts(tmp_path: Path) -> None:
     """Texts are of one length, so that amounts are counts: √1,600 : √100 is 4 : 1, of 1,700 that are 1,360 and 340."""
     folder = written(tmp_path, {"en": texts("en", 1600), "fr": texts("fr", 100)})
-    counts = Counter(smoothed_texts(folder, 0.5))
+    counts = Counter(resample_texts(folder, 0.5))
     english, french = ({text: counts[text] for text in texts(name, size)} for name, size in (("en", 1600), ("fr", 100)))
     assert sum(english.values()) == pytest.approx(1360, rel=0.03) and set(english.values()) == {0, 1}
     assert sum(french.values()) == pytest.approx(340, rel=0.05) and set(french.values()) == {3, 4}
-    again = smoothed_texts(folder, 0.5)
+    again = resample_texts(folder, 0.5)
     assert Counter(again) == Counter(again) == counts == Counter({**english, **french})
 
 
 def test_one_language_is_read_whole(tmp_path: Path) -> None:
     folder = written(tmp_path, {"en": texts("en", 50)})
-    assert list(smoothed_texts(folder, 0.3)) == list(paragraph_texts(folder))
+    assert list(resample_texts(folder, 0.3)) == list(paragraph_texts(folder))
     with pytest.raises(FileNotFoundError, match="no Parquet file"):
-        smoothed_texts(tmp_path / "none", 0.3)
+        resample_texts(tmp_path / "none", 0.3)
 
 
 def test_a_small_language_has_more_of_a_smoothed_vocabulary(tmp_path: Path) -> None:

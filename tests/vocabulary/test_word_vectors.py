@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contexture.vocabulary import word_vectors
-from contexture.vocabulary.word_vectors import WordVectors, aligned, read_word_vectors
+from contexture.vocabulary.word_vectors import WordVectors, align_vectors, read_word_vectors
 
 GLOVE = "the +.5 -1 2e-1\nParis 1E0 2. 3\n. . 4 5 6\nthé 7 8 9\n"
 WORDS = ["the", "Paris", ". .", "thé"]
@@ -155,4 +155,4 @@ def test_vectors_by_id_with_lower_case_for_want_of_better() -> None:
     vectors = WordVectors(["paris", "The", "the", "Us"], np.arange(8, dtype=np.float32).reshape(4, 2))
     vocabulary = {"[UNK]": 0, "Paris": 1, "The": 2, "the": 3, "us": 4}
     expected = [[0, 0], [0, 1], [2, 3], [4, 5], [0, 0], [0, 0]]
-    assert aligned(vectors, vocabulary, 6).tolist() == expected
+    assert align_vectors(vectors, vocabulary, 6).tolist() == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contexture.vocabulary.tokenizers import CONFIG_FILE, TOKENIZER_FILE, load_tokenizer
-from contexture.vocabulary.words import WORDS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
+from contexture.vocabulary.words import WORDS_FILE, WordsConfig, add_words, copy_words, count_trained_words, train_words
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -90,7 +90,7 @@ def test_the_order_of_the_texts_changes_no_byte(tmp_path: Path) -> None:
 
 def test_added_words_stand_behind_the_trained_ones(tmp_path: Path) -> None:
     words = trained(["elm oak elm oak"], tmp_path / "trained", lowercase=True)
-    assert trained_words(tmp_path / "trained") == len(words) == 7
+    assert count_trained_words(tmp_path / "trained") == len(words) == 7
     add_words(tmp_path / "trained", ["yew", "oak", "ash", "yew", "[PAD]"], tmp_path / "more")
     tokenizer, tokens = load_tokenizer(tmp_path / "more")
     assert tokenizer.encode("Ash fir Oak", add_special_tokens=False).ids == [8, tokens.unk, 6]  # as before, lower case
@@ -98,7 +98,7 @@ def test_added_words_stand_behind_the_trained_ones(tmp_path: Path) -> None:
     (tmp_path / "copy").mkdir()
     copy_words(tmp_path / "more", tmp_path / "copy")
     for name in ("more", "copy"):
-        assert trained_words(tmp_path / name) == 7 and in_order(tmp_path / name) == [*words, "yew", "ash"]
+        assert count_trained_words(tmp_path / name) == 7 and in_order(tmp_path / name) == [*words, "yew", "ash"]
 
 
 def test_texts_without_a_frequent_word_are_rejected(tmp_path: Path) -> None:
@@ -115,4 +115,4 @@ def test_a_missing_or_damaged_file_is_named(left: str | None, tmp_path: Path) ->
     assert json.loads(file.read_text("utf-8")) == {"trained": 7, "lowercase": False}
     file.unlink() if left is None else file.write_text(left, "utf-8")
     with pytest.raises(ValueError, match=r"words\.json: not there or damaged .*run the vocabulary stage"):
-        trained_words(tmp_path)
+        count_trained_words(tmp_path)

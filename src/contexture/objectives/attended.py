@@ -24,7 +24,7 @@ MAX_CASES = 8
 
 
 @torch.inference_mode()
-def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+def measure_attention(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
     """How much a sequence attends to the one other sequence of its sample that has a word which is masked in it.
 
     Of every sequence that word is masked which stands once in it, in one other sequence, and least often in its batch.
@@ -39,18 +39,18 @@ def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict
     """
     cases: list[dict[str, Any]] = []
     sample: dict[str, Any] = {}
-    read = 0
+    num_sequences = 0
     for batch in batches:
         sample = sample or sample_attention(encoder, batch)
-        cases += _cases(encoder, batch)
-        read += len(batch["grid"])
-        if read >= MAX_SEQUENCES:
+        cases += _find_cases(encoder, batch)
+        num_sequences += len(batch["grid"])
+        if num_sequences >= MAX_SEQUENCES:
             break
     if not cases:
         return {}
     all_weights = [[weight for weight in case["weights"] if weight is not None] for case in cases]
-    right = [case["weights"][case["with_word"]] for case in cases]
-    pairs = list(zip(right, all_weights, strict=True))
+    holder_weights = [case["weights"][case["with_word"]] for case in cases]
+    pairs = list(zip(holder_weights, all_weights, strict=True))
     count = min(MAX_CASES, len(cases))
     return {
         "words": len(cases),
@@ -83,7 +83,7 @@ def sample_attention(encoder: Encoder, batch: StreamBatch) -> dict[str, Any]:
     }
 
 
-def _cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
+def _find_cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
     """The cases of a batch of samples."""
     assert encoder.cross is not None
     chunks, order = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
@@ -103,12 +103,16 @@ def _cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
     for number, (token, _) in chosen.items():
         row = masked_rows[order[number]]
         row[row == token] = encoder.vocabulary.tokens.mask
-    whole, asking = (encoder({**batch["sequences"], "chunks": read}, "document") for read in (chunks, masked))
+    vectors, masked_vectors = (
+        encoder({**batch["sequences"], "chunks": inputs}, "document") for inputs in (chunks, masked)
+    )
     cases = []
     for number, (token, holder) in chosen.items():
         members = [member for member, sample in enumerate(samples) if sample == samples[number]]
         present = torch.tensor([[member != number for member in members]])
-        weights = encoder.cross.log_attention(asking[number][None], whole[members], present.to(asking.device))[0].exp()
+        weights = encoder.cross.log_attention(
+            masked_vectors[number][None], vectors[members], present.to(masked_vectors.device)
+        )[0].exp()
         gap = texts[number].index(token)
         left, right = _decode(encoder, texts[number][:gap]), _decode(encoder, texts[number][gap + 1 :])
         cases.append(
@@ -138,8 +142,10 @@ def _choose_words(
             holders[sample, token].append(number)
     chosen = {}
     for number, (text, sample) in enumerate(zip(texts, samples, strict=True)):
-        once = [token for token, count in Counter(text).items() if count == 1 and len(holders[sample, token]) == 2]
-        if words := [token for token in once if _is_word(_decode(encoder, [token]))]:
+        unique_tokens = [
+            token for token, count in Counter(text).items() if count == 1 and len(holders[sample, token]) == 2
+        ]
+        if words := [token for token in unique_tokens if _is_word(_decode(encoder, [token]))]:
             token = min(words, key=lambda word: (frequency[word], word))
             (holder,) = set(holders[sample, token]) - {number}
             chosen[number] = (token, holder)

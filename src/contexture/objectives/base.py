@@ -33,9 +33,9 @@ class Objective(nn.Module, ABC):
     """
 
     #: Judge the states of the batch as it was before any objective corrupted it, at the price of a second pass.
-    wants_clean_input: bool = False
+    needs_clean_input: bool = False
     #: Whether what it measures in this pass goes into the curves: what costs more than a glance is measured then alone.
-    watched: bool = False
+    is_logged: bool = False
 
     def __init__(self, config: ObjectiveConfig, encoder: Encoder) -> None:
         """Make it from its settings, for an encoder."""
@@ -45,7 +45,7 @@ class Objective(nn.Module, ABC):
         """The batch that the encoder sees; every random choice comes from `generator`."""
         return batch
 
-    def shown(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+    def inspect(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
         """What can be seen of a finished training, as plain values: of a few examples, one a batch, as they are."""
         return {}
 

@@ -36,7 +36,7 @@ class ObjectiveConfig:
     nats: ClassVar[dict[str, str]] = {}
 
     @property
-    def readable(self) -> tuple[str, ...]:
+    def readable_streams(self) -> tuple[str, ...]:
         """The streams that it can read with these settings."""
         return self.streams
 

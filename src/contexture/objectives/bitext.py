@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.devices import first_row_index, gather_devices, inner_products
 from contexture.objectives.settings import BitextObjectiveConfig
 
 #: m, by which the score of the right translation is lowered before it must win (CMLM, section 4).
@@ -41,16 +41,16 @@ def additive_margin(sources: Tensor, targets: Tensor, ids: Tensor, margin: float
     if scale is not None:
         sources, targets = (nn.functional.normalize(side.float(), dim=1) for side in (sources, targets))
     rows = torch.arange(len(sources), device=sources.device)
-    right = rows + first_row(len(sources))
-    all_ids = gathered(ids)
+    targets_index = rows + first_row_index(len(sources))
+    all_ids = gather_devices(ids)
     repeated = torch.stack([one_side[:, None] == other_side for one_side in ids.T for other_side in all_ids.T]).any(
         dim=0
     )
-    repeated[rows, right] = False
+    repeated[rows, targets_index] = False
     losses, hits = [], []
     for queries, candidates in ((sources, targets), (targets, sources)):
-        scores = products(queries, gathered(candidates)).masked_fill(repeated, -torch.inf)
-        hits.append((scores.argmax(dim=1) == right).float().mean())
-        lowered = scores.index_put((rows, right), scores[rows, right] - margin)
-        losses.append(nn.functional.cross_entropy(lowered if scale is None else scale * lowered, right))
+        scores = inner_products(queries, gather_devices(candidates)).masked_fill(repeated, -torch.inf)
+        hits.append((scores.argmax(dim=1) == targets_index).float().mean())
+        lowered = scores.index_put((rows, targets_index), scores[rows, targets_index] - margin)
+        losses.append(nn.functional.cross_entropy(lowered if scale is None else scale * lowered, targets_index))
     return Loss(losses[0] + losses[1], {"accuracy": (hits[0] + hits[1]) / 2})

@@ -10,7 +10,7 @@ from contexture.encoders.first_states import BERT_LIKE
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.network import Projections
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.masking import IGNORED, Masking, masked_logits, prediction_loss
+from contexture.objectives.masking import IGNORED_TARGET, Masking, masked_logits, prediction_loss
 from contexture.objectives.settings import CmlmConfig
 
 
@@ -57,11 +57,14 @@ class ConditionalMaskedLanguageModel(Objective):
         """
         logits, truth = self._predict(encoder, states, batch)
         metrics = {}
-        if self.watched and len(states) > 1 and len(truth):
-            right = (logits.argmax(-1) == truth).float().mean()
+        if self.is_logged and len(states) > 1 and len(truth):
+            accuracy = (logits.argmax(-1) == truth).float().mean()
             with torch.no_grad(), torch.random.fork_rng([states.device] if states.is_cuda else []):
                 swapped, _ = self._predict(encoder, states.roll(1, 0), batch)
-            metrics = {"accuracy": right, "conditioning_gain": right - (swapped.argmax(-1) == truth).float().mean()}
+            metrics = {
+                "accuracy": accuracy,
+                "conditioning_gain": accuracy - (swapped.argmax(-1) == truth).float().mean(),
+            }
         return Loss(prediction_loss(logits, truth), metrics)
 
     def _predict(self, encoder: Encoder, pooled: Tensor, batch: StreamBatch) -> tuple[Tensor, Tensor]:
@@ -72,6 +75,6 @@ class ConditionalMaskedLanguageModel(Objective):
         states = encoder.states(batch["second"], views)
         if self.join is None:
             return masked_logits(encoder, states, targets)
-        chosen = targets != IGNORED
+        chosen = targets != IGNORED_TARGET
         conditions = views.flatten(1)[chosen.nonzero()[:, 0]]
         return encoder.token_logits(self.join(torch.cat([states[chosen], conditions], dim=1))), targets[chosen]

@@ -11,10 +11,10 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.cross import CrossLayers, attention_mask, new_layer
 from contexture.encoders.first_states import BERT_LIKE, attend
 from contexture.encoders.layout import row_lengths
-from contexture.objectives.attended import attended_sequences
+from contexture.objectives.attended import measure_attention
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import mean_of_all
-from contexture.objectives.masking import IGNORED, Masking, Positions
+from contexture.objectives.devices import global_mean
+from contexture.objectives.masking import IGNORED_TARGET, Masking, Positions
 from contexture.objectives.settings import CrossThoughtConfig
 
 
@@ -45,7 +45,7 @@ class CrossThought(Objective):
         )
         self.per_masked = asking + self.masking.per_masked
         self.per_pair = 12.0 * model.hidden_size
-        self.across = encoder.cross.flops
+        self.cross_flops = encoder.cross.flops
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Move the words of each sequence, mask them, and add `targets` (B, T) to each chunk."""
@@ -62,12 +62,12 @@ class CrossThought(Objective):
         lengths = torch.cat([row_lengths(chunk) for chunk in chunks]).double()
         masked = torch.cat([self.masking.expected(chunk) for chunk in chunks]).double()
         last = self.per_token * lengths.sum() + self.per_masked * masked.sum() + self.per_pair * (masked @ lengths)
-        total: Tensor = self.across(batch["present"].sum(dim=1)) + last
+        total: Tensor = self.cross_flops(batch["present"].sum(dim=1)) + last
         return total
 
-    def shown(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
-        """See `attended_sequences`."""
-        return attended_sequences(encoder, batches)
+    def inspect(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+        """See `measure_attention`."""
+        return measure_attention(encoder, batches)
 
     def forward(self, encoder: Encoder, states: list[Tensor], batch: StreamBatch) -> Loss:
         """Mean over the masked tokens.
@@ -93,38 +93,42 @@ class CrossThought(Objective):
         to_itself: bool = batch["to_itself"]
         loss, right, count = predict(batch["groups"], to_itself)
         metrics = {}
-        if self.watched:
+        if self.is_logged:
             with torch.no_grad(), torch.random.fork_rng([vectors.device] if vectors.is_cuda else []):
-                parallel_map = torch.arange(present.shape[1], device=present.device).expand_as(present)
-                without, within = predict(parallel_map, True)[0], predict(documents, to_itself)[0]
+                singletons = torch.arange(present.shape[1], device=present.device).expand_as(present)
+                without, within = predict(singletons, True)[0], predict(documents, to_itself)[0]
                 masked = count.clamp_min(1)
                 gains = {"gain": (without - loss) / masked, "own_gain": (without - within) / masked}
                 shares = document_shares(encoder.cross, table, present, documents, batch["groups"], to_itself)
             metrics = {"accuracy": right / masked, **gains, **shares}
-        return Loss(mean_of_all(loss, count), metrics)
+        return Loss(global_mean(loss, count), metrics)
 
     def _predict(
         self, encoder: Encoder, read: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Sum of −log p over all masked tokens, how many are predicted rightly, and how many there are."""
         losses, rights = [], []
-        for state, chunk, mine in zip(states, chunks, torch.split(read, [len(state) for state in states]), strict=True):
-            args = (encoder, mine, state, chunk["attention_mask"], chunk["targets"])
-            again = encoder.recompute and torch.is_grad_enabled()
-            loss, right = checkpoint(self._of_chunk, *args, use_reentrant=False) if again else self._of_chunk(*args)
+        for state, chunk, special_states in zip(
+            states, chunks, torch.split(read, [len(state) for state in states]), strict=True
+        ):
+            args = (encoder, special_states, state, chunk["attention_mask"], chunk["targets"])
+            recompute = encoder.recompute and torch.is_grad_enabled()
+            loss, right = (
+                checkpoint(self._predict_chunk, *args, use_reentrant=False) if recompute else self._predict_chunk(*args)
+            )
             losses.append(loss)
             rights.append(right)
-        count = sum((chunk["targets"] != IGNORED).sum() for chunk in chunks)
+        count = sum((chunk["targets"] != IGNORED_TARGET).sum() for chunk in chunks)
         return torch.stack(losses).sum(), torch.stack(rights).sum(), torch.as_tensor(count)
 
-    def _of_chunk(
+    def _predict_chunk(
         self, encoder: Encoder, read: Tensor, states: Tensor, mask: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor]:
         """The same of one chunk: `read` (B, N·H) stands in the place of the special tokens of `states` (B, T, H)."""
         merged = torch.cat([read.view(len(read), self.leaders, -1).to(states.dtype), states[:, self.leaders :]], dim=1)
         chosen, positions = masked_positions(targets)
-        asking = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
-        attended = attend(self.last.attention, asking, merged, mask)[chosen]
+        queries = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
+        attended = attend(self.last.attention, queries, merged, mask)[chosen]
         logits = encoder.token_logits(self.last.feed_forward_chunk(attended)).float()
         truth = targets.gather(1, positions)[chosen]
         return nn.functional.cross_entropy(logits, truth, reduction="sum"), (logits.argmax(-1) == truth).sum()
@@ -155,7 +159,7 @@ def masked_positions(targets: Tensor) -> tuple[Tensor, Tensor]:
 
     Q is the largest number of masked tokens of a row, 1 at least.
     """
-    masked = targets != IGNORED
+    masked = targets != IGNORED_TARGET
     counts = masked.sum(dim=1)
     width = max(1, int(counts.max()))
     positions = masked.int().argsort(dim=1, descending=True, stable=True)[:, :width]

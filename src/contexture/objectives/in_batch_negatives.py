@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.devices import first_row_index, gather_devices, inner_products
 from contexture.objectives.settings import InBatchNegativesConfig
 
 
@@ -50,11 +50,11 @@ def in_batch_scores(
     averaged over devices, as DistributedDataParallel does, they are those of the mean loss over the whole batch.
     """
     rows = torch.arange(len(queries), device=queries.device)
-    targets = rows + first_row(len(queries))
-    scores = products(queries, gathered(documents))
+    targets = rows + first_row_index(len(queries))
+    scores = inner_products(queries, gather_devices(documents))
     if log_q is not None:
-        scores = scores - gathered(log_q.detach())
-    repeated = ids[:, None] == gathered(ids)[None, :]
+        scores = scores - gather_devices(log_q.detach())
+    repeated = ids[:, None] == gather_devices(ids)[None, :]
     if no_negatives is not None:
         repeated |= no_negatives
     repeated[rows, targets] = False

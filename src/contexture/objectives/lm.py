@@ -29,5 +29,5 @@ class LanguageModel(Objective):
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the tokens of the batch."""
-        said = batch["attention_mask"][:, 1:].bool()
-        return Loss(prediction_loss(encoder.token_logits(states[:, :-1][said]), batch["input_ids"][:, 1:][said]))
+        present = batch["attention_mask"][:, 1:].bool()
+        return Loss(prediction_loss(encoder.token_logits(states[:, :-1][present]), batch["input_ids"][:, 1:][present]))

@@ -10,7 +10,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.settings import Starts
 
-IGNORED = -100
+IGNORED_TARGET = -100
 #: Shares of the tokens to predict that are replaced by [MASK] and by a random other token; the rest stays.
 MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
 
@@ -72,7 +72,7 @@ def mask_tokens(
     chosen = (draw[0] < probability) & ~special[ids]
     if eligible is not None:
         chosen = chosen & eligible
-    targets = ids.masked_fill(~chosen, IGNORED)
+    targets = ids.masked_fill(~chosen, IGNORED_TARGET)
     masked = chosen & (draw[1] < MASK_SHARE)
     replaced = chosen & ~masked & (draw[1] < MASK_SHARE + RANDOM_SHARE)
     ordinary = torch.nonzero(~special).squeeze(1)
@@ -86,7 +86,7 @@ def masked_logits(encoder: Encoder, states: Tensor, targets: Tensor) -> tuple[Te
 
     Logits of other tokens are not computed.
     """
-    chosen = targets != IGNORED
+    chosen = targets != IGNORED_TARGET
     return encoder.token_logits(states[chosen]), targets[chosen]
 
 
@@ -111,14 +111,14 @@ class Positions:
         if self.starts == "fixed":
             return list(chunks)
         device = chunks[0]["input_ids"].device
-        single = torch.rand(1, generator=generator, device=device)
+        shared_draw = torch.rand(1, generator=generator, device=device)
         widest = max(chunk["input_ids"].shape[1] for chunk in chunks)
         moved: list[Mapping[str, Tensor]] = []
         for chunk in chunks:
             lengths, width = row_lengths(chunk), chunk["input_ids"].shape[1]
-            parallel_map = self.starts == "each"
-            draw = torch.rand(len(lengths), generator=generator, device=device) if parallel_map else single
-            room = self.positions - (lengths if parallel_map else lengths.new_full((1,), widest))
+            per_row = self.starts == "each"
+            draw = torch.rand(len(lengths), generator=generator, device=device) if per_row else shared_draw
+            room = self.positions - (lengths if per_row else lengths.new_full((1,), widest))
             shift = (draw * (room + 1)).long().clamp_max(room)[:, None]
             words = torch.arange(width, device=device) >= self.leaders
             position_ids = chunk["position_ids"] + shift * (chunk["attention_mask"].bool() & words)

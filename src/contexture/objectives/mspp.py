@@ -17,7 +17,7 @@ class MultiSentencesInParagraph(Objective):
 
     def __init__(self, config: MsppConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        self.wants_clean_input = not config.masked_input
+        self.needs_clean_input = not config.masked_input
         self.head = EvidenceHead(config.head, encoder.hidden_size, config.style)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:

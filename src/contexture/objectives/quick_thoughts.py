@@ -5,7 +5,7 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import gathered, products
+from contexture.objectives.devices import gather_devices, inner_products
 from contexture.objectives.settings import QuickThoughtsConfig
 
 
@@ -25,20 +25,20 @@ class QuickThoughts(Objective):
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over the sentences that have a context; also the share of them whose best candidate is of it."""
-        context = context_of(batch["document_numbers"], batch["positions"])
+        context = context_matrix(batch["document_numbers"], batch["positions"])
         rows = torch.arange(len(states["query"]), device=context.device) + batch["first"]
-        scores = neighbour_scores(states["query"], gathered(states["document"]), rows, self.config.self_score)
-        mine = context[rows]
+        scores = neighbour_scores(states["query"], gather_devices(states["document"]), rows, self.config.self_score)
+        own_context = context[rows]
         # Devices may have different numbers of sentences with a context: what they average must be the whole's mean.
         share = len(context) / len(rows) / context.any(dim=1).sum().clamp(min=1)
-        loss = context_losses(scores, mine, self.config.context).sum() * share
-        counted = mine.any(dim=1)
+        loss = context_losses(scores, own_context, self.config.context).sum() * share
+        counted = own_context.any(dim=1)
         best = scores.scatter(1, rows[:, None], -torch.inf).argmax(dim=1)
-        right = mine[torch.arange(len(rows), device=rows.device), best][counted].float()
+        right = own_context[torch.arange(len(rows), device=rows.device), best][counted].float()
         return Loss(loss, {"accuracy": right.sum() / counted.sum().clamp(min=1)})
 
 
-def context_of(documents: Tensor, positions: Tensor) -> Tensor:
+def context_matrix(documents: Tensor, positions: Tensor) -> Tensor:
     """Which sentences (N,) are in whose context, (N, N): neighbours in the same document."""
     distance = (positions[:, None] - positions[None, :]).abs()
     return (documents[:, None] == documents[None, :]) & (distance == 1)
@@ -49,7 +49,7 @@ def neighbour_scores(f: Tensor, g: Tensor, rows: Tensor, self_score: str) -> Ten
 
     Its own score is −∞ where it is `excluded`, otherwise 0.
     """
-    scores = products(f, g)
+    scores = inner_products(f, g)
     return scores.scatter(1, rows[:, None], -torch.inf if self_score == "excluded" else 0.0)
 
 

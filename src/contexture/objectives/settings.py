@@ -43,7 +43,7 @@ class MlmConfig(MaskingConfig):
     explained: ClassVar[str] = "predicts masked words"
 
     @property
-    def readable(self) -> tuple[str, ...]:
+    def readable_streams(self) -> tuple[str, ...]:
         """See `ObjectiveConfig.readable`."""
         return self.streams if self.starts == "fixed" else ("short_sequences",)
 

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.devices import first_row_index, gather_devices, inner_products
 from contexture.objectives.settings import SimcseConfig
 
 
@@ -27,13 +27,13 @@ class Simcse(Objective):
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over this device's sentences; also the share that is found."""
-        return contrast(states["document"], encoder(batch["texts"], "document"), self.temperature)
+        return contrastive_loss(states["document"], encoder(batch["texts"], "document"), self.temperature)
 
 
-def contrast(first: Tensor, second: Tensor, temperature: float) -> Loss:
+def contrastive_loss(first: Tensor, second: Tensor, temperature: float) -> Loss:
     """Equation 4: −log softmax of the cosines (B, R·B) of `first` (B, D) with `second` (B, D) of all devices."""
     left, right = (nn.functional.normalize(vectors.float(), dim=-1) for vectors in (first, second))
-    scores = products(left, gathered(right)) / temperature
-    targets = torch.arange(len(left), device=left.device) + first_row(len(left))
+    scores = inner_products(left, gather_devices(right)) / temperature
+    targets = torch.arange(len(left), device=left.device) + first_row_index(len(left))
     accuracy = (scores.argmax(dim=1) == targets).float().mean()
     return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": accuracy})

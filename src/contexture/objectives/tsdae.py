@@ -27,7 +27,7 @@ class Tsdae(Objective):
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Delete tokens of `texts`, special ones never; of each text one is left at least."""
-        chunks = [delete(chunk, self.deletion, self.kept, generator) for chunk in batch["texts"]["chunks"]]
+        chunks = [delete_tokens(chunk, self.deletion, self.kept, generator) for chunk in batch["texts"]["chunks"]]
         return {**batch, "texts": {**batch["texts"], "chunks": chunks}}
 
     def flops(self, batch: StreamBatch) -> Tensor:
@@ -40,22 +40,22 @@ class Tsdae(Objective):
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over all tokens of −log p(token | those before it, the vector)."""
         table, mask = encoder.document.words.weight, batch["words"]["attention_mask"].bool()
-        said = batch["words"]["input_ids"]
-        said = torch.where(said < len(table), said, self.unknown)
-        read = nn.functional.pad(said[:, :-1], (1, 0), value=self.start)
-        ahead = torch.ones(read.shape[1], read.shape[1], dtype=torch.bool, device=read.device).triu(1)
+        targets = batch["words"]["input_ids"]
+        targets = torch.where(targets < len(table), targets, self.unknown)
+        inputs = nn.functional.pad(targets[:, :-1], (1, 0), value=self.start)
+        ahead = torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool, device=inputs.device).triu(1)
         memory = self.thought(states["document"])[:, None]
-        decoded = self.decoder(table[read], memory, tgt_mask=ahead, tgt_key_padding_mask=~mask)
+        decoded = self.decoder(table[inputs], memory, tgt_mask=ahead, tgt_key_padding_mask=~mask)
         logits = decoded[mask] @ table.T
-        return Loss(nn.functional.cross_entropy(logits.float(), said[mask]))
+        return Loss(nn.functional.cross_entropy(logits.float(), targets[mask]))
 
 
-def delete(batch: Batch, share: float, kept: set[int], generator: torch.Generator) -> Batch:
+def delete_tokens(batch: Batch, share: float, kept: set[int], generator: torch.Generator) -> Batch:
     """Take tokens out at random and move the others up; `kept` ids stay, and of the others one at least."""
     ids, mask = batch["input_ids"], batch["attention_mask"].bool()
     fixed = torch.isin(ids, torch.tensor(sorted(kept), device=ids.device)) & mask
     draw = torch.rand(ids.shape, generator=generator, device=ids.device).masked_fill(~mask | fixed, 2.0)
-    lucky = torch.zeros_like(mask).scatter(1, draw.argmin(dim=1, keepdim=True), True)
-    stays = mask & (fixed | lucky | (draw >= share))
+    survivors = torch.zeros_like(mask).scatter(1, draw.argmin(dim=1, keepdim=True), True)
+    stays = mask & (fixed | survivors | (draw >= share))
     order = torch.argsort(~stays, dim=1, stable=True)
     return {**batch, "input_ids": ids.gather(1, order), "attention_mask": stays.gather(1, order).long()}

@@ -26,7 +26,7 @@ from contexture.streams.rows import Rows, ShuffledRows
 
 
 @dataclass(frozen=True)
-class Steps:
+class Batching:
     """How the rows of a stream make up the batches of a run.
 
     Attributes:
@@ -54,10 +54,10 @@ class Stream(ABC):
     #: Those with the token ids that `sample` returns.
     texts: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching) -> None:
         """Open the examples. Raises FileNotFoundError or ValueError where there are none, naming the folder."""
         self.config: Any = config
-        self.encoder, self.steps = encoder, steps
+        self.encoder, self.batching = encoder, batching
         self.rows = self.open(folder, seed)
 
     def open(self, folder: Path, seed: int) -> Rows:
@@ -66,9 +66,9 @@ class Stream(ABC):
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
         """The batch of pass `part` of an optimizer step, on this device or on that of a rank."""
-        size, parts = self.steps.batch_size, (self.steps.passes if self.splits else 1) * self.steps.ranks
+        size, parts = self.batching.batch_size, (self.batching.passes if self.splits else 1) * self.batching.ranks
         table = self.rows.take(step * size, size)
-        return self.collate(table, part * self.steps.ranks + (self.steps.rank if rank is None else rank), parts)
+        return self.collate(table, part * self.batching.ranks + (self.batching.rank if rank is None else rank), parts)
 
     @abstractmethod
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Stream(ABC):
         """The token ids of the first `count` examples."""
         if not self.texts:
             raise NotImplementedError(f"{type(self).__name__} has no tokens to count")
-        return parts_of(self.rows.take(0, min(count, self.rows.rows)), *self.texts).tokens
+        return read_token_columns(self.rows.take(0, min(count, self.rows.rows)), *self.texts).tokens
 
 
 class TokenStream(Stream):
@@ -103,12 +103,12 @@ class TextStream(Stream):
 
     splits = False
 
-    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching) -> None:
         """ValueError for a batch without a negative."""
-        super().__init__(config, folder, encoder, seed, steps)
-        if steps.batch_size < 2 * steps.ranks:
+        super().__init__(config, folder, encoder, seed, batching)
+        if batching.batch_size < 2 * batching.ranks:
             raise ValueError(
-                f"{folder.name}: batch_size {steps.batch_size} on {steps.ranks} devices: texts are negatives of one "
+                f"{folder.name}: batch_size {batching.batch_size} on {batching.ranks} devices: texts are negatives of one "
                 "another, each device needs two at least"
             )
 
@@ -120,21 +120,21 @@ class TextStream(Stream):
         return {"query": query, "document": query if encoder.config.shared else encoder(batch["texts"], "document")}
 
 
-class SidedStream(Stream):
+class TextPairStream(Stream):
     """A stream of batches of two `texts` a row, both encoded as documents, all texts of a batch in one pass."""
 
     def document(self, table: pa.Table, part: int, parts: int) -> tuple[dict[str, Any], Ints]:
         """The batch's `document`, the first sides in front, and which rows come to the part."""
-        first, second = (parts_of(table, side) for side in self.texts)
-        mine = dealt((first.lengths + second.lengths)[:, 0], part, parts)
-        return both_sides(self.encoder, select(first, mine), select(second, mine), self.steps.tokens_at_once), mine
+        first, second = (read_token_columns(table, side) for side in self.texts)
+        mine = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
+        return batch_sides(self.encoder, select(first, mine), select(second, mine), self.batching.tokens_at_once), mine
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
         """Vectors (B, D) by side."""
         return dict(zip(self.texts, encoder(batch["document"], "document").chunk(2), strict=True))
 
 
-def both_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
+def batch_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
     """Two texts a row as the encoder reads them, texts of like length together whichever side they are of."""
     both = Sentences(np.concatenate([first.tokens, second.tokens]), np.concatenate([first.lengths, second.lengths]))
     return {"document": encoder.batch(both, "document", tokens_at_once)}
@@ -145,25 +145,25 @@ class MixedBatches(Dataset[dict[str, Any]]):
 
     def __init__(self, streams_at: Callable[[int], Mapping[str, Stream]], steps: range, passes: int) -> None:
         """`streams_at`: optimizer step → the streams that are read there."""
-        self.streams_at, self.steps, self.passes = streams_at, steps, passes
+        self.streams_at, self.batching, self.passes = streams_at, steps, passes
 
     def __len__(self) -> int:
-        return len(self.steps) * self.passes
+        return len(self.batching) * self.passes
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        step, part = self.steps[index // self.passes], index % self.passes
+        step, part = self.batching[index // self.passes], index % self.passes
         streams = self.streams_at(step).items()
         return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.splits}
 
 
-def dealt(lengths: Ints, part: int, parts: int) -> Ints:
+def part_rows(lengths: Ints, part: int, parts: int) -> Ints:
     """The rows that come to a part, of rows of these lengths (B,): all parts have rows of all lengths."""
     return np.sort(np.argsort(lengths, kind="stable")[part::parts])
 
 
-def parts_of(table: pa.Table, *columns: str) -> Sentences:
+def read_token_columns(table: pa.Table, *columns: str) -> Sentences:
     """Columns of lists of token ids → texts of so many parts."""
     arrays = [pa.chunked_array(table[column]).combine_chunks() for column in columns]
     lengths = np.stack([np.diff(array.offsets.to_numpy()) for array in arrays], axis=1).astype(np.int64)
@@ -176,12 +176,12 @@ def parts_of(table: pa.Table, *columns: str) -> Sentences:
     return Sentences(np.concatenate(parts).astype(np.int64), lengths)
 
 
-def numbers(column: pa.ChunkedArray) -> Tensor:
+def factorize(column: pa.ChunkedArray) -> Tensor:
     """Equal values of a column get equal numbers, (B,)."""
     codes = pa.chunked_array(column).combine_chunks().dictionary_encode().indices.to_numpy()
     return torch.from_numpy(codes.astype(np.int64))
 
 
-def needs_of(streams: Mapping[str, StreamConfig], lengths: Lengths) -> Needs:
+def combine_needs(streams: Mapping[str, StreamConfig], lengths: Lengths) -> Needs:
     """Positions and token types that all streams together need."""
     return reduce(or_, (config.needs(lengths) for config in streams.values()), Needs())

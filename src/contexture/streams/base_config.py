@@ -32,19 +32,19 @@ class StreamConfig:
     #: What its examples are made of: the corpus, or what the parameters of that name say, `bitext` or `nli`.
     made_of: ClassVar[str] = "corpus"
     #: Keys that a run may set otherwise than its system.
-    by_run: ClassVar[tuple[str, ...]] = ()
+    run_keys: ClassVar[tuple[str, ...]] = ()
 
     def needs(self, lengths: Lengths) -> Needs:
         """Positions and token types that its batches need of a Transformer."""
         return Needs()
 
 
-def with_run(config: StreamConfig, changed: Mapping[str, Any], *keys: str) -> Any:
+def apply_run_settings(config: StreamConfig, overrides: Mapping[str, Any], *keys: str) -> Any:
     """The settings of a stream with those of a run, which stand below `keys`.
 
     Raises ValueError for keys that there are not, or that belong to its sampling.
     """
-    if other := sorted(set(changed) - set(config.by_run)):
-        raise ValueError(f"{'.'.join(keys)}: a run can set {list(config.by_run)}, not {other}")
-    values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
+    if rejected := sorted(set(overrides) - set(config.run_keys)):
+        raise ValueError(f"{'.'.join(keys)}: a run can set {list(config.run_keys)}, not {rejected}")
+    values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(overrides)
     return checked(type(config), values, *keys)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.streams.tokens import list_array
 
-PASSAGES = (
+PASSAGE_SCHEMA = (
     "passage_id string, doc_id string, section_index int, title string, heading string, text string, "
     "title_tokens array<int>, "
     "tokens array<int>, sentence_lengths array<int>, links array<string>"
@@ -21,7 +21,7 @@ PASSAGES = (
 
 
 #: Tokens of `[CLS] title [SEP] passage [SEP]` beside title and passage; the passage gets one at least.
-OVERHEAD = 3
+NUM_SPECIAL_TOKENS = 3
 
 
 def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
@@ -66,14 +66,14 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (_pack(batch, document_tokens) for batch in batches)
+        return (_pack_pages(batch, document_tokens) for batch in batches)
 
-    text_of_each = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
-    columns = ("doc_id", "title", "title_tokens", "paragraphs", text_of_each.alias("texts"))
-    return pages.select(*columns).mapInArrow(pack, PASSAGES)
+    paragraph_texts = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
+    columns = ("doc_id", "title", "title_tokens", "paragraphs", paragraph_texts.alias("texts"))
+    return pages.select(*columns).mapInArrow(pack, PASSAGE_SCHEMA)
 
 
-class _Run(NamedTuple):
+class _PassageSpan(NamedTuple):
     """A passage: the row of its page, its number there, its section, and where its sentences end in the batch.
 
     `paragraph` is the index of the section's first paragraph in the batch.
@@ -86,33 +86,33 @@ class _Run(NamedTuple):
     paragraph: int
 
 
-def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
+def _pack_pages(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
     """Pages to passages. Passages are runs of the batch's sentences, so that all their tokens stay where they are."""
     sentences = batch.column("paragraphs").values.field("sentences").values
     token_bounds = sentences.offsets.to_numpy()
     lengths = np.diff(token_bounds).astype(np.int32)
-    texts = _texts(batch)
+    texts = _read_texts(batch)
     sections = pc.struct_field(batch.column("texts").values, "section")
-    runs = list(_runs(batch, lengths.tolist(), document_tokens))
-    bounds = np.array([0, *(run.end for run in runs)])
+    spans = list(_pack_spans(batch, lengths.tolist(), document_tokens))
+    bounds = np.array([0, *(run.end for run in spans)])
     doc_ids = batch.column("doc_id").to_pylist()
-    rows = pa.array([run.row for run in runs], pa.int32())
+    rows = pa.array([run.row for run in spans], pa.int32())
     columns = {
-        "passage_id": pa.array([f"{doc_ids[run.row]}#{run.number}" for run in runs], pa.string()),
+        "passage_id": pa.array([f"{doc_ids[run.row]}#{run.number}" for run in spans], pa.string()),
         "doc_id": batch.column("doc_id").take(rows),
-        "section_index": pa.array([run.section_index for run in runs], pa.int32()),
+        "section_index": pa.array([run.section_index for run in spans], pa.int32()),
         "title": batch.column("title").take(rows),
-        "heading": sections.take(pa.array([run.paragraph for run in runs], pa.int32())).fill_null(""),
+        "heading": sections.take(pa.array([run.paragraph for run in spans], pa.int32())).fill_null(""),
         "text": pa.array([" ".join(texts[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
         "title_tokens": batch.column("title_tokens").take(rows),
         "tokens": list_array(token_bounds[bounds], sentences.values),
         "sentence_lengths": list_array(bounds, lengths),
-        "links": _links(batch, bounds.tolist(), [doc_ids[run.row] for run in runs]),
+        "links": _collect_links(batch, bounds.tolist(), [doc_ids[run.row] for run in spans]),
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -> Iterator[_Run]:
+def _pack_spans(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -> Iterator[_PassageSpan]:
     """The passages of all pages, in order."""
     paragraphs = batch.column("paragraphs")
     bounds = paragraphs.offsets.to_numpy().tolist()
@@ -121,17 +121,17 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -
     titles = np.diff(batch.column("title_tokens").offsets.to_numpy()).tolist()
     for row, title in enumerate(titles):
         number = 0
-        for section, paragraphs_of in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
-            of_section = list(paragraphs_of)
-            end = sentence_bounds[of_section[0]]
-            section_lengths = lengths[end : sentence_bounds[of_section[-1] + 1]]
-            for count in pack_sentences(section_lengths, max(1, document_tokens - OVERHEAD - title)):
+        for section, indices in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
+            section_paragraphs = list(indices)
+            end = sentence_bounds[section_paragraphs[0]]
+            section_lengths = lengths[end : sentence_bounds[section_paragraphs[-1] + 1]]
+            for count in pack_sentences(section_lengths, max(1, document_tokens - NUM_SPECIAL_TOKENS - title)):
                 end += count
-                yield _Run(row, number, section, end, of_section[0])
+                yield _PassageSpan(row, number, section, end, section_paragraphs[0])
                 number += 1
 
 
-def _texts(batch: pa.RecordBatch) -> list[str]:
+def _read_texts(batch: pa.RecordBatch) -> list[str]:
     """The texts of the sentences that have tokens, in the order of their tokens."""
     paragraphs = batch.column("paragraphs")
     texts, left_out = pc.struct_field(batch.column("texts").values, "sentences"), paragraphs.values.field("left_out")
@@ -151,13 +151,13 @@ def _texts(batch: pa.RecordBatch) -> list[str]:
     return kept_texts
 
 
-def _links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:
+def _collect_links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:
     """For each passage the other documents that it links to; `bounds`: where its sentences begin in the batch."""
     paragraphs = batch.column("paragraphs").values
-    firsts = paragraphs.field("sentences").offsets.to_numpy()
+    first_sentences = paragraphs.field("sentences").offsets.to_numpy()
     links = paragraphs.field("links")
     counts = np.diff(links.offsets.to_numpy())
-    sentences = np.repeat(firsts[:-1], counts) + links.values.field("sentence_index").to_numpy()
+    sentences = np.repeat(first_sentences[:-1], counts) + links.values.field("sentence_index").to_numpy()
     targets: list[dict[str, None]] = [{} for _ in doc_ids]
     for sentence, target in zip(sentences.tolist(), links.values.field("doc_id").to_pylist(), strict=True):
         passage = bisect_right(bounds, sentence) - 1

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from contexture.seeding import mix
 
 
-class NothingToReadError(ValueError):
+class EmptyExamplesError(ValueError):
     """Examples without a row."""
 
 
@@ -43,7 +43,7 @@ class ShuffledRows:
         self.sizes = np.array([files[file].row_group(group).num_rows for file, group in self.groups], dtype=np.int64)
         self.rows = int(self.sizes.sum())
         if not self.rows:
-            raise NothingToReadError(f"{folder}: no examples in these files; see the counts of the examples stage")
+            raise EmptyExamplesError(f"{folder}: no examples in these files; see the counts of the examples stage")
         self._group = lru_cache(maxsize=2)(self._read)
 
     def take(self, start: int, count: int) -> pa.Table:

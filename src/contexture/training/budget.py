@@ -42,7 +42,7 @@ def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapp
     for stream, part in batch.items():
         tokens = tokens + row_lengths(part).sum()
         # Objectives that want uncorrupted input need a second encoding.
-        encodings = {prepared.objectives[name].wants_clean_input for name in weights if stream_of[name] == stream}
+        encodings = {prepared.objectives[name].needs_clean_input for name in weights if stream_of[name] == stream}
         flops = flops + len(encodings) * prepared.encoder.flops(part)
     for name in weights:
         if stream_of[name] in batch:
@@ -55,7 +55,7 @@ def _steps(config: Pretraining, prepared: Prepared, number: int) -> int | None:
     budget = stage.budget
     if budget is None:
         return stage.steps
-    ranks = max(stream.steps.ranks for stream in streams.values())
+    ranks = max(stream.batching.ranks for stream in streams.values())
     batches = [
         {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.splits}
         for step in range(TRIED_STEPS)

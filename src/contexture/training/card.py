@@ -95,7 +95,7 @@ def _architecture(settings: Saved, dimension: int) -> dict[str, str]:
 
 def _stream(name: str, stream: StreamConfig) -> str:
     """A stream, with the settings of a run."""
-    settings = {key: getattr(stream, key) for key in stream.by_run}
+    settings = {key: getattr(stream, key) for key in stream.run_keys}
     values = {key: " ".join(value) if isinstance(value, list) else value for key, value in settings.items()}
     return f"{name} ({_settings(values)})" if values else name
 

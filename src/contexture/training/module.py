@@ -103,10 +103,10 @@ class ScheduledObjectives(pl.LightningModule):
             inputs = {False: corrupted, True: batch[stream]}
             states = {
                 clean: self.streams[stream].encode(self.encoder, inputs[clean])
-                for clean in dict.fromkeys(objective.wants_clean_input for objective in readers.values())
+                for clean in dict.fromkeys(objective.needs_clean_input for objective in readers.values())
             }
             for name, objective in readers.items():
-                clean = objective.wants_clean_input
+                clean = objective.needs_clean_input
                 losses[name] = objective(self.encoder, states[clean], inputs[clean])
         return losses
 

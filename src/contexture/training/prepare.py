@@ -14,9 +14,9 @@ from contexture.encoders.transformer import Transformer, start_from_frequencies
 from contexture.imports import resolve
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
-from contexture.streams.base import Steps, Stream, needs_of
+from contexture.streams.base import Batching, Stream, combine_needs
 from contexture.streams.base_config import StreamConfig
-from contexture.streams.rows import NothingToReadError
+from contexture.streams.rows import EmptyExamplesError
 from contexture.training.config import Pretraining
 from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -63,7 +63,7 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
     encoder.recompute = config.settings.recompute
     try:
         stages, passes = open_stages(config, seed, files, encoder, rank)
-    except NothingToReadError as error:
+    except EmptyExamplesError as error:
         LOG.warning("%s is not trained: %s", config.run, error)
         return Prepared(encoder, {}, [])
     prepared = Prepared(encoder, {}, stages, passes)
@@ -81,7 +81,7 @@ def required_rows(config: Pretraining) -> Needs:
     All streams of the system count, because other runs may continue the encoder. Untrained published weights, whose
     table has a fixed size, need positions for `lengths` alone: a run that continues them checks it against its streams.
     """
-    needs = needs_of(config.streams, config.lengths)
+    needs = combine_needs(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
     return Needs(types=needs.types) if published and not config.recipe.names else needs
 
@@ -106,7 +106,7 @@ def open_stages(
         for key, shared in opened:
             if key == (name, settings):
                 return shared
-        steps = Steps(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
+        steps = Batching(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
         stream: Stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
         opened.append(((name, settings), stream))
         return stream
@@ -130,7 +130,7 @@ def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bo
             raise ValueError(f"{start} cannot be continued by run {config.run}: {name} {error}") from None
     network = encoder.document
     if isinstance(network, Transformer):
-        needs, tables = needs_of(config.streams, config.lengths), network.model.config
+        needs, tables = combine_needs(config.streams, config.lengths), network.model.config
         positions = network.specials.first_position + needs.positions
         if positions > tables.max_position_embeddings or needs.types > tables.type_vocab_size:
             raise ValueError(

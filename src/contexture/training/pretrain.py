@@ -107,7 +107,7 @@ def save_shown(config: Pretraining, prepared: Prepared, folder: Path) -> None:
         stream = prepared.streams[config.stream_of[name]]
         # Collated lazily, each row once.
         batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(stream.rows.rows))
-        if example := objective.shown(encoder, batches):
+        if example := objective.inspect(encoder, batches):
             examples[name] = example
     if examples:
         (folder / SHOWN).write_text(json.dumps(examples), encoding="utf-8")

@@ -19,9 +19,9 @@ WINDOW = 5
 #: Exponent of the contexts' frequencies: else rare contexts get too much.
 SMOOTHING = 0.75
 # Extra vectors, and rounds, of the search for singular vectors (Halko et al., 2011).
-_MORE, _ROUNDS = 20, 6
+_EXTRA_VECTORS, _NUM_ITERATIONS = 20, 6
 # Tokens that are counted at a time.
-_TOKENS = 1 << 20
+_BLOCK_TOKENS = 1 << 20
 
 
 def corpus_vectors(blocks: Iterable[tuple[Ids, Ids]], words: int, size: int, seed: int = 0) -> NDArray[np.float32]:
@@ -40,13 +40,13 @@ def corpus_vectors(blocks: Iterable[tuple[Ids, Ids]], words: int, size: int, see
     if not counts.nnz:
         raise ValueError("no sentence of the corpus has two words: there is nothing to make word vectors of")
     with threadpool_limits(1):  # the same bits on any number of cores
-        return _factors(positive_pmi(counts), min(size, words), seed)
+        return _factorize(positive_pmi(counts), min(size, words), seed)
 
 
 def window_counts(blocks: Iterable[tuple[Ids, Ids]], words: int) -> sparse.csr_array:
     """How often two words are at most `WINDOW` words apart in one sentence: int64 (V, V), symmetric."""
     after = sparse.csr_array((words, words), dtype=np.int64)
-    for ids, lengths in _gather(blocks):
+    for ids, lengths in _merge_blocks(blocks):
         sentence = np.repeat(np.arange(len(lengths)), lengths)
         distances = range(1, WINDOW + 1)
         pairs = [np.stack([ids[:-d], ids[d:]])[:, sentence[d:] == sentence[:-d]] for d in distances]
@@ -58,36 +58,36 @@ def window_counts(blocks: Iterable[tuple[Ids, Ids]], words: int) -> sparse.csr_a
 def positive_pmi(counts: sparse.csr_array) -> sparse.csr_array:
     """max(0, log P(w, c) / (P(w) P(c))) of counts (V, V), where P(c) goes with the contexts' count ^ `SMOOTHING`."""
     counts = counts.tocsr()
-    of_word = np.asarray(counts.sum(axis=1), np.float64)
+    word_counts = np.asarray(counts.sum(axis=1), np.float64)
     context = np.asarray(counts.sum(axis=0), np.float64) ** SMOOTHING
-    expected = np.repeat(of_word, np.diff(counts.indptr)) * (context / context.sum())[counts.indices]
+    expected = np.repeat(word_counts, np.diff(counts.indptr)) * (context / context.sum())[counts.indices]
     values = np.maximum(np.log(counts.data / expected), 0).astype(np.float32)
     pmi = sparse.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
     pmi.eliminate_zeros()
     return pmi
 
 
-def _gather(blocks: Iterable[tuple[Ids, Ids]]) -> Iterator[tuple[Ids, Ids]]:
+def _merge_blocks(blocks: Iterable[tuple[Ids, Ids]]) -> Iterator[tuple[Ids, Ids]]:
     """The same sentences in larger blocks: few additions of large matrices."""
     ids: list[Ids] = []
     lengths: list[Ids] = []
     for block in blocks:
         ids.append(block[0])
         lengths.append(block[1])
-        if sum(map(len, ids)) >= _TOKENS:
+        if sum(map(len, ids)) >= _BLOCK_TOKENS:
             yield np.concatenate(ids), np.concatenate(lengths)
             ids, lengths = [], []
     if ids:
         yield np.concatenate(ids), np.concatenate(lengths)
 
 
-def _factors(matrix: sparse.csr_array, size: int, seed: int) -> NDArray[np.float32]:
+def _factorize(matrix: sparse.csr_array, size: int, seed: int) -> NDArray[np.float32]:
     """U·Σ^½ of the `size` largest singular values, by subspace iteration from random vectors (Halko et al., 2011)."""
-    width = min(size + _MORE, matrix.shape[0])
+    width = min(size + _EXTRA_VECTORS, matrix.shape[0])
     rows, columns = matrix, matrix.T.tocsr()
     basis = np.random.default_rng(seed).standard_normal((matrix.shape[1], width)).astype(np.float32)
-    for _ in range(_ROUNDS):
-        basis = _orthonormal(columns @ _orthonormal(rows @ basis))
+    for _ in range(_NUM_ITERATIONS):
+        basis = _orthonormalize(columns @ _orthonormalize(rows @ basis))
     left, values, _ = linalg.svd(rows @ basis, full_matrices=False, overwrite_a=True)
     vectors = left[:, :size] * np.sqrt(values[:size])
     # A word without others gets exact zeros, not what rounding leaves.
@@ -95,6 +95,6 @@ def _factors(matrix: sparse.csr_array, size: int, seed: int) -> NDArray[np.float
     return np.ascontiguousarray(vectors, np.float32)
 
 
-def _orthonormal(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _orthonormalize(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     basis: NDArray[np.float32] = linalg.qr(vectors, mode="economic", overwrite_a=True)[0]
     return basis

@@ -67,7 +67,7 @@ class SpecialTokens:
     vocab_size: int
 
 
-class Rereadable(Iterable[str]):
+class ReiterableTexts(Iterable[str]):
     """Texts that every `for` reads again from the start."""
 
     def __init__(self, read: Callable[[], Iterator[str]]) -> None:
@@ -88,7 +88,7 @@ def paragraph_texts(folder: Path, column: Literal["text", "sentences"] = "text")
     files = [path for path in sorted(folder.rglob("*.parquet")) if not hidden.search(str(path.relative_to(folder)))]
     if not files:
         raise FileNotFoundError(f"{folder}: no Parquet file there; run the corpus stage first")
-    return Rereadable(lambda: (text for path in files for text in _read_texts(path, column)))
+    return ReiterableTexts(lambda: (text for path in files for text in _read_texts(path, column)))
 
 
 def _read_texts(path: Path, column: str) -> Iterator[str]:
@@ -113,15 +113,15 @@ def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path
     published tokenizer that cannot be loaded or lacks one of the five special tokens.
     """
     if config.published is not None:
-        write_tokenizer(folder, *_published(config.published))
+        write_tokenizer(folder, *_load_published(config.published))
     else:
         if iter(texts) is texts:
             raise ValueError("the texts are read twice: give a list or paragraph_texts(folder), not an iterator")
         if not any(text.strip() for text in texts):
             raise ValueError("no text to train a vocabulary on: the corpus is empty")
         tokenizer = {"wordpiece": _train_wordpiece, "bpe": _train_bpe}[config.kind](texts, config)
-        more = {"bos_token": "<s>", "eos_token": "</s>"} if config.kind == "bpe" else {}
-        write_tokenizer(folder, tokenizer.to_str(pretty=True), tokenizer_config(config.kind, **more))
+        extra_tokens = {"bos_token": "<s>", "eos_token": "</s>"} if config.kind == "bpe" else {}
+        write_tokenizer(folder, tokenizer.to_str(pretty=True), tokenizer_config(config.kind, **extra_tokens))
     load_tokenizer(folder)
 
 
@@ -181,7 +181,7 @@ def _train_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenize
     """
     normalizer = normalizers.BertNormalizer(lowercase=config.lowercase)
     splitter = pre_tokenizers.BertPreTokenizer()
-    alphabet, continuing = _alphabet(_count_characters(texts, normalizer), splitter, max(128, config.size // 8))
+    alphabet, continuing = _select_alphabet(_count_characters(texts, normalizer), splitter, max(128, config.size // 8))
     specials = list(SPECIALS["wordpiece"].values())
     trainer = trainers.WordPieceTrainer(
         vocab_size=config.size,
@@ -240,7 +240,9 @@ def _count_characters(texts: Iterable[str], normalizer: normalizers.Normalizer) 
     return counts
 
 
-def _alphabet(counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit: int) -> tuple[list[str], list[str]]:
+def _select_alphabet(
+    counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit: int
+) -> tuple[list[str], list[str]]:
     """The most frequent characters that need at most `limit` vocabulary entries, and their `##` forms.
 
     Punctuation and Chinese characters always stand alone, so that they have no `##` form.
@@ -256,13 +258,13 @@ def _alphabet(counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit
     return sorted(alphabet), sorted(continuing)
 
 
-def tokenizer_config(kind: str, **more: str) -> str:
+def tokenizer_config(kind: str, **extra_tokens: str) -> str:
     """The text of `CONFIG_FILE`: which token has which role."""
     tokens = {f"{role}_token": token for role, token in SPECIALS[kind].items()}
-    return json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **tokens, **more}, indent=2)
+    return json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **tokens, **extra_tokens}, indent=2)
 
 
-def _published(name: str) -> tuple[str, str]:
+def _load_published(name: str) -> tuple[str, str]:
     from transformers import AutoTokenizer
 
     try:
@@ -280,9 +282,9 @@ def _published(name: str) -> tuple[str, str]:
         return (saved / TOKENIZER_FILE).read_text("utf-8"), (saved / CONFIG_FILE).read_text("utf-8")
 
 
-def same_tokens(name: str, other: str) -> bool:
+def have_same_tokens(name: str, other: str) -> bool:
     """Whether two published tokenizers give all tokens the same ids; ValueError for one that cannot be loaded."""
-    first, second = (Tokenizer.from_str(_published(tokenizer)[0]).get_vocab() for tokenizer in (name, other))
+    first, second = (Tokenizer.from_str(_load_published(tokenizer)[0]).get_vocab() for tokenizer in (name, other))
     return first == second
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from contexture.vocabulary.tokenizers import SpecialTokens, copy_tokenizer, load_tokenizer
-from contexture.vocabulary.words import WORDS_FILE, copy_words, load_table, load_word_vectors, trained_words
+from contexture.vocabulary.words import WORDS_FILE, copy_words, count_trained_words, load_table, load_word_vectors
 
 IDF_FILE = "idf.npy"
 Ids = NDArray[np.integer]
@@ -33,7 +33,7 @@ class Vocabulary:
         Raises FileNotFoundError or ValueError, naming the file, if one is missing or damaged.
         """
         tokenizer, tokens = load_tokenizer(folder)
-        trained = trained_words(folder) if (folder / WORDS_FILE).exists() else tokens.vocab_size
+        trained = count_trained_words(folder) if (folder / WORDS_FILE).exists() else tokens.vocab_size
         return cls(folder, tokenizer, tokens, trained)
 
     @cached_property

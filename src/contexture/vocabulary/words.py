@@ -71,7 +71,7 @@ def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None
 
     The result is a function of the words and their counts. Raises ValueError for texts without a word.
     """
-    tokenizer = _tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
+    tokenizer = _make_tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
     trainer = trainers.WordLevelTrainer(
         vocab_size=config.size,
         min_frequency=MIN_FREQUENCY,
@@ -82,17 +82,17 @@ def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None
     words = tokenizer.get_vocab()
     if len(words) == len(SPECIALS["wordpiece"]):
         raise ValueError(f"no word occurs {MIN_FREQUENCY} times in the corpus: there is nothing to train words on")
-    _save(words, len(words), config.lowercase, folder)
+    _write_words(words, len(words), config.lowercase, folder)
 
 
-def add_words(source: Path, more: Iterable[str], folder: Path) -> None:
+def add_words(source: Path, extra_words: Iterable[str], folder: Path) -> None:
     """Write the tokenizer in `source` to `folder` with more words behind its own."""
     tokenizer, _ = load_tokenizer(source)
     words = dict(tokenizer.get_vocab())
     trained = len(words)
-    for word in more:
+    for word in extra_words:
         words.setdefault(word, len(words))
-    _save(words, trained, _settings(source)["lowercase"], folder)
+    _write_words(words, trained, _read_settings(source)["lowercase"], folder)
 
 
 def copy_words(source: Path, folder: Path) -> None:
@@ -101,12 +101,12 @@ def copy_words(source: Path, folder: Path) -> None:
     shutil.copyfile(source / WORDS_FILE, folder / WORDS_FILE)
 
 
-def trained_words(folder: Path) -> int:
+def count_trained_words(folder: Path) -> int:
     """How many ids of a word tokenizer have trained embeddings; the others' come from word vectors.
 
     Raises ValueError, naming the file, for a folder that holds no vocabulary of words.
     """
-    return int(_settings(folder)["trained"])
+    return int(_read_settings(folder)["trained"])
 
 
 def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
@@ -125,13 +125,13 @@ def load_table(file: Path, dimensions: int) -> npt.NDArray[np.float32]:
         raise ValueError(f"{file} is missing or damaged ({error}); run the vocabulary stage") from error
     if table.ndim != dimensions or table.dtype != np.float32:
         raise ValueError(f"{file}: expected float32 in {dimensions} dimensions, found {table.dtype} {table.shape}")
-    words = load_tokenizer(file.parent)[1].vocab_size
-    if len(table) != words:
-        raise ValueError(f"{file}: {len(table)} rows for {words} words; run the vocabulary stage again")
+    num_words = load_tokenizer(file.parent)[1].vocab_size
+    if len(table) != num_words:
+        raise ValueError(f"{file}: {len(table)} rows for {num_words} words; run the vocabulary stage again")
     return table
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def _read_settings(folder: Path) -> dict[str, Any]:
     try:
         settings: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text("utf-8"))
         return {"trained": int(settings["trained"]), "lowercase": bool(settings["lowercase"])}
@@ -139,7 +139,7 @@ def _settings(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder / WORDS_FILE}: not there or damaged ({error}); run the vocabulary stage") from error
 
 
-def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
+def _make_tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(model)
     steps = [normalizers.NFC(), *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items())]
     # Older benchmarks also have "don 't" and "do n 't".
@@ -149,9 +149,9 @@ def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
     return tokenizer
 
 
-def _save(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path) -> None:
+def _write_words(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path) -> None:
     specials = SPECIALS["wordpiece"]
-    tokenizer = _tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
+    tokenizer = _make_tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
     tokenizer.add_special_tokens(list(specials.values()))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / WORDS_FILE).write_text(json.dumps({"trained": trained, "lowercase": lowercase}), "utf-8")

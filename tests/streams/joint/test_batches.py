@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from contexture.encoders.config import Lengths
-from contexture.streams.base import Steps, needs_of
+from contexture.streams.base import Batching, combine_needs
 from contexture.streams.joint.batches import Joint
 from contexture.streams.joint.config import JointConfig, JointSampling
 from tests.encoders.toys import build
@@ -29,8 +29,8 @@ ROWS: list[dict[str, Any]] = [
 
 def opened(rows: list[dict[str, Any]], folder: Path) -> Joint:
     write_rows(rows, folder, sentences=pa.list_(TOKENS), labels=TOKENS)
-    encoder = build("transformer_cls", lengths=Lengths(8, 8), needs=needs_of({"joint": CONFIG}, Lengths(8, 8)))
-    return Joint(CONFIG, folder, encoder, 1, Steps(batch_size=12))
+    encoder = build("transformer_cls", lengths=Lengths(8, 8), needs=combine_needs({"joint": CONFIG}, Lengths(8, 8)))
+    return Joint(CONFIG, folder, encoder, 1, Batching(batch_size=12))
 
 
 def test_a_batch_holds_whole_examples(tmp_path: Path) -> None:

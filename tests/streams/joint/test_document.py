@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.draws import generator, shuffled
+from contexture.streams.draws import lazy_shuffle, seeded_random
 from contexture.streams.joint.config import JointConfig, JointSampling
 from contexture.streams.joint.document import Candidate, Example, Pool, sample_document
 from contexture.streams.tokens import Document, Paragraph, Sentence
@@ -302,16 +302,16 @@ def test_shuffled_yields_each_item_outside_the_range_once(size: int, data: st.Da
     start = data.draw(st.integers(0, size))
     end = data.draw(st.integers(start, size))
     items = list(range(size))
-    drawn = list(shuffled(items, Random(data.draw(st.integers(0, 99))), start, end))
+    drawn = list(lazy_shuffle(items, Random(data.draw(st.integers(0, 99))), start, end))
     assert sorted(drawn) == items[:start] + items[end:]
 
 
 def test_shuffled_draws_all_orders_equally_often() -> None:
-    orders = Counter(tuple(shuffled("abcd", generator("orders", seed))) for seed in range(4800))
+    orders = Counter(tuple(lazy_shuffle("abcd", seeded_random("orders", seed))) for seed in range(4800))
     orders_sorted = sorted(permutations("abcd"))
     assert chi_square(Counter({bisect_left(orders_sorted, order): n for order, n in orders.items()}), 24) < CRITICAL[23]
 
 
 def test_generators_of_different_keys_differ() -> None:
     keys: list[Any] = [(1, "en:1", 2), (1, "en:12"), (1, "en:1", "2"), (11, "en:1", 2), (1, "en:1", 2, 0)]
-    assert len({generator(*key).random() for key in keys}) == len(keys)
+    assert len({seeded_random(*key).random() for key in keys}) == len(keys)

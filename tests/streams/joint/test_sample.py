@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from contexture.encoders.config import Lengths
 from contexture.streams.joint import sample as mspp
 from contexture.streams.joint.config import JointConfig, JointSampling
-from contexture.streams.joint.document import COUNTS, Candidate, Pool, sample_document
+from contexture.streams.joint.document import COUNT_NAMES, Candidate, Pool, sample_document
 from contexture.streams.joint.sample import count_mspp, sample_mspp, tables
-from contexture.streams.tokens import read_documents, sentences_alone, tokenize_paragraphs
+from contexture.streams.tokens import read_documents, select_sentences, tokenize_paragraphs
 from tests.streams.make import Made, made_up_paragraphs, table, the_same_however_cut
 
 MAX_TOKENS = 12
@@ -54,18 +54,18 @@ def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -
     config = CONFIGS["paper"]
     examples, observation = sample_mspp(documents, config, MAX_TOKENS, 5)
     actual = {row["example_id"]: (row["sentences"], row["labels"]) for row in examples.collect()}
-    read = read_documents(sentences_alone(documents).toArrow(), MAX_TOKENS)
+    read = read_documents(select_sentences(documents).toArrow(), MAX_TOKENS)
     pool = Pool([], [])
     for document in read:
         for _, sentences in document.paragraphs:
             pool.doc_ids.extend([document.doc_id] * len(sentences))
             pool.candidates.extend(Candidate(sentence, None) for sentence in sentences)
     expected: dict[str, tuple[list[list[int]], list[int]]] = {}
-    counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
+    counts: dict[str, int] = dict.fromkeys(COUNT_NAMES, 0)
     for document in read:
         sampled, counted = sample_document(document, pool, config, MAX_TOKENS, 5)
         expected |= {e.example_id: ([list(tokens) for tokens in e.sentences], e.labels) for e in sampled}
-        for name in COUNTS:
+        for name in COUNT_NAMES:
             counts[name] += counted[name]
     assert actual == expected
     assert count_mspp(observation) == counts
@@ -109,6 +109,6 @@ def test_documents_too_short_give_an_empty_table_and_counts(spark: SparkSession,
     examples, observation = made.tables[0].make(documents)
     assert examples.collect() == []
     short = {"documents": 2, "documents_too_short": 2, "paragraphs": 2, "paragraphs_too_short": 2, "sentences": 3}
-    assert count_mspp(observation) == dict.fromkeys(COUNTS, 0) | short
+    assert count_mspp(observation) == dict.fromkeys(COUNT_NAMES, 0) | short
     with pytest.raises(ValueError, match=r"no example could be sampled from this corpus: .*'documents': 2"):
         made.count(observation, documents)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths
 from contexture.encoders.layout import row_lengths
-from contexture.streams.base import Steps
-from contexture.streams.pairs.batches import Pairs, PairStream, Passages
+from contexture.streams.base import Batching
+from contexture.streams.pairs.batches import PairRows, Pairs, Passages
 from contexture.streams.pairs.config import PAIR_TASKS, PairsConfig, PassagesConfig
-from contexture.streams.rows import NothingToReadError
+from contexture.streams.rows import EmptyExamplesError
 from tests.encoders.toys import TOKENS, build
 from tests.factories import Ids, rows_of, texts_of
 from tests.training.toys import write_pairs
@@ -51,8 +51,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def stream(tables: Path, mixture: Mixture = "uniform", seed: int = 0) -> PairStream:
-    return PairStream([tables / task for task in PAIR_TASKS], mixture, seed)
+def stream(tables: Path, mixture: Mixture = "uniform", seed: int = 0) -> PairRows:
+    return PairRows([tables / task for task in PAIR_TASKS], mixture, seed)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def encoder() -> Encoder:
 
 def batches(tables: Path, encoder: Encoder, mixture: Mixture = "uniform", seed: int = 0, **changed: Any) -> Pairs:
     steps: dict[str, Any] = {"batch_size": 12, "tokens_at_once": 40} | changed
-    return Pairs(PairsConfig(mixture=mixture), tables, encoder, seed, Steps(**steps))
+    return Pairs(PairsConfig(mixture=mixture), tables, encoder, seed, Batching(**steps))
 
 
 def content(batch: dict[str, Any]) -> list[Pair]:
@@ -71,7 +71,7 @@ def content(batch: dict[str, Any]) -> list[Pair]:
     return list(zip(*texts, batch["log_q"].tolist(), strict=True))
 
 
-def tasks_of(pairs: PairStream, start: int, count: int) -> Counter[int]:
+def tasks_of(pairs: PairRows, start: int, count: int) -> Counter[int]:
     return Counter(query[0] - 10 for query in pairs.take(start, count)["query"].to_pylist())
 
 
@@ -159,7 +159,7 @@ def test_vectors_come_in_the_order_of_the_pairs(tables: Path, encoder: Encoder) 
 
 
 def test_masked_language_modelling_reads_the_same_documents(tables: Path, encoder: Encoder) -> None:
-    stream = Passages(PassagesConfig(), tables, encoder, 0, Steps(12))
+    stream = Passages(PassagesConfig(), tables, encoder, 0, Batching(12))
     batch = stream.batch(3, 0)
     assert stream.encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)
     documents = [document for _, document, _ in content(batches(tables, encoder).batch(3, 0))]
@@ -167,7 +167,7 @@ def test_masked_language_modelling_reads_the_same_documents(tables: Path, encode
 
 
 def test_a_run_may_read_some_tasks_alone(tables: Path, encoder: Encoder) -> None:
-    stream = Pairs(PairsConfig(tasks=["wlp"]), tables, encoder, 0, Steps(10))
+    stream = Pairs(PairsConfig(tasks=["wlp"]), tables, encoder, 0, Batching(10))
     assert {query[1] for query, *_ in content(stream.batch(0, 0))} == {12}
     assert stream.rows.rows == SIZES["wlp"]
 
@@ -175,14 +175,14 @@ def test_a_run_may_read_some_tasks_alone(tables: Path, encoder: Encoder) -> None
 def test_pairs_that_are_not_there_are_named(tables: Path, tmp_path: Path) -> None:
     (tmp_path / "ict").mkdir()
     with pytest.raises(FileNotFoundError, match="ict: no Parquet files"):
-        PairStream([tmp_path / "ict"], "uniform", 0)
+        PairRows([tmp_path / "ict"], "uniform", 0)
     write_pairs([], tmp_path / "bfs")
-    with pytest.raises(NothingToReadError, match="bfs: no pairs"):
-        PairStream([tmp_path / "bfs"], "uniform", 0)
+    with pytest.raises(EmptyExamplesError, match="bfs: no pairs"):
+        PairRows([tmp_path / "bfs"], "uniform", 0)
 
 
 @pytest.mark.parametrize("mixture", ["uniform", "pooled"])
 def test_a_task_without_pairs_has_no_part_in_the_mixture(mixture: str, tables: Path, tmp_path: Path) -> None:
     write_pairs([], tmp_path / "bfs")
-    stream = PairStream([tables / "wlp", tmp_path / "bfs"], mixture, 0)  # type: ignore[arg-type]
-    assert stream.take(0, 9).equals(PairStream([tables / "wlp"], "uniform", 0).take(0, 9))
+    stream = PairRows([tables / "wlp", tmp_path / "bfs"], mixture, 0)  # type: ignore[arg-type]
+    assert stream.take(0, 9).equals(PairRows([tables / "wlp"], "uniform", 0).take(0, 9))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from contexture.encoders.config import Lengths, Needs
 from contexture.streams.pairs.config import PairSampling, PairsConfig, PassagesConfig
-from contexture.streams.pairs.draw import Passage, body_first, inverse_cloze
+from contexture.streams.pairs.draw import Passage, draw_body_first, draw_inverse_cloze
 from contexture.streams.tokens import Sentence
 
 END = 0  # closes each made-up sentence, so that a passage can be taken apart
@@ -32,7 +32,7 @@ configs = st.builds(PairSampling, pairs_per_passage=st.integers(1, 3))
 @given(words, configs, st.integers(0, 2**32))
 def test_ict_takes_a_sentence_out_of_its_passage(passages: list[list[int]], config: PairSampling, seed: int) -> None:
     made = page(*passages)
-    pairs = list(inverse_cloze(made, config, seed))
+    pairs = list(draw_inverse_cloze(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
         of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
@@ -51,7 +51,7 @@ def test_bfs_asks_each_passage_with_a_sentence_of_the_first_section_that_it_does
 ) -> None:
     made = page(*passages, lead=lead)
     first = {sentence for passage in made if passage.section_index == 0 for sentence in passage.sentences}
-    pairs = list(body_first(made, config, seed))
+    pairs = list(draw_body_first(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
         of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
@@ -64,10 +64,10 @@ def test_bfs_asks_each_passage_with_a_sentence_of_the_first_section_that_it_does
 
 def test_pages_without_what_a_task_needs_give_no_pair() -> None:
     config = PairSampling()
-    assert list(inverse_cloze(page([1], [2, 2]), config, 0)) == []
-    assert list(body_first(page([1, 2, 3]), config, 0)) == []  # one passage says all of the first section
-    assert list(body_first(page([1, 2], [3], lead=0), config, 0)) == []  # no text before the first heading
-    assert list(body_first([], config, 0)) == list(inverse_cloze([], config, 0)) == []
+    assert list(draw_inverse_cloze(page([1], [2, 2]), config, 0)) == []
+    assert list(draw_body_first(page([1, 2, 3]), config, 0)) == []  # one passage says all of the first section
+    assert list(draw_body_first(page([1, 2], [3], lead=0), config, 0)) == []  # no text before the first heading
+    assert list(draw_body_first([], config, 0)) == list(draw_inverse_cloze([], config, 0)) == []
 
 
 def test_each_sentence_is_equally_likely() -> None:
@@ -76,8 +76,8 @@ def test_each_sentence_is_equally_likely() -> None:
     ict: Counter[int] = Counter()
     bfs: Counter[tuple[str, int]] = Counter()
     for seed in range(2000):
-        ict.update(pair.query[0] for pair in inverse_cloze(made, config, seed))
-        bfs.update((pair.document, pair.query[0]) for pair in body_first(made, config, seed))
+        ict.update(pair.query[0] for pair in draw_inverse_cloze(made, config, seed))
+        bfs.update((pair.document, pair.query[0]) for pair in draw_body_first(made, config, seed))
     expected = {1: 1000, 2: 1000, 3: 667, 4: 667, 5: 667, 6: 500, 7: 500, 8: 500, 9: 500}
     assert all(abs(ict[word] - count) < 90 for word, count in expected.items())
     choices = {"en:1#0": [3, 4, 5], "en:1#1": [1, 2], "en:1#2": [1, 2, 3, 4, 5]}
@@ -90,7 +90,7 @@ def test_the_sentence_stays_in_the_passage_as_often_as_asked() -> None:
     kept = [
         len(pair.passage) == 6
         for seed in range(2000)
-        for pair in inverse_cloze(made, PairSampling(remove_probability=0.9), seed)
+        for pair in draw_inverse_cloze(made, PairSampling(remove_probability=0.9), seed)
     ]
     assert len(kept) == 2000
     assert 150 < sum(kept) < 250
@@ -98,7 +98,7 @@ def test_the_sentence_stays_in_the_passage_as_often_as_asked() -> None:
 
 def test_more_pairs_change_none() -> None:
     made = page([1, 2, 3, 4], [5, 6, 7], [8, 9], lead=2)
-    for draw in (inverse_cloze, body_first):
+    for draw in (draw_inverse_cloze, draw_body_first):
         for seed in range(20):
             few = list(draw(made, PairSampling(remove_probability=0.5), seed))
             many = list(draw(made, PairSampling(remove_probability=0.5, pairs_per_passage=3), seed))
@@ -109,8 +109,8 @@ def test_more_pairs_change_none() -> None:
 def test_the_pairs_stay_the_same_in_later_versions() -> None:
     """Seeded choices are part of what a run must give again: if this fails, existing pairs change."""
     made = page([1, 2, 3], [4, 5], [6, 7, 8])
-    ict = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in inverse_cloze(made, PairSampling(), 1)]
-    bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in body_first(made, PairSampling(), 1)]
+    ict = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in draw_inverse_cloze(made, PairSampling(), 1)]
+    bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in draw_body_first(made, PairSampling(), 1)]
     assert ict == [("ict:en:1#0:1", 2, [1, 3]), ("ict:en:1#1:1", 5, [4]), ("ict:en:1#2:2", 8, [6, 7])]
     assert bfs == [("bfs:en:1#1:0", 1, [4, 5]), ("bfs:en:1#2:1", 2, [6, 7, 8])]
 

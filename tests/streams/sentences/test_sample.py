@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from contexture.encoders.config import Lengths
 from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
 from contexture.streams.sentences.sample import contiguous_sentences, count_sentences, tables
-from contexture.streams.tokens import PARAGRAPH
+from contexture.streams.tokens import PARAGRAPH_FIELDS
 from tests.streams.make import the_same_however_cut
 from tests.streams.make import written as written_rows
 
@@ -22,7 +22,7 @@ Texts = dict[str, list[list[list[int]]]]
 Files = list[list[tuple[str, int, list[int]]]]
 
 FILES = 3
-FIELDS = ", ".join(f"{name}: {kind}" for name, kind in PARAGRAPH.items())
+FIELDS = ", ".join(f"{name}: {kind}" for name, kind in PARAGRAPH_FIELDS.items())
 SCHEMA = f"doc_id string, title_tokens array<int>, paragraphs array<struct<{FIELDS}>>"
 COUNTS = ("documents", "sentences", "words", "sentences_cut", "documents_of_one_sentence")
 

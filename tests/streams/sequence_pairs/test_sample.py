@@ -10,7 +10,7 @@ from contexture.encoders.config import Lengths
 from contexture.streams.packing import pack_sentences
 from contexture.streams.sequence_pairs.config import SequencePairsConfig, SequenceSampling
 from contexture.streams.sequence_pairs.sample import count_pairs, sequence_pairs, tables
-from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
+from contexture.streams.tokens import select_sentences, tokenize_paragraphs
 from contexture.vocabulary.tokenizers import load_tokenizer
 from tests.streams.make import WORDS, Made, table, the_same_however_cut
 
@@ -20,7 +20,7 @@ LENGTH, FILES = 22, 3
 def sequences_of(documents: DataFrame, unit: str, room: int) -> dict[str, list[list[int]]]:
     """Page → its sequences, in plain Python."""
     sequences = {}
-    for row in sentences_alone(documents).collect():
+    for row in select_sentences(documents).collect():
         sentences = [list(sentence) for paragraph in row["sentences"] for sentence in paragraph]
         counts = [1] * len(sentences) if unit == "sentences" else pack_sentences([*map(len, sentences)], room)
         ends = [0, *accumulate(counts)]

@@ -25,7 +25,7 @@ from contexture.streams.sequence_samples.sample import (
     sequence_samples,
     tables,
 )
-from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
+from contexture.streams.tokens import select_sentences, tokenize_paragraphs
 from tests.streams.make import WORDS, Made, table, the_same_however_cut
 
 FILES = 3
@@ -35,7 +35,7 @@ def texts_of(documents: DataFrame) -> dict[str, list[int]]:
     """Page → its tokens."""
     return {
         row["doc_id"]: [token for paragraph in row["sentences"] for sentence in paragraph for token in sentence]
-        for row in sentences_alone(documents).collect()
+        for row in select_sentences(documents).collect()
     }
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from contexture.folders import work_folder
-from contexture.streams.tokens import sentence_blocks, tokenize_paragraphs
-from contexture.vocabulary.languages import smoothed_texts
+from contexture.streams.tokens import read_sentence_blocks, tokenize_paragraphs
+from contexture.vocabulary.languages import resample_texts
 from contexture.vocabulary.tokenizers import (
     VocabularyConfig,
     copy_tokenizer,
@@ -16,14 +16,21 @@ from contexture.vocabulary.tokenizers import (
     train_tokenizer,
 )
 from contexture.vocabulary.vocabulary import corpus_idf, save_idf
-from contexture.vocabulary.word_vectors import aligned, read_word_vectors
-from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
+from contexture.vocabulary.word_vectors import align_vectors, read_word_vectors
+from contexture.vocabulary.words import (
+    VECTORS_FILE,
+    WordsConfig,
+    add_words,
+    copy_words,
+    count_trained_words,
+    train_words,
+)
 
 
 def make_tokenizer(config: VocabularyConfig, paragraphs: Path, place: Path) -> Path:
     """Train a tokenizer on the paragraphs, or take a published one."""
     with work_folder(place) as work:
-        train_tokenizer(smoothed_texts(paragraphs, config.smoothing), config, work)
+        train_tokenizer(resample_texts(paragraphs, config.smoothing), config, work)
     return place
 
 
@@ -51,9 +58,9 @@ def make_subword_statistics(
     with work_folder(place) as work:
         copy_tokenizer(tokenizer, work)
         if vectors:
-            made = corpus_vectors(sentence_blocks(documents), tokens.vocab_size, config.vector_size)
+            made = corpus_vectors(read_sentence_blocks(documents), tokens.vocab_size, config.vector_size)
             np.save(work / VECTORS_FILE, made, allow_pickle=False)
-        save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
+        save_idf(work, corpus_idf(read_sentence_blocks(documents), tokens.vocab_size))
     return place
 
 
@@ -63,13 +70,13 @@ def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, pla
 
     tokenizer, tokens = load_tokenizer(word_list)
     if config.vectors is not None:
-        vectors = aligned(
+        vectors = align_vectors(
             read_word_vectors(Path(config.vectors), config.vectors_limit), tokenizer.get_vocab(), tokens.vocab_size
         )
     else:
-        vectors = corpus_vectors(sentence_blocks(documents), trained_words(word_list), config.vector_size)
+        vectors = corpus_vectors(read_sentence_blocks(documents), count_trained_words(word_list), config.vector_size)
     with work_folder(place) as work:
         copy_words(word_list, work)
         np.save(work / VECTORS_FILE, vectors, allow_pickle=False)
-        save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
+        save_idf(work, corpus_idf(read_sentence_blocks(documents), tokens.vocab_size))
     return place

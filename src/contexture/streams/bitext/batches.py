@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from contexture.streams.base import SidedStream, TextStream
+from contexture.streams.base import TextPairStream, TextStream
 
 SIDES = ("source", "target")
 
 
-class Bitext(SidedStream, TextStream):
+class Bitext(TextPairStream, TextStream):
     """Sentences and their translations: `document`, and `ids` (B, 2), the same where a sentence is."""
 
     columns = (*SIDES, *(f"{side}_id" for side in SIDES))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import torch
 
 from contexture.encoders.layout import Ints, Sentences, joint_layout, select
-from contexture.streams.base import TokenStream, dealt
+from contexture.streams.base import TokenStream, part_rows
 from contexture.streams.joint.config import JointConfig
 
 
@@ -20,7 +20,7 @@ class Joint(TokenStream):
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
         sentences, labels = joint_examples(table, self.config.layout.candidates)
-        mine = dealt(sentences.lengths.sum(axis=1), part, parts)
+        mine = part_rows(sentences.lengths.sum(axis=1), part, parts)
         batch = joint_layout(select(sentences, mine), self.encoder.specials, self.config.layout)
         return batch | {"labels": torch.from_numpy(labels[mine])}
 

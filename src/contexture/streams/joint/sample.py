@@ -9,11 +9,11 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import shuffled_files
+from contexture.streams.draws import shuffle_into_files
 from contexture.streams.joint.config import JointConfig, JointSampling
-from contexture.streams.joint.document import COUNTS, Candidate, Example, Pool, sample_document
+from contexture.streams.joint.document import COUNT_NAMES, Candidate, Example, Pool, sample_document
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import read_documents, read_sentences, sentences_alone
+from contexture.streams.tokens import read_documents, read_sentences, select_sentences
 
 #: Documents and sentences meet in buckets of about this many sentences, from which easy negatives are drawn.
 SENTENCES_PER_BUCKET = 4096
@@ -26,7 +26,7 @@ def sample_mspp(
 
     Returns the table with the columns `example_id`, `sentences` (k + 1 lists of token ids, s0 first, no special
     tokens) and `labels` (k times 0 or 1), and an observation that holds the counts once the table was written:
-    give it to `count_mspp` then. The table is shuffled, see `shuffled_files`. The same documents and seed give the same
+    give it to `count_mspp` then. The table is shuffled, see `shuffle_into_files`. The same documents and seed give the same
     rows on any number of cores.
 
     Each document draws its easy negatives from one bucket: those of the corpus's sentences, about
@@ -35,33 +35,34 @@ def sample_mspp(
     total = documents.agg(F.sum("sentence_count")).head()
     sentence_count = 0 if total is None or total[0] is None else int(total[0])
     buckets = max(1, sentence_count // SENTENCES_PER_BUCKET)
-    texts = sentences_alone(documents)
-    keyed = texts.select("*", _bucket(seed, buckets, "doc_id"))
+    texts = select_sentences(documents)
+    keyed_documents = texts.select("*", _bucket_column(seed, buckets, "doc_id"))
     pool = _pool_rows(texts, config).withColumns(
-        {"bucket": _bucket(seed, buckets, "doc_id", "paragraph_index", "sentence_index")}
+        {"bucket": _bucket_column(seed, buckets, "doc_id", "paragraph_index", "sentence_index")}
     )
     observation = Observation("mspp")
     schema = "example_id string, sentences array<array<int>>, labels array<int>, "
     examples = (
-        keyed.groupBy("bucket")
+        keyed_documents.groupBy("bucket")
         .cogroup(pool.groupBy("bucket"))
         .applyInArrow(
-            _bucket_sampler(config, max_tokens, seed), schema + ", ".join(f"counted_{name} bigint" for name in COUNTS)
+            _bucket_sampler(config, max_tokens, seed),
+            schema + ", ".join(f"counted_{name} bigint" for name in COUNT_NAMES),
         )
-        .observe(observation, *(F.sum(f"counted_{name}").alias(name) for name in COUNTS))
+        .observe(observation, *(F.sum(f"counted_{name}").alias(name) for name in COUNT_NAMES))
         .where(F.col("example_id").isNotNull())
         .select("example_id", "sentences", "labels")
     )
-    return shuffled_files(examples, config.files, seed, "example_id"), observation
+    return shuffle_into_files(examples, config.files, seed, "example_id"), observation
 
 
 def count_mspp(observation: Observation) -> dict[str, int]:
     """Counts by the names in `COUNTS`, gathered while the examples were written (before that this waits for ever)."""
     counts = observation.get
-    return {name: int(counts.get(name) or 0) for name in COUNTS}
+    return {name: int(counts.get(name) or 0) for name in COUNT_NAMES}
 
 
-def _bucket(seed: int, buckets: int, *columns: str) -> Column:
+def _bucket_column(seed: int, buckets: int, *columns: str) -> Column:
     return F.pmod(F.xxhash64(F.lit(seed), *columns), F.lit(buckets)).alias("bucket")
 
 
@@ -74,8 +75,8 @@ def _pool_rows(texts: DataFrame, config: JointSampling) -> DataFrame:
         "sentences",
         F.posexplode("sentences").alias("sentence_index", "sentence"),
     )
-    wanted = F.lit(config.candidate_sentences == 2)
-    following = F.when(wanted, F.get("sentences", F.col("sentence_index") + 1))
+    needs_following = F.lit(config.candidate_sentences == 2)
+    following = F.when(needs_following, F.get("sentences", F.col("sentence_index") + 1))
     return rows.withColumn("following", following).drop("sentences")
 
 
@@ -110,7 +111,7 @@ def _to_table(examples: list[Example], counts: Counter[str]) -> pa.Table:
         "sentences": pa.array([*(example.sentences for example in examples), None], pa.list_(pa.list_(pa.int32()))),
         "labels": pa.array([*(example.labels for example in examples), None], pa.list_(pa.int32())),
     }
-    for name in COUNTS:
+    for name in COUNT_NAMES:
         columns[f"counted_{name}"] = pa.array([None] * len(examples) + [counts[name]], pa.int64())
     return pa.table(columns)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from contexture.streams.base import SidedStream
+from contexture.streams.base import TextPairStream
 
 
-class Nli(SidedStream):
+class Nli(TextPairStream):
     """`document`, the premises in front, and `labels` (B,)."""
 
     columns = ("premise", "hypothesis", "label")

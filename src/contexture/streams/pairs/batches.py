@@ -13,14 +13,14 @@ import torch
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Sentences, select, text_layout
-from contexture.streams.base import Stream, TextStream, TokenStream, dealt, numbers, parts_of
+from contexture.streams.base import Stream, TextStream, TokenStream, factorize, part_rows, read_token_columns
 from contexture.streams.pairs.config import PairsConfig
-from contexture.streams.rows import NothingToReadError, ShuffledRows
+from contexture.streams.rows import EmptyExamplesError, ShuffledRows
 
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
 
 
-class PairStream:
+class PairRows:
     """An endless stream of pairs of several pre-training tasks, one folder each.
 
     `uniform`: any stretch of it has as many pairs of each task; `pooled`: as many of each as the task has pairs. A task
@@ -30,10 +30,10 @@ class PairStream:
     def __init__(self, folders: Sequence[Path], mixture: Literal["uniform", "pooled"], seed: int) -> None:
         streams = []
         for folder in folders:
-            with suppress(NothingToReadError):
+            with suppress(EmptyExamplesError):
                 streams.append(ShuffledRows(folder, COLUMNS, seed))
         if not streams:
-            raise NothingToReadError(
+            raise EmptyExamplesError(
                 f"{', '.join(map(str, folders))}: no pairs in these files; see the examples stage's counts"
             )
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_counts_at`
@@ -64,38 +64,38 @@ class PairStream:
         return [*counts, position - sum(counts)]
 
 
-class _PairRows(Stream):
+class _PairTaskStream(Stream):
     config: PairsConfig
 
-    def open(self, folder: Path, seed: int) -> PairStream:
+    def open(self, folder: Path, seed: int) -> PairRows:
         """See `Stream.open`."""
-        return PairStream([folder / task for task in self.config.read], self.config.mixture, seed)
+        return PairRows([folder / task for task in self.config.read], self.config.mixture, seed)
 
 
-class Pairs(_PairRows, TextStream):
+class Pairs(_PairTaskStream, TextStream):
     """A `query` and a `document` each; `document_ids` (B,) and `log_q` (B,), see `InBatchNegatives`."""
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        documents = parts_of(table, "title", "passage")
-        mine = dealt(documents.lengths.sum(axis=1), part, parts)
-        queries = select(parts_of(table, "query"), mine)
+        documents = read_token_columns(table, "title", "passage")
+        mine = part_rows(documents.lengths.sum(axis=1), part, parts)
+        queries = select(read_token_columns(table, "query"), mine)
         # Numbers for the documents of the whole step: all ranks give a document the same one.
-        return pair_batch(self.encoder, queries, select(documents, mine), self.steps.tokens_at_once) | {
-            "document_ids": numbers(table["document"])[mine],
+        return pair_batch(self.encoder, queries, select(documents, mine), self.batching.tokens_at_once) | {
+            "document_ids": factorize(table["document"])[mine],
             "log_q": torch.from_numpy(table["log_q"].to_numpy()[mine]),
         }
 
 
-class Passages(_PairRows, TokenStream):
+class Passages(_PairTaskStream, TokenStream):
     """The documents of pairs as batches of tokens."""
 
     texts = ("title", "passage")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `text_layout`."""
-        documents = parts_of(table, *self.texts)
-        mine = dealt(documents.lengths.sum(axis=1), part, parts)
+        documents = read_token_columns(table, *self.texts)
+        mine = part_rows(documents.lengths.sum(axis=1), part, parts)
         return text_layout(select(documents, mine), self.encoder.specials, self.encoder.lengths.document)
 
 

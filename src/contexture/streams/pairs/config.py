@@ -43,7 +43,7 @@ class PairsConfig(StreamConfig):
     implementation: ClassVar[str] = "contexture.streams.pairs.batches:Pairs"
     tables: ClassVar[str] = "contexture.streams.pairs.sample:tables"
     examples: ClassVar[str] = "pairs"
-    by_run: ClassVar[tuple[str, ...]] = ("tasks", "mixture")
+    run_keys: ClassVar[tuple[str, ...]] = ("tasks", "mixture")
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.tasks or ()) - set(self.sampling.tasks)):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from contexture.streams.draws import generator, shuffled
+from contexture.streams.draws import lazy_shuffle, seeded_random
 from contexture.streams.pairs.config import PairSampling
 from contexture.streams.tokens import Sentence
 
@@ -27,10 +27,10 @@ class Pair(NamedTuple):
 
 
 #: Draws the pairs of one page's passages, given in a fixed order.
-Draw = Callable[[Sequence[Passage], PairSampling, int], Iterator[Pair]]
+DrawFunction = Callable[[Sequence[Passage], PairSampling, int], Iterator[Pair]]
 
 
-def inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
+def draw_inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
     """ICT (section 3): the query is a random sentence of a passage, and the rest of it the document.
 
     Where the passage says the sentence twice, both go: the rest never holds the query, unless it was left in (see
@@ -38,13 +38,13 @@ def inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: int) 
     """
     for passage_id, _, sentences in passages:
         if len(set(sentences)) > 1:
-            for number, query in _draw("ict", passage_id, sentences, set(), config, seed):
-                remove = generator(seed, "ict", passage_id, number).random() < config.remove_probability
+            for number, query in _draw_queries("ict", passage_id, sentences, set(), config, seed):
+                remove = seeded_random(seed, "ict", passage_id, number).random() < config.remove_probability
                 rest = [sentence for sentence in sentences if not (remove and sentence == query)]
                 yield Pair(f"ict:{passage_id}:{number}", query, list(chain.from_iterable(rest)), passage_id)
 
 
-def body_first(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
+def draw_body_first(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
     """BFS (section 3): the query is a random sentence of the page's first section, the document a passage of the page.
 
     Each passage is a document once, and gets a sentence that it does not say itself; where there is none, no pair.
@@ -52,10 +52,10 @@ def body_first(passages: Sequence[Passage], config: PairSampling, seed: int) -> 
     """
     first = [sentence for passage in passages if passage.section_index == 0 for sentence in passage.sentences]
     for passage in passages:
-        yield from _ask("bfs", passage, first, config, seed)
+        yield from _pair_with_passage("bfs", passage, first, config, seed)
 
 
-def neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
+def draw_neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
     """The query is a random sentence of the passage before or behind a passage of the same page, that the document is.
 
     What Quick-Thoughts learns of sentences (its section 3) between a sentence and a passage. The document does not say
@@ -63,24 +63,26 @@ def neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> 
     """
     for number, passage in enumerate(passages):
         adjacent = [*passages[max(number - 1, 0) : number], *passages[number + 1 : number + 2]]
-        near = [sentence for other in adjacent for sentence in other.sentences]
-        yield from _ask("neighbours", passage, near, config, seed)
+        candidates = [sentence for other in adjacent for sentence in other.sentences]
+        yield from _pair_with_passage("neighbours", passage, candidates, config, seed)
 
 
-def _ask(task: str, passage: Passage, queries: Sequence[Sentence], config: PairSampling, seed: int) -> Iterator[Pair]:
+def _pair_with_passage(
+    task: str, passage: Passage, queries: Sequence[Sentence], config: PairSampling, seed: int
+) -> Iterator[Pair]:
     """Pairs of the whole passage with some of the queries that it does not say itself."""
     passage_id, _, sentences = passage
-    for number, query in _draw(task, passage_id, queries, set(sentences), config, seed):
+    for number, query in _draw_queries(task, passage_id, queries, set(sentences), config, seed):
         yield Pair(f"{task}:{passage_id}:{number}", query, list(chain.from_iterable(sentences)), passage_id)
 
 
-def _draw(
+def _draw_queries(
     task: str, passage_id: str, queries: Sequence[Sentence], seen: set[Sentence], config: PairSampling, seed: int
 ) -> Iterator[tuple[int, Sentence]]:
     """`pairs_per_passage` different queries in random order, none of them in `seen`, with their positions."""
 
     def different() -> Iterator[tuple[int, Sentence]]:
-        for number in shuffled(range(len(queries)), generator(seed, task, passage_id)):
+        for number in lazy_shuffle(range(len(queries)), seeded_random(seed, task, passage_id)):
             if queries[number] not in seen:
                 seen.add(queries[number])
                 yield number, queries[number]

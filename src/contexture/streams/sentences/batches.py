@@ -9,7 +9,7 @@ import torch
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Sentences, select, word_layout
-from contexture.streams.base import TextStream, numbers, parts_of
+from contexture.streams.base import TextStream, factorize, read_token_columns
 from contexture.streams.rows import OrderedRows
 from contexture.streams.sentences.config import ContiguousConfig
 
@@ -28,9 +28,9 @@ class Contiguous(TextStream):
     def open(self, folder: Path, seed: int) -> OrderedRows:
         """See `Stream.open`. Raises ValueError for fewer sentences than a batch."""
         rows = OrderedRows(folder, self.columns, seed)
-        if rows.rows < self.steps.batch_size:
+        if rows.rows < self.batching.batch_size:
             raise ValueError(
-                f"{folder}: {rows.rows} sentences are fewer than a batch of {self.steps.batch_size}: give more text, "
+                f"{folder}: {rows.rows} sentences are fewer than a batch of {self.batching.batch_size}: give more text, "
                 "or a smaller batch_size"
             )
         return rows
@@ -39,11 +39,11 @@ class Contiguous(TextStream):
         """See `Stream.collate`."""
         size = len(table) // parts
         mine = np.arange(part * size, (part + 1) * size)
-        documents, positions = numbers(table["document"]), torch.from_numpy(table["position"].to_numpy().astype("i8"))
+        documents, positions = factorize(table["document"]), torch.from_numpy(table["position"].to_numpy().astype("i8"))
         if self.config.boundaries == "cross":
             documents, positions = torch.zeros(len(table), dtype=torch.int64), torch.arange(len(table))
-        sentences = select(parts_of(table, "tokens"), mine)
-        return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once) | {
+        sentences = select(read_token_columns(table, "tokens"), mine)
+        return sentence_batch(self.encoder, sentences, self.batching.tokens_at_once) | {
             "document_numbers": documents,
             "positions": positions,
             "first": torch.tensor(part * size),
@@ -58,8 +58,8 @@ class ShuffledSentences(TextStream):
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        sentences = select(parts_of(table, "tokens"), np.arange(part, len(table), parts))
-        return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once)
+        sentences = select(read_token_columns(table, "tokens"), np.arange(part, len(table), parts))
+        return sentence_batch(self.encoder, sentences, self.batching.tokens_at_once)
 
 
 def sentence_batch(encoder: Encoder, sentences: Sentences, tokens_at_once: int) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import shuffled_files
+from contexture.streams.draws import shuffle_into_files
 from contexture.streams.sentences.config import SentencesConfig
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import sentences_alone
+from contexture.streams.tokens import select_sentences
 
 
 def contiguous_sentences(documents: DataFrame, max_words: int, files: int, seed: int) -> DataFrame:
@@ -17,9 +17,9 @@ def contiguous_sentences(documents: DataFrame, max_words: int, files: int, seed:
     the files in the order of their names, and their rows in theirs, are the corpus. A document of one sentence, which
     has no neighbour, is left out. The same documents and seed give the same rows on any number of cores.
     """
-    flat = sentences_alone(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
+    flat = select_sentences(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
     return (
-        shuffled_files(flat.where(F.size("sentences") > 1), files, seed, "doc_id")
+        shuffle_into_files(flat.where(F.size("sentences") > 1), files, seed, "doc_id")
         .select(F.col("doc_id").alias("document"), F.posexplode("sentences").alias("position", "words"))
         .select("document", "position", F.slice("words", 1, max_words).alias("tokens"))
     )
@@ -29,7 +29,7 @@ def count_sentences(documents: DataFrame, max_words: int) -> dict[str, int]:
     """Documents, sentences and words of `contiguous_sentences`, and what was left out or cut."""
     lengths = F.transform(F.flatten("sentences"), F.size)
     row = (
-        sentences_alone(documents)
+        select_sentences(documents)
         .select(lengths.alias("lengths"))
         .selectExpr("size(lengths) AS size", "IF(size(lengths) > 1, lengths, array()) AS kept")
         .selectExpr(

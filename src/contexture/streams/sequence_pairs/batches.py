@@ -8,7 +8,7 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import row_lengths, select, text_layout
-from contexture.streams.base import Stream, TokenStream, dealt, parts_of
+from contexture.streams.base import Stream, TokenStream, part_rows, read_token_columns
 
 
 class SequencePairs(Stream):
@@ -19,11 +19,11 @@ class SequencePairs(Stream):
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        first, second = parts_of(table, "first"), parts_of(table, "second")
-        mine = dealt((first.lengths + second.lengths)[:, 0], part, parts)
+        first, second = read_token_columns(table, "first"), read_token_columns(table, "second")
+        mine = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
         tokens = text_layout(select(second, mine), self.encoder.specials, self.encoder.lengths.document)
         return {
-            "texts": self.encoder.batch(select(first, mine), "document", self.steps.tokens_at_once),
+            "texts": self.encoder.batch(select(first, mine), "document", self.batching.tokens_at_once),
             # As plain numbers lengths stay on the host.
             "second": tokens | {"lengths": row_lengths(tokens).tolist()},
         }
@@ -41,6 +41,6 @@ class Sequences(TokenStream):
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        texts = parts_of(table, "second")
-        mine = dealt(texts.lengths[:, 0], part, parts)
+        texts = read_token_columns(table, "second")
+        mine = part_rows(texts.lengths[:, 0], part, parts)
         return text_layout(select(texts, mine), self.encoder.specials, self.encoder.lengths.document)

@@ -13,14 +13,14 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Ints, Sentences, text_layout
-from contexture.streams.base import Steps, Stream, TokenStream, dealt
+from contexture.streams.base import Batching, Stream, TokenStream, part_rows
 from contexture.streams.rows import Rows
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
 
 #: Sequences from which frequent tokens are counted.
-COUNTED_SEQUENCES = 5_000
+NUM_COUNTED_SEQUENCES = 5_000
 #: A token in a larger share of all sequences is too frequent to count as shared: it tells nothing about a text.
-MAX_SHARE = 0.02
+MAX_SEQUENCE_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,17 @@ class CutSamples:
     documents: Ints
 
 
-class _Samples(Stream):
+class _SampleStream(Stream):
     """What both streams of samples share."""
 
     config: ShortSequencesConfig
     columns = ("pieces",)
 
-    def __init__(self, config: ShortSequencesConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+    def __init__(
+        self, config: ShortSequencesConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching
+    ) -> None:
         """Raise ValueError if the table of positions is too short for a sequence with its special tokens."""
-        super().__init__(config, folder, encoder, seed, steps)
+        super().__init__(config, folder, encoder, seed, batching)
         self.limit = config.length + len(encoder.specials.more) + 2
         if self.limit > config.positions:
             raise ValueError(
@@ -62,7 +64,7 @@ class _Samples(Stream):
         sizes = np.diff(pieces.flatten().offsets.to_numpy())
         bounds = pieces.offsets.to_numpy() - pieces.offsets.to_numpy()[0]
         totals = np.add.reduceat(sizes, bounds[:-1])
-        return cut_samples(pieces.take(pa.array(dealt(totals, part, parts))), self.config)
+        return cut_samples(pieces.take(pa.array(part_rows(totals, part, parts))), self.config)
 
     def maskable(self, cut: CutSamples, width: int) -> Tensor:
         """A table (S, width): whether the token in this position, behind the special ones, may be masked."""
@@ -81,7 +83,7 @@ class _Samples(Stream):
         return tokens if self.config.maskable == "any" else tokens[shared_tokens(cut, self.frequent)]
 
 
-class SequenceSamples(_Samples):
+class SequenceSamples(_SampleStream):
     """`sequences`, texts in chunks of like length, and `grid` (S,), the cell of each in a table (samples × M).
 
     `present` (B, M) is false for empty cells. A sequence attends to those with its number in `groups` (B, M), and to
@@ -99,7 +101,7 @@ class SequenceSamples(_Samples):
         present = np.arange(counts.max()) < counts[:, None]
         documents = np.zeros(present.shape, np.int64)
         documents[cut.samples, within] = cut.documents
-        chunks, rows = self.encoder.document.chunks(cut.sequences, self.limit, self.steps.tokens_at_once)
+        chunks, rows = self.encoder.document.chunks(cut.sequences, self.limit, self.batching.tokens_at_once)
         if self.config.maskable == "shared":
             widths = [chunk["input_ids"].shape[1] for chunk in chunks]
             maskable = self.maskable(cut, max(widths))[rows.argsort()]
@@ -121,7 +123,7 @@ class SequenceSamples(_Samples):
         return encoder.sequence_states(batch["sequences"]["chunks"])
 
 
-class ShortSequences(_Samples, TokenStream):
+class ShortSequences(_SampleStream, TokenStream):
     """The same sequences as batches of tokens, perhaps with `maskable` (B, T); a row of examples gives its sample."""
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
@@ -167,14 +169,16 @@ def shared_tokens(cut: CutSamples, frequent: npt.NDArray[np.bool_]) -> npt.NDArr
 
 
 def frequent_tokens(rows: Rows, sampling: SampleSampling, vocabulary: int) -> npt.NDArray[np.bool_]:
-    """Whether each token of a vocabulary (V,) stands in more than `MAX_SHARE` of the first sequences of the rows.
+    """Whether each token of a vocabulary (V,) stands in more than `MAX_SEQUENCE_SHARE` of the first sequences of the rows.
 
     Sequences are counted as they were sampled, so that a run with longer ones has the same frequent tokens.
     """
-    count = min(rows.rows, -(-COUNTED_SEQUENCES // sampling.sequences))
+    count = min(rows.rows, -(-NUM_COUNTED_SEQUENCES // sampling.sequences))
     pieces = rows.take(0, count)["pieces"].combine_chunks()
     sequences = cut_samples(pieces, ShortSequencesConfig(sampling=sampling)).sequences
     sequence = np.repeat(np.arange(len(sequences.lengths)), sequences.lengths[:, 0])
     types = np.unique(sequence * vocabulary + sequences.tokens) % vocabulary
-    frequent: npt.NDArray[np.bool_] = np.bincount(types, minlength=vocabulary) > MAX_SHARE * len(sequences.lengths)
+    frequent: npt.NDArray[np.bool_] = np.bincount(types, minlength=vocabulary) > MAX_SEQUENCE_SHARE * len(
+        sequences.lengths
+    )
     return frequent

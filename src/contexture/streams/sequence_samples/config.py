@@ -52,7 +52,7 @@ class ShortSequencesConfig(StreamConfig):
     implementation: ClassVar[str] = "contexture.streams.sequence_samples.batches:ShortSequences"
     tables: ClassVar[str] = "contexture.streams.sequence_samples.sample:tables"
     examples: ClassVar[str] = "sequence_samples"
-    by_run: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable")
+    run_keys: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable")
 
     def __post_init__(self) -> None:
         if self.documents is None:
@@ -81,7 +81,7 @@ class SequenceSamplesConfig(ShortSequencesConfig):
     # document: to those of their own document, themselves included.
     attends: Literal["sample", "others", "document"] = "sample"
     implementation: ClassVar[str] = "contexture.streams.sequence_samples.batches:SequenceSamples"
-    by_run: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable", "attends")
+    run_keys: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable", "attends")
 
     def __post_init__(self) -> None:
         super().__post_init__()

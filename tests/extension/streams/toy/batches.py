@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from contexture.encoders.layout import select
-from contexture.streams.base import TextStream, parts_of
+from contexture.streams.base import TextStream, read_token_columns
 
 
 class ToyStream(TextStream):
@@ -17,5 +17,5 @@ class ToyStream(TextStream):
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        sentences = select(parts_of(table, "tokens"), np.arange(part, len(table), parts))
+        sentences = select(read_token_columns(table, "tokens"), np.arange(part, len(table), parts))
         return {"texts": self.encoder.batch(sentences, "document", self.steps.tokens_at_once)}
