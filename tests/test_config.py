@@ -366,7 +366,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         (f"{RUNS}.ict.objectives.mlm", {}, r"settings for \['mlm'\], which no stage of the schedule uses"),
         (f"{RUNS}.ict.encoder", "bert", r"pretrain\.runs\.ict: no encoder 'bert'; there are \['bow_mlp', "),
         (f"{RUNS}.ict.start", "base", r"pretrain\.runs\.ict: no run 'base' to start from"),
-        (f"{RUNS}.mlm.encoder", "bow_mlp", "run mlm: mlm reads states of tokens, which a bag_of_words_mlp has not"),
+        (f"{RUNS}.mlm.encoder", "bow_mlp", "mlm reads states of tokens, which a bag_of_words_mlp does not have"),
         (f"{RUNS}.mlm.schedule", [{"steps": 1}], r"runs\.mlm\.schedule\.0\.weights: missing"),
         ("mspp.variants.joint_ie.runs", ["mml"], r"variants\.joint_ie: no run \['mml'\]; there are \['base', 'mlm', "),
         ("mspp.variants.unrun", {}, r"variants\.unrun: no run \['unrun'\]; there are"),
@@ -475,7 +475,7 @@ def test_every_objective_has_a_run_in_the_league(base: dict[str, Any]) -> None:
     league = check_parameters(base, [CONF / "base"], {}).systems["league"]
     # Translations and labels are what the league's text has not.
     shared = {name: one for name, one in OBJECTIVES.items() if not one.stream_settings}
-    unlabelled = {name for name, one in shared.items() if any(STREAMS[s].made_of == "corpus" for s in one.streams)}
+    unlabelled = {name for name, one in shared.items() if any(STREAMS[s].source == "corpus" for s in one.streams)}
     assert unlabelled == set(shared) - {"bitext", "nli"} and unlabelled <= set(league.pretrain.runs)
     for name in unlabelled:
         for stage in league.pretraining(name).recipe.schedule:

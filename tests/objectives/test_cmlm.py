@@ -240,11 +240,11 @@ def test_projections_are_the_vector_itself_and_three_layers_of_it(count: int) ->
 
 REFUSED: list[tuple[dict[str, Any], Any, str]] = [
     ({"projections": 11}, TransformerConfig(), "puts 11 projections before sequences of at most 10 tokens"),
-    ({}, TransformerConfig(shared=False), "the encoder must be shared"),
-    ({}, TransformerConfig(embedding_size=4), "without embedding_size"),
-    ({"projections": 5}, TransformerConfig(projections=4), "trains 5 projections, the encoder is the mean of 4"),
-    ({"projections": 4, "skip": True}, TransformerConfig(projections=4), "has skip, which goes without"),
-    ({}, GruConfig("gru"), "reads states of tokens, which a gru has not"),
+    ({}, TransformerConfig(shared=False), "set shared to true"),
+    ({}, TransformerConfig(embedding_size=4), "embedding_size to null"),
+    ({"projections": 5}, TransformerConfig(projections=4), "trains 5 projections, but the encoder averages 4"),
+    ({"projections": 4, "skip": True}, TransformerConfig(projections=4), "has skip, which cannot be combined"),
+    ({}, GruConfig("gru"), "reads states of tokens, which a gru does not have"),
 ]
 
 

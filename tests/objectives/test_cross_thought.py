@@ -306,9 +306,9 @@ def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_wi
 
 REFUSED: list[tuple[Any, str]] = [
     (TransformerConfig(pooling="cls"), "trains layers across sequences, which the encoder does not have"),
-    (TransformerConfig(pooling="cls", cross=CrossConfig(), shared=False), "the encoder must be shared"),
+    (TransformerConfig(pooling="cls", cross=CrossConfig(), shared=False), "set the encoder's shared to true"),
     (TransformerConfig(pooling="cls", cross=CrossConfig(11)), "11 special tokens, .* into 12 tokens: .* at most 10"),
-    (GruConfig("gru"), "reads states of tokens, which a gru has not"),
+    (GruConfig("gru"), "reads states of tokens, which a gru does not have"),
 ]
 
 

@@ -55,7 +55,7 @@ def test_no_token_sees_the_next_and_the_last_state_is_the_vector() -> None:
 
 
 def test_encoders_that_see_too_much_or_too_little_are_refused() -> None:
-    with pytest.raises(ValueError, match="predicts the next token, which the encoder would see"):
+    with pytest.raises(ValueError, match="predicts the next token, which the encoder reads"):
         LmConfig().check(TransformerConfig(), LENGTHS)
     with pytest.raises(ValueError, match="predicts tokens from both sides"):
         MlmConfig().check(TransformerConfig(pooling="last"), LENGTHS)

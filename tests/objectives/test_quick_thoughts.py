@@ -79,7 +79,7 @@ def test_the_loss_of_two_devices_averages_to_that_of_the_whole(monkeypatch: pyte
     documents = [0, 0, 0, 1, 2, 2]
     states = torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(2))
     whole, _ = loss_of(states, positions_of(*documents))
-    monkeypatch.setattr("contexture.objectives.quick_thoughts.gathered", lambda _: states[1])
+    monkeypatch.setattr("contexture.objectives.quick_thoughts.gather_devices", lambda _: states[1])
     halves = [
         loss_of(states[:, first : first + 3], positions_of(*documents) | {"first": torch.tensor(first)})[0]
         for first in (0, 3)

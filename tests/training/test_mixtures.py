@@ -144,7 +144,9 @@ def test_a_stage_that_cannot_be_read(stage: dict[str, Any], message: str) -> Non
 def test_pairs_that_are_not_drawn_are_named() -> None:
     towers = two_towers(runs={"run": schedule(1, ict=1)})
     values = towers.plain() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
-    with pytest.raises(ValidationError, match=r"tasks: no pairs of \['ict'\] are drawn; sampling\.tasks is \['bfs'\]"):
+    with pytest.raises(
+        ValidationError, match=r"tasks: no pairs of \['ict'\] are sampled; sampling\.tasks is \['bfs'\]"
+    ):
         TypeAdapter(SystemConfig).validate_python(values)
     with pytest.raises(ValidationError, match=r"ict reads pairs; the streams are \['passages'\]"):
         TypeAdapter(SystemConfig).validate_python(values | {"streams": {"passages": {}}})

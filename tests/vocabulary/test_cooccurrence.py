@@ -28,7 +28,7 @@ def test_counts_by_hand() -> None:
 
 @pytest.mark.parametrize("tokens", [1, 50, 1 << 20])
 def test_counts_are_those_of_a_slow_loop_however_the_text_is_cut(tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cooccurrence, "_TOKENS", tokens)
+    monkeypatch.setattr(cooccurrence, "_BLOCK_TOKENS", tokens)
     text = random_text(0, 9)
     expected: Counter[tuple[int, int]] = Counter()
     for sentence in text:

@@ -216,10 +216,10 @@ def test_paragraph_texts_name_the_bad_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="run the corpus stage"):
         paragraph_texts(tmp_path)
     write_parquet(tmp_path / "a.parquet", title=["x"])
-    with pytest.raises(ValueError, match=r"a\.parquet: no column 'text' \(found: title\)"):
+    with pytest.raises(ValueError, match=r"a\.parquet: no column 'text' \(columns: title\)"):
         list(paragraph_texts(tmp_path))
     write_parquet(tmp_path / "a.parquet", text=["word"] * 1000)
     whole = (tmp_path / "a.parquet").read_bytes()
     (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=r"a\.parquet: not a whole Parquet file"):
+    with pytest.raises(ValueError, match=r"a\.parquet: damaged Parquet file"):
         list(paragraph_texts(tmp_path))

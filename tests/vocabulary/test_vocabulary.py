@@ -92,7 +92,7 @@ def test_special_tokens_count_nothing_and_damage_is_named(subwords: Path) -> Non
     file = subwords / IDF_FILE
     for table, message in (
         (np.ones(3, np.float32), f"3 rows for {tokens.vocab_size} words; run the vocabulary stage"),
-        (np.ones(3), "expected float32 in 1 dimensions, found float64"),
+        (np.ones(3), "expected float32 in 1 dimensions, got float64"),
     ):
         np.save(file, table)
         with pytest.raises(ValueError, match=f"{IDF_FILE}: {message}"):

@@ -114,5 +114,5 @@ def test_a_missing_or_damaged_file_is_named(left: str | None, tmp_path: Path) ->
     file = tmp_path / WORDS_FILE
     assert json.loads(file.read_text("utf-8")) == {"trained": 7, "lowercase": False}
     file.unlink() if left is None else file.write_text(left, "utf-8")
-    with pytest.raises(ValueError, match=r"words\.json: not there or damaged .*run the vocabulary stage"):
+    with pytest.raises(ValueError, match=r"words\.json: missing or damaged .*run the vocabulary stage"):
         count_trained_words(tmp_path)

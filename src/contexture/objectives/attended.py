@@ -11,31 +11,35 @@ from contexture.encoders.cross import attention_mask
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import StreamBatch
 
-#: What stands for the masked word where a sequence is shown.
+#: Replaces the masked word in texts.
 GAP = "▢"
-#: Words with fewer letters are mostly grammar, which no other sequence need tell.
+#: Shorter words are mostly function words, which need no other sequence.
 MIN_LETTERS = 4
-#: Sequences that are read, and then those of the sample that the last of them is of.
+#: Number of sequences to read; the last sample is completed.
 MAX_SEQUENCES = 512
-#: Sequences of a sample whose attention to one another is kept for a picture.
+#: Maximum number of sequences in the attention plot of a sample.
 MAX_SAMPLE_SEQUENCES = 64
-#: Words that are shown; the numbers are of all words.
+#: Maximum number of cases to report; the measures use all words.
 MAX_CASES = 8
 
 
 @torch.inference_mode()
 def measure_attention(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
-    """How much a sequence attends to the one other sequence of its sample that has a word which is masked in it.
+    """Measure how much a sequence attends to the one other sequence that contains its masked word.
 
-    Of every sequence that word is masked which stands once in it, in one other sequence, and least often in its batch.
-    Nothing is masked in the `batches` of samples; they are read until there are `MAX_SEQUENCES`.
+    In each sequence, the masked word is one that occurs once in it and in exactly one other sequence of the sample; of
+    several, the rarest in the batch. The `batches` of samples are unmasked and read up to `MAX_SEQUENCES` sequences.
 
     Returns:
-        `words`, how many; of these `first`, the share whose sequence attends more to the one with the word than to any
-        other, and `times`, how often as much as to the others on average it does. Both have their `chance`: 1 over the
-        number of others, and 1. `cases`: some to look at, each with its `word`, its `place` and the place `with_word`
-        in the sample, the `weights` of all sequences there (of itself none), and three texts. Nothing where no word is
-        like that. `sample`: attention within the first sample, see `sample_attention`.
+        An empty dictionary if there are no such words. Otherwise:
+
+    - `words`: number of words
+    - `first`: share of words for which the sequence with the word gets the most attention of all
+    - `chance`: the same for random attention
+    - `times`: mean attention to that sequence as a multiple of uniform attention
+    - `cases`: examples with `word`, position `place` of the masked sequence and `with_word` of the other one,
+      `weights` of all sequences of the sample (None for itself), and the texts `masked`, `most` and `holder`
+    - `sample`: attention within the first sample, see `sample_attention`
     """
     cases: list[dict[str, Any]] = []
     sample: dict[str, Any] = {}
@@ -63,12 +67,11 @@ def measure_attention(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[
 
 
 def sample_attention(encoder: Encoder, batch: StreamBatch) -> dict[str, Any]:
-    """How much the sequences of the first sample of a batch attend to one another.
+    """Measure how much the sequences of a batch's first sample attend to one another.
 
     Returns:
-        `documents`, the number of the document of each sequence, rising from 0; `weights`, a row for each sequence, of
-        its attention to each, itself left out, as a multiple of uniform attention. At most `MAX_SAMPLE_SEQUENCES` of
-        both.
+        `documents`: index of each sequence's document, ascending from 0. `weights`: one row per sequence with its
+        attention to each, itself excluded, as a multiple of uniform attention. At most `MAX_SAMPLE_SEQUENCES` of both.
     """
     assert encoder.cross is not None
     count = int(batch["present"][0].sum())
@@ -84,7 +87,7 @@ def sample_attention(encoder: Encoder, batch: StreamBatch) -> dict[str, Any]:
 
 
 def _find_cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
-    """The cases of a batch of samples."""
+    """Return the cases of a batch of samples."""
     assert encoder.cross is not None
     chunks, order = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
     leaders = encoder.document.leaders
@@ -134,7 +137,7 @@ def _find_cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
 def _choose_words(
     encoder: Encoder, texts: Sequence[Sequence[int]], samples: Sequence[int]
 ) -> dict[int, tuple[int, int]]:
-    """Sequence → the token that is masked in it, and the one other sequence of its sample that has it."""
+    """Map a sequence to its masked token and the one other sequence of the sample with this token."""
     frequency = Counter(token for text in texts for token in text)
     holders: dict[tuple[int, int], list[int]] = defaultdict(list)
     for number, (text, sample) in enumerate(zip(texts, samples, strict=True)):

@@ -1,4 +1,4 @@
-"""Cross-Thought: recover masked words with the help of other sequences' vectors (Wang et al., 2020, section 3.2)."""
+"""Cross-Thought: recover masked words with other sequences' vectors (Wang et al., 2020, section 3.2)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,10 +19,10 @@ from contexture.objectives.settings import CrossThoughtConfig
 
 
 class CrossThought(Objective):
-    """Cross-entropy of the masked tokens, from one more Transformer layer over [C; H] (equations 8 and 9).
+    """Cross-entropy of the masked tokens, from another Transformer layer over [C; H] (equations 8 and 9).
 
-    Reads the states of the sequences of some samples. Those of the special tokens go through the encoder's layers
-    across sequences; what comes out stands in their place for the last layer, where masked positions alone ask.
+    Reads states of the sequences of a batch of samples. States of special tokens go through the encoder's layers across
+    sequences; the output replaces them in the last layer, in which only masked positions are queries.
     """
 
     def __init__(self, config: CrossThoughtConfig, encoder: Encoder) -> None:
@@ -31,7 +31,7 @@ class CrossThought(Objective):
         model = network.model.config
         if model.model_type not in BERT_LIKE:
             raise ValueError(
-                f"cross_thought has a last layer like those of {sorted(BERT_LIKE)}, not of {model.model_type}"
+                f"cross_thought supports {sorted(BERT_LIKE)}, not {model.model_type}; choose another encoder"
             )
         self.masking = Masking(config.probability, encoder)
         self.positions, self.leaders = Positions(config.starts, encoder), network.leaders
@@ -57,7 +57,7 @@ class CrossThought(Objective):
         return {**batch, "sequences": {**texts, "chunks": chunks}}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Those of the layers across sequences, of the last layer, and of the logits of masked tokens."""
+        """Layers across sequences, the last layer, and the logits of masked tokens."""
         chunks = batch["sequences"]["chunks"]
         lengths = torch.cat([row_lengths(chunk) for chunk in chunks]).double()
         masked = torch.cat([self.masking.expected(chunk) for chunk in chunks]).double()
@@ -70,12 +70,13 @@ class CrossThought(Objective):
         return measure_attention(encoder, batches)
 
     def forward(self, encoder: Encoder, states: list[Tensor], batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens.
+        """Mean over the masked tokens. If `is_logged`, also the metrics.
 
-        Now and then also, in nats per masked token, `gain`: how much smaller the loss is than if each sequence attended
-        to itself alone; and `own_gain`: the same where sequences attend to those of their own document alone.
-        `accuracy` is the share of masked tokens predicted rightly; `own_share` that of the attention which goes to
-        other sequences of the same document, `own_chance` what it would be if attention were uniform.
+        - `accuracy`: share of correct predictions
+        - `gain`: loss in nats per masked token without other sequences, minus the loss
+        - `own_gain`: loss without other sequences, minus the loss with those of the same document only
+        - `own_share`: share of attention to other sequences of the same document
+        - `own_chance`: the same for uniform attention
         """
         assert encoder.cross is not None
         network: Any = encoder.document
@@ -106,7 +107,7 @@ class CrossThought(Objective):
     def _predict(
         self, encoder: Encoder, read: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Sum of −log p over all masked tokens, how many are predicted rightly, and how many there are."""
+        """Return the sum of −log p over all masked tokens, the correct predictions and the number of tokens."""
         losses, rights = [], []
         for state, chunk, special_states in zip(
             states, chunks, torch.split(read, [len(state) for state in states]), strict=True
@@ -124,7 +125,7 @@ class CrossThought(Objective):
     def _predict_chunk(
         self, encoder: Encoder, read: Tensor, states: Tensor, mask: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The same of one chunk: `read` (B, N·H) stands in the place of the special tokens of `states` (B, T, H)."""
+        """Return the loss and hits of a chunk. `read` (B, N·H) replaces the special tokens of `states` (B, T, H)."""
         merged = torch.cat([read.view(len(read), self.leaders, -1).to(states.dtype), states[:, self.leaders :]], dim=1)
         chosen, positions = masked_positions(targets)
         queries = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
@@ -137,9 +138,9 @@ class CrossThought(Objective):
 def document_shares(
     cross: CrossLayers, vectors: Tensor, present: Tensor, documents: Tensor, groups: Tensor, to_itself: bool
 ) -> dict[str, Tensor]:
-    """Attention to other sequences of the same document: `own_share`, and `own_chance` for uniform attention.
+    """Return attention to other sequences of the same document: `own_share`, and `own_chance` if it were uniform.
 
-    Both are means over the sequences of B samples; for the arguments see `CrossLayers.forward`.
+    Both are means over the sequences of B samples. For the arguments see `CrossLayers.forward`.
     """
     allowed = attention_mask(present, groups, to_itself)
     itself = torch.eye(present.shape[1], dtype=torch.bool, device=present.device)
@@ -155,9 +156,9 @@ def document_shares(
 
 
 def masked_positions(targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Targets (B, T) → which of Q columns are used (B, Q), and the positions in them (B, Q), masked ones first.
+    """Return, for targets (B, T), which of Q columns are used (B, Q), and the masked positions in them (B, Q).
 
-    Q is the largest number of masked tokens of a row, 1 at least.
+    Q is the largest number of masked tokens in a row, at least 1.
     """
     masked = targets != IGNORED_TARGET
     counts = masked.sum(dim=1)

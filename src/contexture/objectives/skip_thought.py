@@ -1,4 +1,4 @@
-"""Skip-Thought: write a sentence's neighbours word by word (Kiros et al., 2015; Quick-Thoughts, appendix C)."""
+"""Skip-Thought: generate a sentence's neighbours (Kiros et al., 2015; Quick-Thoughts, appendix C)."""
 
 import torch
 from torch import Tensor, nn
@@ -12,10 +12,10 @@ from contexture.objectives.settings import SkipThoughtConfig
 
 
 class SkipThought(Objective):
-    """One decoder writes the sentence before, another the sentence after; both start from the sentence's vector.
+    """Two decoders generate the previous and the next sentence from a sentence's vector.
 
-    Reads vectors (B, D) of queries (f), and of the batch the words of its sentences, `document_numbers`, `positions`
-    and `first`. The decoders read the encoder's embeddings of words.
+    Reads vectors (B, D) of queries (f), and `words`, `document_numbers`, `positions` and `first` of the batch. The
+    decoders use the encoder's word embeddings.
     """
 
     def __init__(self, config: SkipThoughtConfig, encoder: Encoder) -> None:
@@ -32,9 +32,9 @@ class SkipThought(Objective):
         self.before, self.after = decoder(), decoder()
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """−log p of a word, mean over the words of this device's neighbours; also the two decoders' own means.
+        """Mean −log p of a word of this device's neighbours, over both decoders; metrics: the mean of each.
 
-        Of several devices each weighs alike; a neighbour on another device is left out.
+        Neighbours on another device are ignored. Devices have equal weight.
         """
         vectors = states["query"]
         left = self._adjacent(batch, len(vectors)).nonzero().squeeze(1)
@@ -53,7 +53,7 @@ class SkipThought(Objective):
         return Loss(torch.stack([*losses.values()]).mean(), losses)
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Forward and backward FLOPs of both decoders: of the words of every neighbour, and its end."""
+        """Both decoders, over the words of all neighbours and their ends."""
         adjacent = self._adjacent(batch, len(batch["words"]["input_ids"]))
         counts = batch["words"]["attention_mask"].sum(dim=1) + 1
         previous, following = (counts[:-1] * adjacent).sum(), (counts[1:] * adjacent).sum()
@@ -61,7 +61,7 @@ class SkipThought(Objective):
         return flops
 
     def _adjacent(self, batch: StreamBatch, count: int) -> Tensor:
-        """Whether each of this device's sentences but the last (count − 1,) is followed by its neighbour."""
+        """Return (count − 1,): whether each of this device's sentences precedes its neighbour."""
         mine = slice(int(batch["first"]), int(batch["first"]) + count)
         documents, positions = batch["document_numbers"][mine], batch["positions"][mine]
         adjacent: Tensor = (documents[1:] == documents[:-1]) & (positions[1:] - positions[:-1] == 1)
@@ -71,8 +71,8 @@ class SkipThought(Objective):
 class _GruDecoder(nn.Module):
     """A GRU and a softmax over all words.
 
-    With H units, embeddings of length W and V words, a GRU as encoder and two decoders have 9H(H+W+1) + VW + 2HV
-    parameters, PyTorch's second biases (9H) and those of the softmaxes (2V) aside.
+    With H units, embeddings of size W and V words, a GRU encoder and two decoders have 9H(H+W+1) + VW + 2HV parameters,
+    without PyTorch's second biases (9H) and the biases of the softmaxes (2V).
     """
 
     def __init__(self, word_size: int, size: int, words: int) -> None:
@@ -87,9 +87,9 @@ class _GruDecoder(nn.Module):
     def forward(
         self, words: nn.Embedding, inputs: Tensor, thoughts: Tensor, targets: Tensor, lengths: Tensor
     ) -> Tensor:
-        """Mean of −log p over the words `targets` (N, T) when reading `inputs` (N, T), from the vectors (N, D).
+        """Return mean −log p of the words `targets` (N, T) given `inputs` (N, T) and vectors (N, D).
 
-        `lengths` (N,) of each count.
+        `lengths` (N,) are the numbers of words that count.
         """
 
         def pack(ids: Tensor) -> PackedSequence:
@@ -101,13 +101,13 @@ class _GruDecoder(nn.Module):
 
 
 class _TransformerDecoder(nn.Module):
-    """Transformer layers that attend to the vector alone; logits are products with the encoder's own embeddings."""
+    """Transformer layers that attend to the vector. Logits are products with the encoder's embeddings."""
 
     def __init__(self, word_size: int, size: int, words: int, config: SkipThoughtConfig, max_length: int) -> None:
         super().__init__()
         if word_size % config.heads:
             raise ValueError(
-                f"skip_thought: heads ({config.heads}) must divide {word_size}, the length of a word's embedding"
+                f"skip_thought: heads ({config.heads}) must divide {word_size}, the size of word embeddings"
             )
         self.thought = nn.Linear(size, word_size)
         self.places = nn.Embedding(max_length, word_size)
@@ -125,7 +125,7 @@ class _TransformerDecoder(nn.Module):
         """See `_GruDecoder.forward`."""
         width = inputs.shape[1]
         positions = torch.arange(width, device=inputs.device)
-        ahead = positions[:, None] < positions  # padding stands behind all that counts: it need not be masked as well
+        ahead = positions[:, None] < positions  # padding comes last and needs no mask
         states, memory = words(inputs) + self.places(positions), self.thought(thoughts)[:, None]
         for layer in self.layers:
             states = layer(states, memory, tgt_mask=ahead, tgt_is_causal=True)

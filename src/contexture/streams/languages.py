@@ -1,4 +1,4 @@
-"""Examples of several languages, of which small ones get a larger share (CMLM, section 4)."""
+"""Sampling of examples in several languages, with a larger share for small languages (CMLM, section 4)."""
 
 import logging
 from collections.abc import Sequence
@@ -11,34 +11,43 @@ from contexture.text.language_codes import without_region
 from contexture.vocabulary.languages import repetition_factors
 
 LOG = logging.getLogger(__name__)
-#: Column that tells the copies of a row apart.
+#: Column that numbers the copies of a row.
 COPY = "copy"
 
 
 def document_language(document: str) -> Column:
-    """The language of the document whose id is in this column: ids begin with it."""
+    """Return the language of a document id, which is the id's prefix."""
     return F.substring_index(document, ":", 1)
 
 
 def count_without_text(examples: DataFrame, sides: Sequence[str], documents: DataFrame) -> dict[str, str]:
-    """The count `count_without_text`: the languages in columns of examples that no document is in; none where all have some.
+    """Return `{"without_text": languages}`: languages of examples without a document. Empty if none.
 
-    They are warned of, too. Regions make no difference.
+    Also logs a warning. Regions are ignored.
     """
     rows = documents.select(document_language("doc_id").alias("language")).distinct().collect()
     covered = {without_region(row["language"]) for row in rows}
     languages = examples.select(F.explode(F.array(*sides)).alias("language")).distinct().collect()
     missing = sorted(row["language"] for row in languages if without_region(row["language"]) not in covered)
     if missing:
-        LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(missing))
+        LOG.warning("the corpus has no text in %s: the vocabulary may lack its words", ", ".join(missing))
     return {"without_text": ", ".join(missing)} if missing else {}
 
 
 def resample_languages(rows: DataFrame, document: str, key: Sequence[str], exponent: float, seed: int) -> DataFrame:
-    """Rows with a column `copy`: those of small languages several times, of large ones not all; see `repetition_factors`.
+    """Repeat rows of small languages and drop rows of large ones; see `repetition_factors`.
 
-    `document` is the column with the ids of their documents, `key` those that identify a row. A row that is due 2.3
-    times comes twice, or three times with probability 0.3, a function of the seed and its key alone.
+    A factor of 2.3 repeats a row twice, or three times with probability 0.3, decided by the seed and the row's key.
+
+    Args:
+        rows: the examples.
+        document: the column with document ids.
+        key: the columns that identify a row.
+        exponent: of the languages' numbers of rows.
+        seed: of the choice.
+
+    Returns:
+        The rows with the column `copy`, which numbers the copies of a row.
     """
     counts = rows.groupBy(document_language(document).alias("language")).count().collect()
     factors = repetition_factors({row["language"]: row["count"] for row in counts}, exponent)

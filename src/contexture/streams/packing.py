@@ -1,4 +1,4 @@
-"""Documents to passages: whole sentences of a section, as many as a document's tokens hold."""
+"""Packing of documents into passages: whole sentences of a section, up to the length of a document."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,15 @@ PASSAGE_SCHEMA = (
     "tokens array<int>, sentence_lengths array<int>, links array<string>"
 )
 
-
-#: Tokens of `[CLS] title [SEP] passage [SEP]` beside title and passage; the passage gets one at least.
+#: Special tokens of `[CLS] title [SEP] passage [SEP]`.
 NUM_SPECIAL_TOKENS = 3
 
 
 def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
-    """How many of the sentences of a section, of these lengths in tokens, go to each of its passages.
+    """Return how many sentences each passage of a section gets, from their lengths in tokens.
 
-    Greedy: a passage takes sentences for as long as they fit into `budget` tokens. No sentence is divided; one longer
-    than the budget stands alone.
+    Greedy: a passage takes sentences while they fit into `budget` tokens. Sentences are not split; one that is longer
+    than the budget is a passage of its own.
     """
     counts: list[int] = []
     room = 0
@@ -43,17 +42,19 @@ def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
 
 
 def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: int, files: int) -> DataFrame:
-    """Pack every page into passages (section 4.1): the documents table and the paragraphs that it was made of.
+    """Pack each page of the documents table into passages (section 4.1).
 
-    Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`,
-    `heading` (of the section; "" before the first), `text` (the sentences, with a space between), `title_tokens`,
-    `tokens`, `sentence_lengths` (tokens of each sentence) and `links` (the other documents that it links to, each
-    once). A passage holds sentences of one section, across its paragraphs; title, passage and three special tokens
-    are at most `document_tokens`, unless one sentence alone is longer. `files` partitions by doc_id, sorted by
-    doc_id and n in each; the same rows however the input was cut up. A page is packed at once; nothing grows with
-    the corpus.
+    Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`, `heading` (of the
+    section; "" before the first), `text` (sentences joined by spaces), `title_tokens`, `tokens`, `sentence_lengths` (in
+    tokens) and `links` (distinct other documents that it links to). A passage holds sentences of one section, across
+    paragraphs. Title, passage and three special tokens are at most `document_tokens`, unless a single sentence is
+    longer.
 
-    The job that uses the table raises ValueError where the two tables do not belong together.
+    The table has `files` partitions by doc_id, sorted by doc_id and n. Its rows do not depend on the partitions of the
+    input. One page at a time is in memory.
+
+    `paragraphs` is the table that the documents were made from. The job that uses the result raises ValueError if the
+    two do not match.
     """
     index = F.col("paragraph_index").cast("int")
     texts = (
@@ -62,7 +63,7 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
         .groupBy("doc_id")
         .agg(F.min("title").alias("title"), F.map_from_entries(F.collect_list("text")).alias("texts"))
     )
-    # A merge of sorted partitions needs no memory, and leaves the rows in order.
+    # A merge join of sorted partitions needs little memory and keeps the order.
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -74,9 +75,14 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
 
 
 class _PassageSpan(NamedTuple):
-    """A passage: the row of its page, its number there, its section, and where its sentences end in the batch.
+    """A passage as a range of the batch's sentences.
 
-    `paragraph` is the index of the section's first paragraph in the batch.
+    Attributes:
+        row: row of its page in the batch.
+        number: number of the passage on the page.
+        section_index: index of its section.
+        end: index of the first sentence after it, in the batch.
+        paragraph: index of the section's first paragraph, in the batch.
     """
 
     row: int
@@ -87,7 +93,7 @@ class _PassageSpan(NamedTuple):
 
 
 def _pack_pages(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
-    """Pages to passages. Passages are runs of the batch's sentences, so that all their tokens stay where they are."""
+    """Turn pages into passages. Token ids are not copied: passages are ranges of the batch's sentences."""
     sentences = batch.column("paragraphs").values.field("sentences").values
     token_bounds = sentences.offsets.to_numpy()
     lengths = np.diff(token_bounds).astype(np.int32)
@@ -113,7 +119,7 @@ def _pack_pages(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
 
 
 def _pack_spans(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -> Iterator[_PassageSpan]:
-    """The passages of all pages, in order."""
+    """Yield the passages of all pages in order."""
     paragraphs = batch.column("paragraphs")
     bounds = paragraphs.offsets.to_numpy().tolist()
     sections = paragraphs.values.field("section_index").to_numpy().tolist()
@@ -132,7 +138,7 @@ def _pack_spans(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: 
 
 
 def _read_texts(batch: pa.RecordBatch) -> list[str]:
-    """The texts of the sentences that have tokens, in the order of their tokens."""
+    """Return the texts of the sentences that have tokens."""
     paragraphs = batch.column("paragraphs")
     texts, left_out = pc.struct_field(batch.column("texts").values, "sentences"), paragraphs.values.field("left_out")
     sizes = pc.list_value_length(texts).fill_null(0).to_numpy()
@@ -143,7 +149,7 @@ def _read_texts(batch: pa.RecordBatch) -> list[str]:
         raise ValueError(
             f"page {batch.column('doc_id')[page]}, paragraph {paragraphs.values.field('paragraph_index')[paragraph]}: "
             f"{expected[paragraph]} sentences in the documents table, {sizes[paragraph]} in the paragraphs table: "
-            "write the documents anew from these paragraphs"
+            "run the documents stage again with these paragraphs"
         )
     kept = np.ones(sizes.sum(), np.bool_)
     kept[np.repeat(np.cumsum(sizes) - sizes, without_tokens) + left_out.flatten().to_numpy()] = False
@@ -152,7 +158,7 @@ def _read_texts(batch: pa.RecordBatch) -> list[str]:
 
 
 def _collect_links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:
-    """For each passage the other documents that it links to; `bounds`: where its sentences begin in the batch."""
+    """Return the other documents that each passage links to. `bounds`: first sentence of each passage."""
     paragraphs = batch.column("paragraphs").values
     first_sentences = paragraphs.field("sentences").offsets.to_numpy()
     links = paragraphs.field("links")

@@ -1,4 +1,4 @@
-"""Paragraphs to documents of token ids: every sentence is tokenized once, for all objectives."""
+"""Tokenization of paragraphs into documents. Each sentence is tokenized once for all objectives."""
 
 import os
 from bisect import bisect_right
@@ -39,24 +39,27 @@ class Paragraph(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A document with its paragraphs in the order of their indices."""
+    """A document with its paragraphs, sorted by index."""
 
     doc_id: str
     paragraphs: list[Paragraph]
 
 
 def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFrame:
-    """Turn the paragraphs table into one row per document, which every objective samples from.
+    """Turn the paragraphs table into the documents table, one row per document.
 
-    Columns: `doc_id`, `title_tokens`, `paragraphs` and `sentence_count`. A paragraph has `paragraph_index`,
-    `section_index`, `sentences` (the token ids of each, whole, without special tokens), `links` (`sentence_index`
-    among these and the `doc_id` of a document that a link starting there leads to, once a sentence) and `left_out`
-    (places, among the paragraph's sentences in the input, of those without a token). Sentences without a token,
-    paragraphs without a sentence and documents without a paragraph are left out. The rows do not depend on the
-    partitioning of the input; save them before sampling, which reads them several times.
+    Columns: `doc_id`, `title_tokens`, `paragraphs` and `sentence_count`. Fields of a paragraph:
 
-    Raises what `load_tokenizer` raises for the folder `vocabulary_dir`, which only the driver has to see; the job that
-    uses the table raises ValueError for a paragraph with links whose sentences are not in its text.
+    - `paragraph_index`, `section_index`
+    - `sentences`: token ids of each sentence, uncut, without special tokens
+    - `links`: distinct (`sentence_index`, `doc_id`) of the sentences in which a link starts and of the linked documents
+    - `left_out`: positions, in the input, of the paragraph's sentences without tokens
+
+    Sentences without tokens, paragraphs without sentences and documents without paragraphs are dropped. The rows do not
+    depend on the partitions of the input. Save the table before sampling, which reads it several times.
+
+    Raises what `load_tokenizer` raises for `vocabulary_dir`, which only the driver reads. The job that uses the table
+    raises ValueError for a paragraph with links whose sentences are not in its text.
     """
     tokenizer_json = load_tokenizer(vocabulary_dir)[0].to_str()
 
@@ -74,7 +77,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
             "title",
             F.col("paragraph_index").cast("int"),
             F.col("section_index").cast("int"),
-            # Only links are looked up in the text.
+            # The text only serves to find the sentences of links.
             F.when(F.size("links") > 0, F.col("text")).alias("text"),
             "sentences",
             "links",
@@ -94,7 +97,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
 
 
 def select_sentences(documents: DataFrame) -> DataFrame:
-    """Of the documents table the columns `doc_id`, `paragraph_indices` and `sentences`; no other is read from disk."""
+    """Select `doc_id`, `paragraph_indices` and `sentences` of documents; other columns are not read from disk."""
     return documents.select(
         "doc_id",
         F.col("paragraphs.paragraph_index").alias("paragraph_indices"),
@@ -103,7 +106,7 @@ def select_sentences(documents: DataFrame) -> DataFrame:
 
 
 def read_documents(table: pa.Table, max_tokens: int) -> list[Document]:
-    """Read rows of `select_sentences` out of an Arrow table, sorted by `doc_id`, each sentence cut at `max_tokens`."""
+    """Read rows of `select_sentences` from an Arrow table, sorted by `doc_id`. Cuts sentences at `max_tokens`."""
     if table.num_rows == 0:
         return []
     paragraphs = table.column("sentences").combine_chunks()
@@ -122,14 +125,14 @@ def read_documents(table: pa.Table, max_tokens: int) -> list[Document]:
 
 
 def read_sentences(array: pa.ListArray, max_tokens: int) -> list[Sentence]:
-    """Read token ids out of an Arrow list array, far faster than its own `to_pylist`; each cut at `max_tokens`."""
+    """Read lists of token ids, cut at `max_tokens`. Much faster than Arrow's `to_pylist`."""
     bounds = array.offsets.to_numpy().tolist()
     tokens = array.values.to_numpy().tolist()
     return [tuple(tokens[start : min(end, start + max_tokens)]) for start, end in pairwise(bounds)]
 
 
 def read_sentence_blocks(documents: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Token ids of the sentences of the documents table in a folder, and their lengths, a few documents at a time."""
+    """Yield token ids and lengths of the sentences in a folder of documents, a few documents at a time."""
     for file in sorted(documents.rglob("*.parquet")):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=16, columns=["paragraphs"]):
             sentences = pc.list_flatten(pc.struct_field(pc.list_flatten(batch.column(0)), "sentences"))
@@ -138,21 +141,21 @@ def read_sentence_blocks(documents: Path) -> Iterator[tuple[np.ndarray, np.ndarr
 
 
 def token_lists(lists: Sequence[Sequence[int]]) -> pa.ListArray:
-    """Lists of token ids as an Arrow array of int32 lists, far faster than `pa.array`."""
+    """Convert lists of token ids to an Arrow array of int32 lists. Much faster than `pa.array`."""
     bounds = np.fromiter(accumulate(map(len, lists), initial=0), dtype=np.int64, count=len(lists) + 1)
     tokens = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(bounds[-1]))
     return list_array(bounds, tokens)
 
 
 def list_array(bounds: np.ndarray | Sequence[int], values: np.ndarray | pa.Array) -> pa.ListArray:
-    """The lists of values between bounds."""
+    """Return the lists of values between bounds."""
     return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(values))
 
 
 def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary_dir: Path) -> DataFrame:
-    """The same rows, with the token ids of each of the columns, without special tokens, beside it as `<column>_tokens`.
+    """Add the token ids of each text column, without special tokens, as `<column>_tokens`.
 
-    Raises what `load_tokenizer` raises for the folder `vocabulary_dir`, which only the driver has to see.
+    Raises what `load_tokenizer` raises for `vocabulary_dir`, which only the driver reads.
     """
     tokenizer_json = load_tokenizer(vocabulary_dir)[0].to_str()
     token_fields = [StructField(f"{column}_tokens", ArrayType(IntegerType())) for column in columns]
@@ -172,7 +175,7 @@ def _encode_paragraphs(batch: pa.RecordBatch, tokenizer: Tokenizer) -> pa.Record
     kept = np.diff(sentences.offsets.to_numpy()) > 0
     bounds = batch.column("sentences").offsets.to_numpy()
     kept_before = np.concatenate([[0], np.cumsum(kept)])
-    titles = batch.column("title").dictionary_encode()  # few are different
+    titles = batch.column("title").dictionary_encode()  # few distinct titles
     columns = {
         "doc_id": batch.column("doc_id"),
         "title_tokens": _encode_texts(titles.dictionary, tokenizer).take(titles.indices),
@@ -186,7 +189,7 @@ def _encode_paragraphs(batch: pa.RecordBatch, tokenizer: Tokenizer) -> pa.Record
 
 
 def _load_tokenizer(tokenizer_json: str) -> Tokenizer:
-    # Spark already runs one worker per core.
+    # Spark runs one worker per core.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     tokenizer = Tokenizer.from_str(tokenizer_json)
     tokenizer.encode_special_tokens = True
@@ -199,14 +202,14 @@ def _encode_texts(texts: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
 
 
 def _dropped_positions(kept: np.ndarray, bounds: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """For each paragraph the positions of its sentences that are not kept."""
+    """Return the positions of each paragraph's sentences that have no tokens."""
     left_out = np.flatnonzero(~kept)
     paragraphs = np.searchsorted(bounds, left_out, side="right") - 1
     return list_array(bounds - kept_before[bounds], (left_out - bounds[paragraphs]).astype(np.int32))
 
 
 def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """For each paragraph its links, by the sentence that they start in; `kept_before` counts sentences with tokens."""
+    """Return each paragraph's links by the sentence in which they start."""
     sentences, links = batch.column("sentences"), batch.column("links")
     bounds = sentences.offsets.to_numpy().tolist()
     pairs: list[tuple[int, str]] = []
@@ -220,7 +223,7 @@ def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarra
         except ValueError:
             raise ValueError(
                 f"page {batch.column('doc_id')[row]}, paragraph {batch.column('paragraph_index')[row]}: a sentence is "
-                "not in the paragraph's text; write the paragraphs table anew"
+                "not in the paragraph's text; run the corpus stage again"
             ) from None
         unique: dict[tuple[int, str], None] = {}
         for link in links[row].as_py():
@@ -236,7 +239,7 @@ def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarra
 
 
 def _find_starts(text: str, sentences: Sequence[str]) -> list[int]:
-    """Where each sentence starts in the text that they are, in order, parts of; ValueError if one is missing."""
+    """Return the offset of each sentence in the text. Raises ValueError if one is missing."""
     starts = []
     end = 0
     for sentence in sentences:

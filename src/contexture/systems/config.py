@@ -267,8 +267,8 @@ class SystemConfig:
 
     @property
     def made_of(self) -> set[str]:
-        """What examples are made of (`StreamConfig.made_of`)."""
-        return {config.made_of for config in self.streams.values()}
+        """What examples are made of (`StreamConfig.source`)."""
+        return {config.source for config in self.streams.values()}
 
     def restricted(self, variants: list[str]) -> "SystemConfig":
         """The same system with these variants and runs alone, the runs that they need, and no guests."""

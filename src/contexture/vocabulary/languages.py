@@ -1,4 +1,4 @@
-"""Text of several languages for one vocabulary, in which small languages have a larger share (CMLM, section 4)."""
+"""Resampling of the text of several languages, with a larger share for small languages (CMLM, section 4)."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from contexture.vocabulary.tokenizers import ReiterableTexts, paragraph_texts
 
-#: Folders of a language's paragraphs begin with this.
+#: Prefix of the folders of a language's paragraphs.
 PARTITION_PREFIX = "lang="
 
 
 def repetition_factors(amounts: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """How often the text of each language is repeated, so that amounts are in proportion to amount ^ exponent.
+    """Return how often to repeat each language's text, for amounts in proportion to amount ^ exponent.
 
-    The sum of all amounts stays: without repetition, a language of a few stray texts would leave next to nothing of
-    the others.
+    The total amount stays the same. If no language were reduced, a language with very little text would multiply all
+    others.
     """
     weights = {language: amount**exponent for language, amount in amounts.items()}
     scale = sum(amounts.values()) / sum(weights.values())
@@ -23,10 +23,10 @@ def repetition_factors(amounts: Mapping[str, int], exponent: float) -> dict[str,
 
 
 def resample_texts(folder: Path, exponent: float) -> Iterable[str]:
-    """The paragraphs of a folder with a part for each language, repeated by `repetition_factors` of its bytes.
+    """Return the paragraphs of a folder with one part per language, repeated by `repetition_factors`.
 
-    A text is repeated 2.3 times as twice or three times, by its hash. The texts can be read any number of times.
-    Raises FileNotFoundError if there are none.
+    A factor of 2.3 repeats a text two or three times, by its hash. Amounts are bytes. The result can be iterated
+    repeatedly. Raises FileNotFoundError if there are no texts.
     """
     parts = list(folder.glob(f"{PARTITION_PREFIX}*"))
     if exponent == 1 or len(parts) < 2:

@@ -71,5 +71,5 @@ def test_nothing_to_learn_from_is_refused(bitext: DataFrame, vocabulary: Path) -
     made = tables(BitextStreamConfig(), Lengths(9, 9), 0)
     nothing = made.tables[0].make(bitext.where("false"), vocabulary)
     assert count_pairs(nothing, 9) == {"pairs": 0, "languages": {}, "tokens": 0, "sides_at_limit": 0}
-    with pytest.raises(ValueError, match="no pair of parallel sentences is left"):
+    with pytest.raises(ValueError, match="no parallel sentences are left"):
         made.count(nothing, bitext)

@@ -55,5 +55,5 @@ def test_a_batch_holds_whole_examples(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["labels", "sentences"])
 def test_examples_of_another_layout_are_refused(name: str, tmp_path: Path) -> None:
     stream = opened([row | {name: row[name][:-1]} for row in ROWS], tmp_path / name)
-    with pytest.raises(ValueError, match=r"do not hold 2 candidates each, as streams\.joint\.sampling says"):
+    with pytest.raises(ValueError, match=r"streams\.joint\.sampling: the examples do not have 2 candidates each"):
         stream.batch(0, 0)

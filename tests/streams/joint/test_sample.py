@@ -88,7 +88,7 @@ def test_the_stage_makes_one_table_that_stays_the_same_in_later_versions(name: s
     config = JointConfig(sentence_tokens=MAX_TOKENS + 2, sampling=CONFIGS[name])
     made = tables(config, Lengths(9, 9), 7)
     (joint,) = made.tables
-    assert (joint.name, joint.reads, joint.observed, made.between) == ("joint", ("documents",), True, ())
+    assert (joint.name, joint.reads, joint.observed, made.intermediate) == ("joint", ("documents",), True, ())
     examples, observation = joint.make(documents)
     assert digest(examples.collect()) == CHECKSUMS[name]
     assert made.count(observation, documents) == count_mspp(observation)

@@ -195,7 +195,7 @@ def test_the_stage_makes_passages_and_a_table_for_each_task(
         ("passages", ("documents", "paragraphs")),
         *((f"pairs/{task}", ("passages", "documents")) for task in PAIR_TASKS),
     ]
-    assert made.between == ("passages",)
+    assert made.intermediate == ("passages",)
     packed = saved(made.tables[0].make(documents, paragraphs), tmp_path / "passages")
     assert sorted(packed.drop("held_out").collect()) == sorted(passages.collect())
     assert packed.where("held_out").count() == 0

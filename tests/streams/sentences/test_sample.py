@@ -78,7 +78,7 @@ def test_the_stage_makes_one_table_whatever_the_partitioning(
 ) -> None:
     made = tables(config, Lengths(query=5, document=9), 5)
     (sentences,) = made.tables
-    assert (sentences.name, sentences.reads, sentences.observed, made.between) == (
+    assert (sentences.name, sentences.reads, sentences.observed, made.intermediate) == (
         "sentences", ("documents",), False, (),
     )  # fmt: skip
     rows = the_same_however_cut(

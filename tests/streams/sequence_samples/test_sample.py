@@ -216,13 +216,13 @@ def test_frequent_tokens_are_counted_by_sampled_sequences() -> None:
 
 
 def test_samples_that_cannot_be_made_raise_errors() -> None:
-    with pytest.raises(ValidationError, match="run_length is 3: it must divide sequences, 8"):
+    with pytest.raises(ValidationError, match="run_length 3 must divide sequences 8"):
         SampleSampling(sequences=8, run_length=3)
-    with pytest.raises(ValidationError, match="runs are of one document each: set boundaries to documents"):
+    with pytest.raises(ValidationError, match="a run belongs to one document: set boundaries to documents"):
         SampleSampling(sequences=8, run_length=2, boundaries="cross")
-    with pytest.raises(ValidationError, match=r"documents splits samples of runs: set sampling\.run_length"):
+    with pytest.raises(ValidationError, match=r"documents needs samples of runs: set sampling\.run_length"):
         SequenceSamplesConfig(documents=2)
-    with pytest.raises(ValidationError, match="documents is 3: it must divide the 4 documents of a sample"):
+    with pytest.raises(ValidationError, match="documents 3 must divide the 4 documents of a sample"):
         SequenceSamplesConfig(sampling=SampleSampling(sequences=8, run_length=2), documents=3)
 
 
@@ -231,13 +231,13 @@ def test_samples_that_cannot_be_made_raise_errors() -> None:
     [
         (
             {"tokens": 9},
-            r"no document fills a sequence of 9 tokens, the longest has 5: lower sampling\.tokens to at mo",
+            r"no document fills a sequence of 9 tokens, the longest has 5; lower sampling\.tokens to at mo",
         ),
         (
             {"tokens": 2, "sequences": 8, "run_length": 1},
-            r"no sample has runs of 8 documents, the fullest has 2: lower sampling\.sequences to at most 2",
+            r"no sample has runs of 8 documents, the fullest has 2; lower sampling\.sequences to at most 2",
         ),
-        ({"tokens": 2, "sequences": 9}, r"does not fill a sample of 9 sequences, the fullest of its 1 files has 4: "),
+        ({"tokens": 2, "sequences": 9}, r"does not fill a sample of 9 sequences, the fullest of its 1 files has 4; "),
     ],
 )
 def test_samples_that_the_corpus_does_not_fill_are_refused_with_what_fits(

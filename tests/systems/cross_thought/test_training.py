@@ -252,7 +252,7 @@ def test_sequences_that_do_not_fit_the_positions_are_refused(examples: Path, tok
 
 def test_text_that_runs_on_has_no_documents_to_attend_to_alone() -> None:
     sampling = STREAMS["sequence_samples"]["sampling"] | {"boundaries": "cross"}
-    with pytest.raises(ValidationError, match="attends is document, but where text runs on"):
+    with pytest.raises(ValidationError, match=r"attends: document, but with sampling\.boundaries: cross"):
         system(streams={"sequence_samples": {"sampling": sampling, "attends": "document"}})
 
 

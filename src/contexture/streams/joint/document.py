@@ -1,7 +1,7 @@
-"""Examples for Multi-Sentences in Paragraph Prediction within one document (section 3.4). Knows no Spark.
+"""Sampling of examples for Multi-Sentences in Paragraph Prediction from one document (section 3.4), without Spark.
 
-Sentences are distinguished by their text (their token ids): within an example no sentence text occurs twice, and a
-negative never has the text of a sentence of s0's own paragraph.
+Sentences with the same token ids are the same text. No text occurs twice in an example, and no negative has the text of
+a sentence in s0's paragraph.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,32 +18,32 @@ from contexture.streams.tokens import Document, Sentence
 
 COUNT_NAMES = (
     "documents",
-    "documents_too_short",  # no paragraph of theirs gives an example
+    "documents_too_short",  # no paragraph gives an example
     "paragraphs",
-    "paragraphs_too_short",  # no sentence has k1 other texts (after it, where positives follow) in its paragraph
+    "paragraphs_too_short",  # no sentence has k1 possible positives
     "sentences",
     "examples",
-    "examples_incomplete",  # dropped: not enough negatives anywhere
-    "hard_filled_with_easy",  # hard negatives of the examples that the document could not give
+    "examples_incomplete",  # dropped: not enough negatives
+    "hard_filled_with_easy",  # hard negatives replaced by easy ones
 )
 
 
 class Candidate(NamedTuple):
-    """A sentence, and the next one of its paragraph if a candidate may hold both."""
+    """A sentence, and the next one of its paragraph if a candidate may contain both."""
 
     sentence: Sentence
     following: Sentence | None
 
 
 class Pool(NamedTuple):
-    """What easy negatives are drawn from, sorted by document, and the document id of each."""
+    """Candidates for easy negatives, sorted by document, and the document id of each."""
 
     doc_ids: list[str]
     candidates: list[Candidate]
 
 
 class Example(NamedTuple):
-    """s0 and k candidates in random order, and k labels: 1 if the candidate is from s0's paragraph."""
+    """s0 and k candidates in random order, with k labels: 1 if the candidate is from s0's paragraph."""
 
     example_id: str
     sentences: list[Sentence]
@@ -53,10 +53,10 @@ class Example(NamedTuple):
 def sample_document(
     document: Document, pool: Pool, config: JointSampling, max_tokens: int, seed: int
 ) -> tuple[list[Example], Counter[str]]:
-    """Sample the examples of one document, in the order of its paragraphs, and count as `COUNT_NAMES` says.
+    """Sample the examples of one document, in the order of its paragraphs, and count `COUNT_NAMES`.
 
-    A function of its arguments alone: each paragraph and each s0 has a generator of its own, seeded from (seed,
-    document id, paragraph index, sentence index). Sentence indices count the sentences that have tokens.
+    A function of its arguments alone: each paragraph and each s0 has its own generator, seeded with (seed, document id,
+    paragraph index, sentence index). Sentence indices count the sentences that have tokens.
     """
     sources = _CandidateSources(document, pool, config, max_tokens)
     examples: list[Example] = []
@@ -83,7 +83,7 @@ def sample_document(
 
 
 def _eligible_positions(sentences: Sequence[Sentence], config: JointSampling) -> list[int]:
-    """Positions that s0 may have: those with k1 different texts to be its positives."""
+    """Return the positions of sentences with at least k1 possible positives."""
     texts = set(sentences) if config.positive_rule == "any" else set()
     eligible = []
     for position in reversed(range(len(sentences))):
@@ -96,7 +96,7 @@ def _eligible_positions(sentences: Sequence[Sentence], config: JointSampling) ->
 def _draw_candidates(
     sources: "_CandidateSources", number: int, s0: int, rng: Random
 ) -> tuple[list[tuple[Sentence, int]], int]:
-    """Draw the labelled candidates of one example, and how many hard negatives easy ones stand in for."""
+    """Draw the labelled candidates of an example. Also returns how many hard negatives are replaced by easy ones."""
     config = sources.config
     paragraph = sources.paragraph(number)
     texts = {candidate.sentence for candidate in paragraph}
@@ -111,7 +111,7 @@ def _draw_candidates(
 
 
 def _take_unused(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> list[Candidate]:
-    """Take the first `count` candidates whose text is not used yet, and mark their texts as used."""
+    """Take the first `count` candidates with unused texts, and mark their texts as used."""
     chosen: list[Candidate] = []
     for candidate in candidates if count else ():
         if candidate.sentence not in used:
@@ -123,7 +123,7 @@ def _take_unused(candidates: Iterable[Candidate], count: int, used: set[Sentence
 
 
 def _draw_text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Random) -> Sentence:
-    """The candidate's sentence or, half of the time where that repeats no text, it and the following one."""
+    """Return the candidate's sentence or, with probability 0.5 unless that repeats a text, it and the following one."""
     sentence, following = candidate
     if following is None or following in used or rng.random() < 0.5:
         return sentence
@@ -135,7 +135,7 @@ def _draw_text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: 
 
 
 class _CandidateSources:
-    """Where the candidates of one document come from; each method gives them lazily in random order."""
+    """The sources of a document's candidates. Methods yield candidates lazily in random order."""
 
     def __init__(self, document: Document, pool: Pool, config: JointSampling, max_tokens: int) -> None:
         self.config, self.max_tokens = config, max_tokens
@@ -171,7 +171,7 @@ class _CandidateSources:
 
 
 def _exclude_texts(candidates: Iterable[Candidate], texts: AbstractSet[Sentence]) -> Iterator[Candidate]:
-    """Leave out the texts of s0's paragraph: the paragraph does say them, wherever else they stand."""
+    """Drop candidates that have a text of s0's paragraph."""
     for sentence, following in candidates:
         if sentence not in texts:
             yield Candidate(sentence, None if following in texts else following)

@@ -10,12 +10,12 @@ from contexture.streams.base import TextPairStream
 
 
 class Nli(TextPairStream):
-    """`document`, the premises in front, and `labels` (B,)."""
+    """Premises and hypotheses: `document`, premises first, and `labels` (B,)."""
 
     columns = ("premise", "hypothesis", "label")
     texts = ("premise", "hypothesis")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        batch, mine = self.document(table, part, parts)
-        return batch | {"labels": torch.from_numpy(table["label"].to_numpy()[mine].astype(np.int64))}
+        batch, rows = self.document(table, part, parts)
+        return batch | {"labels": torch.from_numpy(table["label"].to_numpy()[rows].astype(np.int64))}

@@ -1,4 +1,4 @@
-"""Premises and hypotheses in different languages as token ids (CMLM, section 4.3): one row a pair, shuffled."""
+"""Sampling of premises and hypotheses in different languages (CMLM, section 4.3): one shuffled row per pair."""
 
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,11 @@ _KEY = ("number", *(f"{side}_lang" for side in SIDES))
 
 
 def nli_pairs(nli: DataFrame, vocabulary_dir: Path, max_tokens: int, per_pair: int, files: int, seed: int) -> DataFrame:
-    """Of each pair `per_pair` choices of a language for the premise and another for the hypothesis, none twice.
+    """Draw `per_pair` distinct combinations of two different languages for each pair.
 
-    Columns: `number`, `premise_lang`, `hypothesis_lang`, `premise` and `hypothesis`, token ids cut at `max_tokens`, and
-    `label`. Which ones are chosen is a function of the seed and the pair. Pairs of which a side has no token are left
-    out. The table is shuffled, see `shuffle_into_files`. The same pairs and seed give the same rows on any number of cores.
+    Columns: `number`, `premise_lang`, `hypothesis_lang`, `premise` and `hypothesis` (token ids cut at `max_tokens`) and
+    `label`. The choice is a function of the seed and the pair. Pairs with a side without tokens are dropped. The table
+    is shuffled by `shuffle_into_files`. The same pairs and seed give the same rows on any number of cores.
     """
     tokens = tokenize_columns(nli, SIDES, vocabulary_dir)
     premise, hypothesis = (
@@ -41,14 +41,14 @@ def nli_pairs(nli: DataFrame, vocabulary_dir: Path, max_tokens: int, per_pair: i
 
 
 def count_pairs(pairs: DataFrame) -> dict[str, Any]:
-    """Pairs, also by their languages."""
+    """Count pairs, in total and by languages."""
     languages = F.concat_ws("-", "premise_lang", "hypothesis_lang").alias("languages")
     rows = pairs.groupBy(languages).count().orderBy("languages").collect()
     return {"pairs": sum(row["count"] for row in rows), "languages": {row["languages"]: row["count"] for row in rows}}
 
 
 def tables(config: NliStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of pairs, their sides as long as documents, and its counts."""
+    """Define the table of pairs, with sides as long as documents, and its counts."""
 
     def sample(nli: DataFrame, tokenizer: Path) -> DataFrame:
         return nli_pairs(nli, tokenizer, lengths.document, config.per_pair, config.files, seed)

@@ -1,1 +1,1 @@
-"""Queries and documents for two towers: `pairs`, and `passages`, the documents alone."""
+"""Queries and documents for two towers (`pairs`), and the documents alone (`passages`)."""

@@ -1,4 +1,4 @@
-"""CMLM's batches: two consecutive sequences, one for its vector, one for its tokens; or the second alone."""
+"""CMLM's batches: pairs of consecutive sequences, or the second of each pair."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from contexture.streams.base import Stream, TokenStream, part_rows, read_token_c
 
 
 class SequencePairs(Stream):
-    """`texts`, the first sequences, and `second`, tokens of `text_layout`; a row of one belongs to the other's."""
+    """Pairs of sequences: `texts`, the first ones, and `second`, tokens in the same order; see `text_layout`."""
 
     columns = ("first", "second")
     texts = ("second",)
@@ -20,21 +20,21 @@ class SequencePairs(Stream):
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
         first, second = read_token_columns(table, "first"), read_token_columns(table, "second")
-        mine = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
-        tokens = text_layout(select(second, mine), self.encoder.specials, self.encoder.lengths.document)
+        rows = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
+        tokens = text_layout(select(second, rows), self.encoder.specials, self.encoder.lengths.document)
         return {
-            "texts": self.encoder.batch(select(first, mine), "document", self.batching.tokens_at_once),
-            # As plain numbers lengths stay on the host.
+            "texts": self.encoder.batch(select(first, rows), "document", self.batching.tokens_at_once),
+            # Plain numbers stay on the host.
             "second": tokens | {"lengths": row_lengths(tokens).tolist()},
         }
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
-        """Pooled states (B, H) of the first sequences."""
+        """Return pooled states (B, H) of the first sequences."""
         return encoder.pooled(batch["texts"])
 
 
 class Sequences(TokenStream):
-    """The second sequences as batches of tokens."""
+    """Second sequences as batches of tokens."""
 
     columns = ("second",)
     texts = ("second",)
@@ -42,5 +42,5 @@ class Sequences(TokenStream):
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
         texts = read_token_columns(table, "second")
-        mine = part_rows(texts.lengths[:, 0], part, parts)
-        return text_layout(select(texts, mine), self.encoder.specials, self.encoder.lengths.document)
+        rows = part_rows(texts.lengths[:, 0], part, parts)
+        return text_layout(select(texts, rows), self.encoder.specials, self.encoder.lengths.document)

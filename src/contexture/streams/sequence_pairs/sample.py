@@ -1,4 +1,4 @@
-"""Examples for CMLM (section 3): the documents table to pairs of consecutive sequences."""
+"""Sampling for CMLM (section 3): documents to pairs of consecutive sequences."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,19 +18,19 @@ from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import list_array, select_sentences
 
 Ints = npt.NDArray[np.int64]
-#: Tokens of `[CLS] sequence [SEP]` beside the sequence.
+#: Special tokens of `[CLS] sequence [SEP]`.
 NUM_SPECIAL_TOKENS = 2
-#: How often the two sequences of a pair change places.
+#: Probability that the sequences of a pair are swapped.
 SWAP_PROBABILITY = 0.5
 
 
 def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: int, seed: int) -> DataFrame:
-    """One row for every two consecutive sequences of a document: `first` and `second`, lists of token ids.
+    """Return one row for every two consecutive sequences of a document.
 
-    A sequence is one sentence, or as many whole ones as `max_tokens` hold, special tokens included, whatever paragraphs
-    and sections they are of; one longer than that is cut. `document` is its page, `position` the place of the pair on
-    it. The two change places half of the time, so that what comes before is predicted, too: a function of the seed and
-    both. Of several languages, with `config.smoothing`, pairs are repeated or left out. The table is shuffled, see
+    Columns: `document`, `position` of the pair in it, and `first` and `second`, lists of token ids. A sequence is one
+    sentence, or as many whole sentences as fit into `max_tokens`, special tokens included, across paragraphs and
+    sections. Longer sentences are cut. Half of the pairs, chosen by seed, document and position, are swapped, so that
+    the previous sequence is predicted, too. `config.smoothing` resamples languages. The table is shuffled by
     `shuffle_into_files`. The same documents and seed give the same rows on any number of cores.
     """
 
@@ -51,7 +51,7 @@ def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: i
 
 
 def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict[str, int]:
-    """Pairs, of several languages also by language, their pages and tokens; pages of one sequence; sentences cut."""
+    """Count pairs (also by language), documents, tokens, documents with one sequence, and cut sentences."""
     rows = (
         pairs.groupBy(document_language("document").alias("language"))
         .agg(
@@ -75,7 +75,7 @@ def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict
 
 
 def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of pairs, of sequences as long as documents, and its counts."""
+    """Define the table of pairs, with sequences as long as documents, and its counts."""
 
     def sample(documents: DataFrame) -> DataFrame:
         return sequence_pairs(documents, config.sampling, lengths.document, seed)
@@ -84,7 +84,7 @@ def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleT
         counts = count_pairs(examples, documents, lengths.document)
         if not counts["pairs"]:
             raise ValueError(
-                f"no document of the corpus gives two sequences of {lengths.document} tokens: {counts}; lower "
+                f"no document of the corpus has two sequences of {lengths.document} tokens: {counts}; lower "
                 "lengths.document, or set the stream's sampling.unit to sentences"
             )
         return counts
@@ -93,7 +93,7 @@ def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleT
 
 
 def _pair_sequences(batch: pa.RecordBatch, unit: str, room: int) -> pa.RecordBatch:
-    """Pages to pairs. A sequence is a run of the batch's sentences, hence of its tokens, which stay where they are."""
+    """Turn pages into pairs. Sequences are ranges of the batch's tokens."""
     sentences = batch.column("sentences")
     bounds, token_bounds = sentences.offsets.to_numpy(), sentences.values.offsets.to_numpy()
     lengths = np.diff(token_bounds)
@@ -118,7 +118,7 @@ def _pair_sequences(batch: pa.RecordBatch, unit: str, room: int) -> pa.RecordBat
 
 
 def _slice_tokens(tokens: pa.Array, starts: Ints, ends: Ints) -> pa.ListArray:
-    """Tokens start … end−1 of each run, a list each."""
+    """Return tokens start … end−1 of each range as a list."""
     bounds = np.concatenate([[0], np.cumsum(ends - starts)])
     indices = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], ends - starts)
     return list_array(bounds, tokens.take(pa.array(indices)))

@@ -18,4 +18,4 @@ class ToyStream(TextStream):
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
         sentences = select(read_token_columns(table, "tokens"), np.arange(part, len(table), parts))
-        return {"texts": self.encoder.batch(sentences, "document", self.steps.tokens_at_once)}
+        return {"texts": self.encoder.batch(sentences, "document", self.batching.tokens_at_once)}
