@@ -1,4 +1,4 @@
-"""The Spark side of MSPP: documents to examples, the same however the work is cut up."""
+"""Sampling of MSPP's examples with Spark."""
 
 import hashlib
 from pathlib import Path
@@ -12,7 +12,7 @@ from contexture.streams.joint.config import JointConfig, JointSampling
 from contexture.streams.joint.document import COUNT_NAMES, Candidate, Pool, sample_document
 from contexture.streams.joint.sample import count_mspp, sample_mspp, tables
 from contexture.streams.tokens import read_documents, select_sentences, tokenize_paragraphs
-from tests.streams.make import Made, made_up_paragraphs, table, the_same_however_cut
+from tests.streams.make import MadeParagraph, collect_for_any_partitions, paragraphs_table, random_paragraphs
 
 MAX_TOKENS = 12
 CONFIGS = {
@@ -40,7 +40,7 @@ def test_examples_do_not_depend_on_partitions_and_cores(
         counts.append(count_mspp(observation))
         return examples
 
-    rows = the_same_however_cut(documents.sparkSession, config.files, sample)
+    rows = collect_for_any_partitions(documents.sparkSession, config.files, sample)
     assert counts[0] == counts[1]
     assert len({row["example_id"] for row in rows}) == len(rows) == counts[0]["examples"] > 20
     for row in rows:
@@ -49,8 +49,8 @@ def test_examples_do_not_depend_on_partitions_and_cores(
         assert all(0 < len(tokens) <= MAX_TOKENS for tokens in row["sentences"])
 
 
-def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -> None:
-    """With one bucket the pool is the whole corpus, so that plain Python can do the same."""
+def test_spark_gives_the_same_examples_as_plain_python(documents: DataFrame) -> None:
+    """With one bucket the pool is the whole corpus."""
     config = CONFIGS["paper"]
     examples, observation = sample_mspp(documents, config, MAX_TOKENS, 5)
     actual = {row["example_id"]: (row["sentences"], row["labels"]) for row in examples.collect()}
@@ -69,12 +69,12 @@ def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -
             counts[name] += counted[name]
     assert actual == expected
     assert count_mspp(observation) == counts
-    rows = made_up_paragraphs()
+    rows = random_paragraphs()
     whole = len({row.doc_id for row in rows}), len(rows), sum(len(row.sentences) for row in rows)
     assert (counts["documents"], counts["paragraphs"], counts["sentences"]) == whole
 
 
-#: Seeded choices are part of what a run must give again: if these change, existing examples change.
+#: Runs must be reproducible: if these change, existing examples change.
 CHECKSUMS = {"paper": "2ead0812a3c21ecb", "released": "197b271ff6c67344"}
 
 
@@ -84,7 +84,7 @@ def digest(rows: list[Row]) -> str:
 
 
 @pytest.mark.parametrize("name", CHECKSUMS)
-def test_the_stage_makes_one_table_that_stays_the_same_in_later_versions(name: str, documents: DataFrame) -> None:
+def test_the_table_does_not_change_between_versions(name: str, documents: DataFrame) -> None:
     config = JointConfig(sentence_tokens=MAX_TOKENS + 2, sampling=CONFIGS[name])
     made = tables(config, Lengths(9, 9), 7)
     (joint,) = made.tables
@@ -103,8 +103,8 @@ def test_another_seed_gives_other_examples_in_another_order(documents: DataFrame
 
 
 def test_documents_too_short_give_an_empty_table_and_counts(spark: SparkSession, vocabulary: Path) -> None:
-    rows = [Made("en:1", 0, ["amber"]), Made("en:2", 0, ["birch", "birch"])]
-    documents = tokenize_paragraphs(table(spark, rows), vocabulary)
+    rows = [MadeParagraph("en:1", 0, ["amber"]), MadeParagraph("en:2", 0, ["birch", "birch"])]
+    documents = tokenize_paragraphs(paragraphs_table(spark, rows), vocabulary)
     made = tables(JointConfig(), Lengths(9, 9), 0)
     examples, observation = made.tables[0].make(documents)
     assert examples.collect() == []
