@@ -18,7 +18,7 @@ SPECIAL[:5] = True
 
 
 def test_shares_are_those_of_bert() -> None:
-    """15% chosen; of those 80% masked, 10% replaced, 10% kept: all within four standard deviations."""
+    """15% chosen; 80% of these masked, 10% replaced, 10% kept, all within four standard deviations."""
     ids = torch.randint(5, VOCABULARY, (500, 400), generator=torch.Generator().manual_seed(0))
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.15, torch.Generator().manual_seed(1))
     chosen = targets != IGNORED_TARGET
@@ -41,7 +41,7 @@ def test_shares_are_those_of_bert() -> None:
 
 
 @given(st.integers(0, 2**31), st.floats(0.05, 0.95))
-def test_what_is_not_chosen_stays_and_special_tokens_are_never_chosen(seed: int, probability: float) -> None:
+def test_unchosen_and_special_tokens_do_not_change(seed: int, probability: float) -> None:
     ids = torch.randint(0, VOCABULARY, (4, 30), generator=torch.Generator().manual_seed(seed))
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, probability, torch.Generator().manual_seed(seed))
     chosen = targets != IGNORED_TARGET
@@ -53,7 +53,7 @@ def test_what_is_not_chosen_stays_and_special_tokens_are_never_chosen(seed: int,
 
 
 def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() -> None:
-    """Against Hugging Face's own masked-language-model loss, which computes the logits of all positions."""
+    """Compares with transformers, which computes the logits of all positions."""
     encoder = build("transformer_mean", head=True, vocabulary=subwords())
     model = encoder.document.model
     objective = MaskedLanguageModel(MlmConfig(probability=0.4), encoder)
@@ -80,8 +80,8 @@ def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() 
     assert nothing.item() == 0
 
 
-def test_padding_and_words_without_an_embedding_are_never_to_be_guessed() -> None:
-    """Words that were not trained are read as the unknown one, and have no logit."""
+def test_padding_and_untrained_words_are_never_predicted() -> None:
+    """Untrained words are read as unknown words and have no logit."""
     encoder = build("transformer_mean", head=True)
     objective = MaskedLanguageModel(MlmConfig(probability=0.9), encoder)
     texts = sentences([5, TRAINED, 6, TRAINED + 4], [7, TOKENS.unk], [TRAINED + 1])
@@ -108,20 +108,20 @@ def test_flops_of_the_logits_of_as_many_tokens_as_are_masked() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 6), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(0, 99))
 def test_only_eligible_tokens_are_masked_and_repeated_ones_together(rows: list[list[int]], seed: int) -> None:
-    """Ids 20 … 26, of which the even ones are eligible."""
+    """Ids 20 … 26; even ones are eligible."""
     ids = torch.tensor(rows) + 20
     generator = torch.Generator().manual_seed(seed)
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.5, generator, eligible=ids % 2 == 0)
     for row, changed, target in zip(ids.tolist(), corrupted.tolist(), targets.tolist(), strict=True):
         for token in set(row):
             masked = {target[i] != IGNORED_TARGET for i, other in enumerate(row) if other == token}
-            shown_as = {changed[i] for i, other in enumerate(row) if other == token}
-            assert len(masked) == 1 and len(shown_as) == 1
+            replacements = {changed[i] for i, other in enumerate(row) if other == token}
+            assert len(masked) == 1 and len(replacements) == 1
             assert token % 2 == 0 or masked == {False}
-            assert masked == {True} or shown_as == {token}
+            assert masked == {True} or replacements == {token}
 
 
-def test_as_many_eligible_tokens_are_masked_as_the_probability_says() -> None:
+def test_probability_is_the_share_of_masked_eligible_tokens() -> None:
     ids = torch.arange(20, 60).expand(500, 40)
     eligible = torch.arange(40).expand(500, 40) < 10
     special = torch.zeros(100, dtype=torch.bool)
@@ -129,7 +129,7 @@ def test_as_many_eligible_tokens_are_masked_as_the_probability_says() -> None:
     assert float((targets != IGNORED_TARGET).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
 
 
-def test_words_begin_anywhere_in_the_table_of_positions() -> None:
+def test_words_begin_at_random_positions() -> None:
     encoder = build(
         TransformerConfig(hidden_size=8, layers=1, heads=2), vocabulary=subwords(), needs=Needs(40), head=True
     )
@@ -144,6 +144,6 @@ def test_words_begin_anywhere_in_the_table_of_positions() -> None:
     assert len(begins["each"]) > 20 and begins["each"] <= set(range(1, 40 - 3))
 
 
-def test_words_that_begin_elsewhere_need_short_sequences() -> None:
+def test_moved_words_require_short_sequences() -> None:
     assert MlmConfig(starts="each").readable_streams == ("short_sequences",)
     assert "passages" in MlmConfig().readable_streams

@@ -1,4 +1,4 @@
-"""SimCSE against a slow loop, and where it has nothing to learn from."""
+"""SimCSE compared with a slow loop, and the error without dropout."""
 
 import math
 

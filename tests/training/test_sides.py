@@ -1,4 +1,4 @@
-"""The streams of two sides, bitext and NLI, and runs that learn from them."""
+"""The streams of text pairs, bitext and NLI, and runs that train on them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,14 +48,14 @@ def nli(examples: Path, encoder: Encoder) -> Callable[..., Nli]:
 
 
 def sides(batch: dict[str, Any]) -> dict[tuple[int, ...], tuple[Any, Any]]:
-    """Ids of a pair → what the encoder reads of its sides, special tokens included."""
+    """Return ids of a pair → encoded texts of both sides, special tokens included."""
     texts, count = texts_of(batch["document"]), len(batch["ids"])
     assert len(texts) == 2 * count
     return {tuple(ids): (texts[row], texts[count + row]) for row, ids in enumerate(batch["ids"].tolist())}
 
 
 def test_a_batch_of_bitext_has_both_sides_of_its_rows(examples: Path, bitext: Callable[..., Bitext]) -> None:
-    """Both cut to the length of documents, of which queries have another."""
+    """Both are cut to the length of documents, which differs from that of queries."""
     table = pq.read_table(examples / "bitext").to_pylist()
     rows = {(row["source_id"], row["target_id"]): row for row in table}
     batches = [sides(bitext().batch(step, 0)) for step in range(4)]
@@ -65,21 +65,10 @@ def test_a_batch_of_bitext_has_both_sides_of_its_rows(examples: Path, bitext: Ca
     assert len({ids for batch in batches for ids in batch}) == 48
 
 
-def test_devices_share_the_rows_of_a_step(bitext: Callable[..., Bitext], nli: Callable[..., Nli]) -> None:
-    parts = [sides(bitext(rank=rank, ranks=3).batch(3, 0)) for rank in range(3)]
-    assert [len(part) for part in parts] == [4, 4, 4]
-    assert parts[0] | parts[1] | parts[2] == sides(bitext().batch(3, 0))
-    with pytest.raises(ValueError, match="bitext: batch_size 3 on 2 devices"):
-        bitext(batch_size=3, ranks=2)
-    labels = [nli(passes=2, ranks=3, rank=rank).batch(2, part)["labels"] for part in range(2) for rank in range(3)]
-    assert [len(part) for part in labels] == [2] * 6
-    assert sorted(torch.cat(labels).tolist()) == sorted(nli().batch(2, 0)["labels"].tolist())
-
-
 def test_vectors_are_those_of_documents_by_side(
     encoder: Encoder, bitext: Callable[..., Bitext], nli: Callable[..., Nli]
 ) -> None:
-    """Of the table's rows in the order in which they are drawn."""
+    """Vectors have the order of the rows."""
 
     def vectors_of(ids: Any) -> torch.Tensor:
         return torch.from_numpy(
@@ -93,7 +82,6 @@ def test_vectors_are_those_of_documents_by_side(
     for number, side in enumerate(("source", "target")):
         expected = vectors_of(pair[number] for pair in texts)
         torch.testing.assert_close(vectors[side], expected, atol=1e-5, rtol=1e-4)
-    assert stream.sample(10).dtype == "int64" and len(stream.sample(10)) > 20
 
     pairs = nli(tokens_at_once=50)
     batch, rows = pairs.batch(1, 0), pairs.rows.take(12, 12).to_pylist()
@@ -103,8 +91,8 @@ def test_vectors_are_those_of_documents_by_side(
         torch.testing.assert_close(vectors[side], vectors_of(row[side] for row in rows), atol=1e-5, rtol=1e-4)
 
 
-def test_relations_are_learned_behind_another_objective(training: Training) -> None:
-    """A run that continues one of bitext, as the paper's does; in one pass or in several."""
+def test_nli_is_learned_after_another_objective(training: Training) -> None:
+    """A run that continues a run of bitext, as in the paper, in one pass or in several."""
     nli = schedule(60, nli=1) | {"start": "br"}
     settings = {"optimizer": {"learning_rate": 3e-2}, "checkpoint_every": 100, "micro_batch_size": 6}
     config = configured(
@@ -124,7 +112,7 @@ def test_relations_are_learned_behind_another_objective(training: Training) -> N
 
 
 def test_bitext_joins_cmlm_with_a_weight(training: Training) -> None:
-    """The schedule of the paper: CMLM alone, then with bitext at 0.2."""
+    """The paper's schedule: CMLM, then CMLM with bitext at weight 0.2."""
     stages = [{"steps": 2, "weights": {"cmlm": 1}}, {"steps": 2, "weights": {"cmlm": 1, "bitext": 0.2}}]
     run = {"schedule": stages, "objectives": {"cmlm": {"projections": 2}}}
     config = configured(

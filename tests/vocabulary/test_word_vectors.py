@@ -46,7 +46,7 @@ def test_text(tmp_path: Path, name: str, head: str, end: str) -> None:
 @pytest.mark.parametrize("line_break", [b"\n", b""])
 def test_binary(tmp_path: Path, name: str, line_break: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "_MAX_WORD_BYTES", 8)
-    # 0x20202020: numbers whose bytes are blanks end no word.
+    # Blanks in the bytes of numbers (0x20202020) do not end a word.
     numbers = np.array([[1, 2, 3], struct.unpack("<3f", b" " * 12), [4, 5, 6]], np.float32)
     path = write(tmp_path, binary(["the", "New_York", "é"], numbers, line_break), name)
     for size in (*range(21, 45), 1 << 22):
@@ -74,7 +74,7 @@ def test_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         read_word_vectors(write(tmp_path, "".join(lines)))
 
 
-def test_the_first_vector_of_a_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_vector_of_a_word_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "a 1 2\nb 3 4\na 5 6\na 7 8\nc 9 0\n")
     for lines in (1, 2, 4096):
         monkeypatch.setattr(word_vectors, "_BLOCK_LINES", lines)
@@ -142,7 +142,7 @@ def test_broken_npy(tmp_path: Path) -> None:
         read_word_vectors(path)
 
 
-def test_a_file_that_is_cut_off_or_missing(tmp_path: Path) -> None:
+def test_truncated_and_missing_files(tmp_path: Path) -> None:
     path = write(tmp_path, GLOVE * 500, "v.txt.gz")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ValueError, match=r"v.txt.gz, after word \d+: damaged or cut off"):
@@ -151,7 +151,7 @@ def test_a_file_that_is_cut_off_or_missing(tmp_path: Path) -> None:
         read_word_vectors(tmp_path / "nothing.txt")
 
 
-def test_vectors_by_id_with_lower_case_for_want_of_better() -> None:
+def test_align_vectors_falls_back_to_lower_case() -> None:
     vectors = WordVectors(["paris", "The", "the", "Us"], np.arange(8, dtype=np.float32).reshape(4, 2))
     vocabulary = {"[UNK]": 0, "Paris": 1, "The": 2, "the": 3, "us": 4}
     expected = [[0, 0], [0, 1], [2, 3], [4, 5], [0, 0], [0, 0]]

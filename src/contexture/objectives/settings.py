@@ -65,7 +65,7 @@ class CmlmConfig(MaskingConfig):
     title: ClassVar[str] = "CMLM"
     explained: ClassVar[str] = "predicts masked words with the help of its neighbour's vector"
     measures: ClassVar[dict[str, str]] = {
-        "conditioning_gain": "accuracy with the neighbour's vector minus that with another's",
+        "conditioning_gain": "predicted right by its neighbour's vector, above another's",
     }
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:

@@ -10,7 +10,7 @@ from contexture.strict import STRICT
 
 @dataclass(config=STRICT, frozen=True)
 class ToyConfig(ObjectiveConfig):
-    """There is nothing to set."""
+    """The toy objective has no settings."""
 
     implementation: ClassVar[str] = "contexture.objectives.toy.objective:Toy"
     streams: ClassVar[tuple[str, ...]] = ("toy",)

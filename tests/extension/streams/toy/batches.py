@@ -10,7 +10,7 @@ from contexture.streams.base import TextStream, read_token_columns
 
 
 class ToyStream(TextStream):
-    """`texts`: sentences in random order."""
+    """Sentences in random order: `texts`."""
 
     columns = ("tokens",)
     texts = ("tokens",)

@@ -1,4 +1,4 @@
-"""The documents table to one row per sentence."""
+"""Sampling of sentences: documents to one row per sentence."""
 
 from contexture.streams.toy.config import ToyStreamConfig
 from pyspark.sql import DataFrame
@@ -10,7 +10,7 @@ from contexture.streams.tokens import select_sentences
 
 
 def tables(config: ToyStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of sentences and its count."""
+    """Define the table of sentences and its count."""
 
     def sample(documents: DataFrame) -> DataFrame:
         sentences = select_sentences(documents).select(F.explode(F.flatten("sentences")).alias("tokens"))
