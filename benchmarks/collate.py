@@ -73,7 +73,7 @@ def main() -> None:
 
 def measure(name: str, stream: Stream, steps: int, profiled: bool) -> None:
     """A row of the table: tokens/s of each GPU and size, and in brackets the cores that feed it."""
-    passes = stream.batching.passes if stream.splits else 1
+    passes = stream.batching.passes if stream.can_split else 1
     stream.batch(0, 0)
     lengths = []
     profile = cProfile.Profile()

@@ -66,8 +66,8 @@ def read_rows(batch: dict[str, Any]) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(("ranks", "passes"), [(2, 3), (3, 2), (1, 12), (4, 1)])
 def test_ranks_and_passes_split_the_rows_of_a_step(ranks: int, passes: int, opened: StreamOpener) -> None:
     whole = opened()
-    assert whole.splits == (opened.name not in NEGATIVES)
-    num_passes = passes if whole.splits else 1
+    assert whole.can_split == (opened.name not in NEGATIVES)
+    num_passes = passes if whole.can_split else 1
     streams = [opened(passes=passes, rank=rank, ranks=ranks) for rank in range(ranks)]
     for step in (0, 3):
         parts = [stream.batch(step, part) for stream in streams for part in range(num_passes)]
@@ -89,13 +89,13 @@ def test_sample_returns_the_tokens_of_the_first_examples(opened: StreamOpener) -
     stream = opened()
     if opened.name not in COUNTED:
         with pytest.raises(NotImplementedError, match="Pairs has no tokens to count"):
-            stream.sample(9)
+            stream.sample_tokens(9)
         return
     for count in (8, 10_000):
         # A sample has four sequences.
         table = stream.rows.take(0, min(stream.rows.rows, count // 4 if COUNTED[opened.name] == ["pieces"] else count))
         expected = [token for name in COUNTED[opened.name] for token in flatten(table[name].to_pylist())]
-        assert sorted(stream.sample(count)) == sorted(expected)
+        assert sorted(stream.sample_tokens(count)) == sorted(expected)
 
 
 def flatten(values: Any) -> list[int]:

@@ -119,7 +119,7 @@ def test_tasks_of_pairs_mix_with_batches_of_their_own(training: Training) -> Non
     assert pretraining.recipe.schedule[0].weights == {"mlm": 1, "ict": 0.5, "bfs": 0.25}
     assert {name: pretraining.settings.batch_sizes("run", pretraining.streams)[name] for name in sizes} == sizes
     assert pretraining.active == ["joint", "ict", "bfs"]
-    assert [pretraining.streams[name].read for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
+    assert [pretraining.streams[name].selected_tasks for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
     training.train(config, "run")
     assert {"train/mlm", "train/ict", "train/bfs"} <= set(read_curves(training.folder / "run"))
 

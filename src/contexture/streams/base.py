@@ -48,11 +48,11 @@ class Stream(ABC):
     """Batches of one kind, read from one folder of examples for one encoder."""
 
     #: Whether rows are independent, so that a step can be split into several passes.
-    splits: ClassVar[bool] = True
+    can_split: ClassVar[bool] = True
     #: Columns of the examples that are read.
     columns: ClassVar[tuple[str, ...]] = ()
     #: Columns with the token ids that `sample` returns.
-    texts: ClassVar[tuple[str, ...]] = ()
+    token_columns: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching) -> None:
         """Open the examples. Raises FileNotFoundError or ValueError, naming the folder, if there are none."""
@@ -66,7 +66,7 @@ class Stream(ABC):
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
         """Return the batch of pass `part` of an optimizer step, for this device or for `rank`."""
-        size, parts = self.batching.batch_size, (self.batching.passes if self.splits else 1) * self.batching.ranks
+        size, parts = self.batching.batch_size, (self.batching.passes if self.can_split else 1) * self.batching.ranks
         table = self.rows.take(step * size, size)
         return self.collate(table, part * self.batching.ranks + (self.batching.rank if rank is None else rank), parts)
 
@@ -78,11 +78,11 @@ class Stream(ABC):
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
         """Return what objectives read: states (B, T, H), or vectors (B, D) by role."""
 
-    def sample(self, count: int) -> Ints:
+    def sample_tokens(self, count: int) -> Ints:
         """Return the token ids of the first `count` examples."""
-        if not self.texts:
+        if not self.token_columns:
             raise NotImplementedError(f"{type(self).__name__} has no tokens to count")
-        return read_token_columns(self.rows.take(0, min(count, self.rows.rows)), *self.texts).tokens
+        return read_token_columns(self.rows.take(0, min(count, self.rows.rows)), *self.token_columns).tokens
 
 
 class TokenStream(Stream):
@@ -101,7 +101,7 @@ class TokenStream(Stream):
 class TextStream(Stream):
     """Batches of texts that are negatives of one another: `texts`, or a `query` and a `document` per row."""
 
-    splits = False
+    can_split = False
 
     def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching) -> None:
         """Raise ValueError if a device gets fewer than two texts."""
@@ -121,17 +121,17 @@ class TextStream(Stream):
 
 
 class TextPairStream(Stream):
-    """Batches of two texts per row. Both are encoded as documents, in one pass."""
+    """Batches of two texts per row. Both are encoded as documents, in one call."""
 
-    def document(self, table: pa.Table, part: int, parts: int) -> tuple[dict[str, Any], Ints]:
+    def collate_documents(self, table: pa.Table, part: int, parts: int) -> tuple[dict[str, Any], Ints]:
         """Return the part's `document`, with the texts of the first column first, and its rows."""
-        first, second = (read_token_columns(table, side) for side in self.texts)
+        first, second = (read_token_columns(table, side) for side in self.token_columns)
         rows = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
         return batch_sides(self.encoder, select(first, rows), select(second, rows), self.batching.tokens_at_once), rows
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
         """Return vectors (B, D) by column."""
-        return dict(zip(self.texts, encoder(batch["document"], "document").chunk(2), strict=True))
+        return dict(zip(self.token_columns, encoder(batch["document"], "document").chunk(2), strict=True))
 
 
 def batch_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class MixedBatches(Dataset[dict[str, Any]]):
             raise IndexError(index)
         step, part = self.steps[index // self.passes], index % self.passes
         streams = self.active_streams(step).items()
-        return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.splits}
+        return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.can_split}
 
 
 def part_rows(lengths: Ints, part: int, parts: int) -> Ints:

@@ -27,7 +27,7 @@ def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
     """Return how many sentences each passage of a section gets, from their lengths in tokens.
 
     Greedy: a passage takes sentences while they fit into `budget` tokens. Sentences are not split; one that is longer
-    than the budget is a passage of its own.
+    than the budget fills a passage.
     """
     counts: list[int] = []
     room = 0

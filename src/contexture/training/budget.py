@@ -57,7 +57,7 @@ def _steps(config: Pretraining, prepared: Prepared, number: int) -> int | None:
         return stage.steps
     ranks = max(stream.batching.ranks for stream in streams.values())
     batches = [
-        {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.splits}
+        {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.can_split}
         for step in range(TRIED_STEPS)
         for part in range(prepared.passes)
         for rank in range(1 if budget.unit == "seconds" else ranks)

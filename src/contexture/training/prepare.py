@@ -93,9 +93,9 @@ def open_stages(
     pretrain, active = config.settings, {name: config.streams[name] for name in config.active}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
-    passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].splits})
+    passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].can_split})
     for name, kind in kinds.items():
-        if kind.splits and sizes[name] % (passes * pretrain.devices):
+        if kind.can_split and sizes[name] % (passes * pretrain.devices):
             raise ValueError(
                 f"run {config.run}, stream {name}: batch_size {sizes[name]} must be a multiple of {passes} passes × "
                 f"{pretrain.devices} devices"
@@ -145,7 +145,7 @@ def start_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
     assert isinstance(encoder.document, Transformer)
     for stream in streams.values():
         try:
-            ids = stream.sample(FREQUENCY_SAMPLE)
+            ids = stream.sample_tokens(FREQUENCY_SAMPLE)
         except NotImplementedError:
             continue
         start_from_frequencies(encoder.document, ids)

@@ -14,8 +14,8 @@ PARTITION_PREFIX = "lang="
 def repetition_factors(amounts: Mapping[str, int], exponent: float) -> dict[str, float]:
     """Return how often to repeat each language's text, for amounts in proportion to amount ^ exponent.
 
-    The total amount stays the same. If no language were reduced, a language with very little text would multiply all
-    others.
+    The total amount stays the same. Without repetition, a language with very little text would reduce the others to
+    almost nothing.
     """
     weights = {language: amount**exponent for language, amount in amounts.items()}
     scale = sum(amounts.values()) / sum(weights.values())

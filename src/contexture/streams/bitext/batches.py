@@ -15,10 +15,10 @@ class Bitext(TextPairStream, TextStream):
     """Parallel sentences: `document`, and `ids` (B, 2), equal for equal sentences."""
 
     columns = (*SIDES, *(f"{side}_id" for side in SIDES))
-    texts = SIDES
+    token_columns = SIDES
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        batch, rows = self.document(table, part, parts)
+        batch, rows = self.collate_documents(table, part, parts)
         ids = np.stack([table[f"{side}_id"].to_numpy()[rows] for side in SIDES], axis=1)
         return batch | {"ids": torch.from_numpy(ids)}

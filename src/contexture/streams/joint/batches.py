@@ -24,7 +24,7 @@ class Joint(TokenStream):
         batch = joint_layout(select(sentences, rows), self.encoder.specials, self.config.layout)
         return batch | {"labels": torch.from_numpy(labels[rows])}
 
-    def sample(self, count: int) -> Ints:
+    def sample_tokens(self, count: int) -> Ints:
         """See `Stream.sample`."""
         return joint_examples(self.rows.take(0, min(self.rows.rows, count)), self.config.layout.candidates)[0].tokens
 

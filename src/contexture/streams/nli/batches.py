@@ -13,9 +13,9 @@ class Nli(TextPairStream):
     """Premises and hypotheses: `document`, premises first, and `labels` (B,)."""
 
     columns = ("premise", "hypothesis", "label")
-    texts = ("premise", "hypothesis")
+    token_columns = ("premise", "hypothesis")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        batch, rows = self.document(table, part, parts)
+        batch, rows = self.collate_documents(table, part, parts)
         return batch | {"labels": torch.from_numpy(table["label"].to_numpy()[rows].astype(np.int64))}

@@ -1,1 +1,1 @@
-"""Queries and documents for two towers (`pairs`), and the documents alone (`passages`)."""
+"""Pairs of queries and documents (`pairs`), and their documents (`passages`)."""

@@ -1,4 +1,4 @@
-"""Batches for two towers: pairs of several pre-training tasks, or their documents alone."""
+"""Batches for two towers: pairs of several pre-training tasks, or their documents."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -73,7 +73,7 @@ class _PairTaskStream(Stream):
 
     def open(self, folder: Path, seed: int) -> PairRows:
         """See `Stream.open`."""
-        return PairRows([folder / task for task in self.config.read], self.config.mixture, seed)
+        return PairRows([folder / task for task in self.config.selected_tasks], self.config.mixture, seed)
 
 
 class Pairs(_PairTaskStream, TextStream):
@@ -94,11 +94,11 @@ class Pairs(_PairTaskStream, TextStream):
 class Passages(_PairTaskStream, TokenStream):
     """The documents of pairs as batches of tokens."""
 
-    texts = ("title", "passage")
+    token_columns = ("title", "passage")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        documents = read_token_columns(table, *self.texts)
+        documents = read_token_columns(table, *self.token_columns)
         rows = part_rows(documents.lengths.sum(axis=1), part, parts)
         return text_layout(select(documents, rows), self.encoder.specials, self.encoder.lengths.document)
 

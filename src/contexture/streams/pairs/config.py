@@ -50,7 +50,7 @@ class PairsConfig(StreamConfig):
             raise ValueError(f"tasks: no pairs of {unknown} are sampled; sampling.tasks is {self.sampling.tasks}")
 
     @property
-    def read(self) -> list[PairTask]:
+    def selected_tasks(self) -> list[PairTask]:
         """Tasks whose pairs are read."""
         return self.tasks or self.sampling.tasks
 

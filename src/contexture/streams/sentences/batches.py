@@ -23,7 +23,7 @@ class Contiguous(TextStream):
 
     config: ContiguousConfig
     columns = ("document", "position", "tokens")
-    texts = ("tokens",)
+    token_columns = ("tokens",)
 
     def open(self, folder: Path, seed: int) -> OrderedRows:
         """See `Stream.open`. Raises ValueError if there are fewer sentences than `batch_size`."""
@@ -54,7 +54,7 @@ class ShuffledSentences(TextStream):
     """Sentences in random order: `texts`, and `words`, the sentences without special tokens."""
 
     columns = ("tokens",)
-    texts = ("tokens",)
+    token_columns = ("tokens",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""

@@ -15,7 +15,7 @@ class SequencePairs(Stream):
     """Pairs of sequences: `texts`, the first ones, and `second`, tokens in the same order; see `text_layout`."""
 
     columns = ("first", "second")
-    texts = ("second",)
+    token_columns = ("second",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
@@ -37,7 +37,7 @@ class Sequences(TokenStream):
     """Second sequences as batches of tokens."""
 
     columns = ("second",)
-    texts = ("second",)
+    token_columns = ("second",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""

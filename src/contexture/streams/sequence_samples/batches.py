@@ -75,7 +75,7 @@ class _SampleStream(Stream):
         table[row, 1 + len(self.encoder.specials.more) + column] = shared_tokens(cut, self.frequent)
         return torch.from_numpy(table)
 
-    def sample(self, count: int) -> Ints:
+    def sample_tokens(self, count: int) -> Ints:
         """Return the maskable tokens of samples with about `count` sequences."""
         samples = min(self.rows.rows, max(1, count // self.config.sampling.sequences))
         cut = cut_samples(self.rows.take(0, samples)["pieces"].combine_chunks(), self.config)

@@ -1,4 +1,4 @@
-"""Cross-Thought's examples: how samples are made of a corpus, and how they are read."""
+"""Settings of Cross-Thought's examples: sampling and reading of samples."""
 
 from typing import ClassVar, Literal
 

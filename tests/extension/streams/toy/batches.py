@@ -13,7 +13,7 @@ class ToyStream(TextStream):
     """Sentences in random order: `texts`."""
 
     columns = ("tokens",)
-    texts = ("tokens",)
+    token_columns = ("tokens",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
