@@ -30,15 +30,14 @@ def measure_attention(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[
     In each sequence, the masked word is one that occurs once in it and in exactly one other sequence of the sample; of
     several, the rarest in the batch. The `batches` of samples are unmasked and read up to `MAX_SEQUENCES` sequences.
 
-    Returns:
-        An empty dictionary if there are no such words. Otherwise:
+    Returns a dictionary, which is empty if there are no such words:
 
     - `words`: number of words
     - `first`: share of words for which the sequence with the word gets the most attention of all
     - `chance`: the same for random attention
     - `times`: mean attention to that sequence as a multiple of uniform attention
-    - `cases`: examples with `word`, position `place` of the masked sequence and `with_word` of the other one,
-      `weights` of all sequences of the sample (None for itself), and the texts `masked`, `most` and `holder`
+    - `cases`: examples with `word`, position `place` of the masked sequence and `with_word` of the other one, `weights`
+      of all sequences of the sample (None for itself), and the texts `masked`, `most` and `holder`
     - `sample`: attention within the first sample, see `sample_attention`
     """
     cases: list[dict[str, Any]] = []

@@ -51,7 +51,7 @@ class Stream(ABC):
     can_split: ClassVar[bool] = True
     #: Columns of the examples that are read.
     columns: ClassVar[tuple[str, ...]] = ()
-    #: Columns with the token ids that `sample` returns.
+    #: Columns with the token ids that `sample_tokens` returns.
     token_columns: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching) -> None:
