@@ -499,7 +499,7 @@ def test_registries_name_what_there_is() -> None:
         assert callable(resolve(config.implementation)) and callable(resolve(config.tables))
     for objective in OBJECTIVES.values():
         assert callable(resolve(objective.implementation))
-        assert set(objective.streams) <= set(STREAMS) and objective.title and objective.explained
+        assert set(objective.streams) <= set(STREAMS) and objective.title and objective.description
     for name, spec in TASKS.items():
         task = spec.load()
         assert spec.name == name and spec.title

@@ -29,7 +29,7 @@ class ObjectiveConfig:
     unit: ClassVar[str] = "nats"
     title: ClassVar[str] = ""
     #: Description in plain words, with a verb in the third person.
-    explained: ClassVar[str] = ""
+    description: ClassVar[str] = ""
     #: Metrics that are shares: name → title of the curve.
     measures: ClassVar[dict[str, str]] = {}
     #: Metrics in nats: name → title of the curve.

@@ -42,7 +42,7 @@ class MlmConfig(MaskingConfig):
     implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences", "short_sequences")
     title: ClassVar[str] = "MLM"
-    explained: ClassVar[str] = "predicts masked words"
+    description: ClassVar[str] = "predicts masked words"
 
     @property
     def readable_streams(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class CmlmConfig(MaskingConfig):
     implementation: ClassVar[str] = "contexture.objectives.cmlm:ConditionalMaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("sequence_pairs",)
     title: ClassVar[str] = "CMLM"
-    explained: ClassVar[str] = "predicts masked words with the help of its neighbour's vector"
+    description: ClassVar[str] = "predicts masked words with the help of its neighbour's vector"
     measures: ClassVar[dict[str, str]] = {
         "conditioning_gain": "predicted right by its neighbour's vector, above another's",
     }
@@ -100,7 +100,7 @@ class CrossThoughtConfig(MaskingConfig):
     implementation: ClassVar[str] = "contexture.objectives.cross_thought:CrossThought"
     streams: ClassVar[tuple[str, ...]] = ("sequence_samples",)
     title: ClassVar[str] = "Cross-Thought"
-    explained: ClassVar[str] = "predicts masked words with the help of the other sequences' vectors"
+    description: ClassVar[str] = "predicts masked words with the help of the other sequences' vectors"
     measures: ClassVar[dict[str, str]] = {
         "own_share": "attention to other sequences of the same document",
         "own_chance": "the same if attention were uniform",
@@ -137,7 +137,7 @@ class LmConfig(ObjectiveConfig):
     predicts_tokens: ClassVar[bool] = True
     title: ClassVar[str] = "LM"
     unit: ClassVar[str] = "nats per token"
-    explained: ClassVar[str] = "predicts every next word"
+    description: ClassVar[str] = "predicts every next word"
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""
@@ -162,7 +162,7 @@ class MsppConfig(ObjectiveConfig):
     reads_states: ClassVar[bool] = True
     title: ClassVar[str] = "MSPP"
     unit: ClassVar[str] = "nats per candidate"
-    explained: ClassVar[str] = "tells which sentences share a paragraph, reading them together"
+    description: ClassVar[str] = "tells which sentences share a paragraph, reading them together"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -175,7 +175,7 @@ class InBatchNegativesConfig(ObjectiveConfig):
     streams: ClassVar[tuple[str, ...]] = ("pairs",)
     title: ClassVar[str] = "In-batch softmax"
     unit: ClassVar[str] = "nats per query"
-    explained: ClassVar[str] = "finds the passage that a sentence was taken from"
+    description: ClassVar[str] = "finds the passage that a sentence was taken from"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -191,7 +191,7 @@ class BfsConfig(InBatchNegativesConfig):
     """Softmax over a batch of pairs of Body First Selection."""
 
     title: ClassVar[str] = "BFS"
-    explained: ClassVar[str] = "finds a passage by a sentence from the beginning of its document"
+    description: ClassVar[str] = "finds a passage by a sentence from the beginning of its document"
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["bfs"]}
 
 
@@ -200,7 +200,7 @@ class WlpConfig(InBatchNegativesConfig):
     """Softmax over a batch of pairs of Wiki Link Prediction."""
 
     title: ClassVar[str] = "WLP"
-    explained: ClassVar[str] = "finds a passage that links to the document of a sentence"
+    description: ClassVar[str] = "finds a passage that links to the document of a sentence"
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["wlp"]}
 
 
@@ -214,7 +214,7 @@ class BitextObjectiveConfig(ObjectiveConfig):
     streams: ClassVar[tuple[str, ...]] = ("bitext",)
     title: ClassVar[str] = "Bitext retrieval"
     unit: ClassVar[str] = "nats per pair"
-    explained: ClassVar[str] = "finds a sentence's translation among others"
+    description: ClassVar[str] = "finds a sentence's translation among others"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -225,7 +225,7 @@ class NliConfig(ObjectiveConfig):
     streams: ClassVar[tuple[str, ...]] = ("nli",)
     title: ClassVar[str] = "Cross-lingual NLI"
     unit: ClassVar[str] = "nats per pair"
-    explained: ClassVar[str] = "tells whether a sentence follows from one of another language"
+    description: ClassVar[str] = "tells whether a sentence follows from one of another language"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -241,7 +241,7 @@ class QuickThoughtsConfig(ObjectiveConfig):
     streams: ClassVar[tuple[str, ...]] = ("contiguous",)
     title: ClassVar[str] = "Quick-Thoughts"
     unit: ClassVar[str] = "nats per sentence"
-    explained: ClassVar[str] = "picks a sentence's neighbours among others"
+    description: ClassVar[str] = "picks a sentence's neighbours among others"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -257,7 +257,7 @@ class SkipThoughtConfig(ObjectiveConfig):
     streams: ClassVar[tuple[str, ...]] = ("contiguous",)
     title: ClassVar[str] = "Skip-Thought"
     unit: ClassVar[str] = "nats per word"
-    explained: ClassVar[str] = "writes a sentence's neighbours word by word"
+    description: ClassVar[str] = "writes a sentence's neighbours word by word"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -270,7 +270,7 @@ class SimcseConfig(ObjectiveConfig):
     streams: ClassVar[tuple[str, ...]] = ("sentences",)
     title: ClassVar[str] = "SimCSE"
     unit: ClassVar[str] = "nats per sentence"
-    explained: ClassVar[str] = "tells a sentence, read twice with dropout, from all others"
+    description: ClassVar[str] = "tells a sentence, read twice with dropout, from all others"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -285,4 +285,4 @@ class TsdaeConfig(ObjectiveConfig):
     streams: ClassVar[tuple[str, ...]] = ("sentences",)
     title: ClassVar[str] = "TSDAE"
     unit: ClassVar[str] = "nats per token"
-    explained: ClassVar[str] = "writes a sentence again after most of its words were deleted"
+    description: ClassVar[str] = "writes a sentence again after most of its words were deleted"

@@ -187,7 +187,7 @@ def explained(config: SystemConfig) -> dict[str, str]:
     found = {}
     for name, variant in config.measured.items():
         names = [objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].names]
-        learned = "; ".join(OBJECTIVES[objective].explained for objective in dict.fromkeys(names))
+        learned = "; ".join(OBJECTIVES[objective].description for objective in dict.fromkeys(names))
         found[name] = variant.explained or learned or "new weights, nothing learned"
     return found
 

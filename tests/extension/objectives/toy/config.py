@@ -15,4 +15,4 @@ class ToyConfig(ObjectiveConfig):
     implementation: ClassVar[str] = "contexture.objectives.toy.objective:Toy"
     streams: ClassVar[tuple[str, ...]] = ("toy",)
     title: ClassVar[str] = "Toy objective"
-    explained: ClassVar[str] = "gives each sentence a vector of length 1"
+    description: ClassVar[str] = "gives each sentence a vector of length 1"
