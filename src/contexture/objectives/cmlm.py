@@ -61,10 +61,10 @@ class ConditionalMaskedLanguageModel(Objective):
         if self.is_logged and len(states) > 1 and len(truth):
             accuracy = (logits.argmax(-1) == truth).float().mean()
             with torch.no_grad(), torch.random.fork_rng([states.device] if states.is_cuda else []):
-                swapped, _ = self._predict(encoder, states.roll(1, 0), batch)
+                swapped_logits, _ = self._predict(encoder, states.roll(1, 0), batch)
             metrics = {
                 "accuracy": accuracy,
-                "conditioning_gain": accuracy - (swapped.argmax(-1) == truth).float().mean(),
+                "conditioning_gain": accuracy - (swapped_logits.argmax(-1) == truth).float().mean(),
             }
         return Loss(prediction_loss(logits, truth), metrics)
 

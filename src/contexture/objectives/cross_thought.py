@@ -88,11 +88,11 @@ class CrossThought(Objective):
         table = table.view(*present.shape, -1)
 
         def predict(groups: Tensor, to_itself: bool) -> tuple[Tensor, Tensor, Tensor]:
-            read = encoder.cross(table, present, groups, to_itself).flatten(0, 1)  # type: ignore[misc]
-            return self._predict(encoder, read[grid][rows.argsort()], states, chunks)
+            special_states = encoder.cross(table, present, groups, to_itself).flatten(0, 1)  # type: ignore[misc]
+            return self._predict(encoder, special_states[grid][rows.argsort()], states, chunks)
 
         to_itself: bool = batch["to_itself"]
-        loss, right, count = predict(batch["groups"], to_itself)
+        loss, hits, count = predict(batch["groups"], to_itself)
         metrics = {}
         if self.is_logged:
             with torch.no_grad(), torch.random.fork_rng([vectors.device] if vectors.is_cuda else []):
@@ -101,32 +101,35 @@ class CrossThought(Objective):
                 masked = count.clamp_min(1)
                 gains = {"gain": (without - loss) / masked, "own_gain": (without - within) / masked}
                 shares = document_shares(encoder.cross, table, present, documents, batch["groups"], to_itself)
-            metrics = {"accuracy": right / masked, **gains, **shares}
+            metrics = {"accuracy": hits / masked, **gains, **shares}
         return Loss(global_mean(loss, count), metrics)
 
     def _predict(
-        self, encoder: Encoder, read: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
+        self, encoder: Encoder, special_states: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the sum of −log p over all masked tokens, the correct predictions and the number of tokens."""
-        losses, rights = [], []
-        for state, chunk, special_states in zip(
-            states, chunks, torch.split(read, [len(state) for state in states]), strict=True
+        losses, all_hits = [], []
+        for state, chunk, part in zip(
+            states, chunks, torch.split(special_states, [len(state) for state in states]), strict=True
         ):
-            args = (encoder, special_states, state, chunk["attention_mask"], chunk["targets"])
+            args = (encoder, part, state, chunk["attention_mask"], chunk["targets"])
             recompute = encoder.recompute and torch.is_grad_enabled()
-            loss, right = (
+            loss, hits = (
                 checkpoint(self._predict_chunk, *args, use_reentrant=False) if recompute else self._predict_chunk(*args)
             )
             losses.append(loss)
-            rights.append(right)
+            all_hits.append(hits)
         count = sum((chunk["targets"] != IGNORED_TARGET).sum() for chunk in chunks)
-        return torch.stack(losses).sum(), torch.stack(rights).sum(), torch.as_tensor(count)
+        return torch.stack(losses).sum(), torch.stack(all_hits).sum(), torch.as_tensor(count)
 
     def _predict_chunk(
-        self, encoder: Encoder, read: Tensor, states: Tensor, mask: Tensor, targets: Tensor
+        self, encoder: Encoder, special_states: Tensor, states: Tensor, mask: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss and hits of a chunk. `read` (B, N·H) replaces the special tokens of `states` (B, T, H)."""
-        merged = torch.cat([read.view(len(read), self.leaders, -1).to(states.dtype), states[:, self.leaders :]], dim=1)
+        """Return loss and hits of a chunk. `special_states` (B, N·H) replace the first ones of `states` (B, T, H)."""
+        merged = torch.cat(
+            [special_states.view(len(special_states), self.leaders, -1).to(states.dtype), states[:, self.leaders :]],
+            dim=1,
+        )
         chosen, positions = masked_positions(targets)
         queries = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
         attended = attend(self.last.attention, queries, merged, mask)[chosen]
