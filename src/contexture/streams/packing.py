@@ -100,20 +100,20 @@ def _pack_pages(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
     texts = _read_texts(batch)
     sections = pc.struct_field(batch.column("texts").values, "section")
     spans = list(_pack_spans(batch, lengths.tolist(), document_tokens))
-    bounds = np.array([0, *(run.end for run in spans)])
+    bounds = np.array([0, *(span.end for span in spans)])
     doc_ids = batch.column("doc_id").to_pylist()
-    rows = pa.array([run.row for run in spans], pa.int32())
+    rows = pa.array([span.row for span in spans], pa.int32())
     columns = {
-        "passage_id": pa.array([f"{doc_ids[run.row]}#{run.number}" for run in spans], pa.string()),
+        "passage_id": pa.array([f"{doc_ids[span.row]}#{span.number}" for span in spans], pa.string()),
         "doc_id": batch.column("doc_id").take(rows),
-        "section_index": pa.array([run.section_index for run in spans], pa.int32()),
+        "section_index": pa.array([span.section_index for span in spans], pa.int32()),
         "title": batch.column("title").take(rows),
-        "heading": sections.take(pa.array([run.paragraph for run in spans], pa.int32())).fill_null(""),
+        "heading": sections.take(pa.array([span.paragraph for span in spans], pa.int32())).fill_null(""),
         "text": pa.array([" ".join(texts[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
         "title_tokens": batch.column("title_tokens").take(rows),
         "tokens": list_array(token_bounds[bounds], sentences.values),
         "sentence_lengths": list_array(bounds, lengths),
-        "links": _collect_links(batch, bounds.tolist(), [doc_ids[run.row] for run in spans]),
+        "links": _collect_links(batch, bounds.tolist(), [doc_ids[span.row] for span in spans]),
     }
     return pa.RecordBatch.from_pydict(columns)
 
