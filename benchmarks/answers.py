@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from contexture.encoders.config import TableSizes
+
 CANDIDATES = 350
 WORDS = [f"{a}{b}{c}" for a in ("ka", "lo", "mi", "ru") for b in ("na", "ve", "di") for c in ("s", "t", "n")]
 

@@ -37,7 +37,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.objectives.bitext import additive_margin
 from contexture.retrieval.search_index import nearest
-from contexture.streams.base import Steps
+from contexture.streams.base import Batching
 from contexture.streams.bitext.batches import SIDES, Bitext
 from contexture.streams.bitext.config import BitextStreamConfig
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
@@ -156,7 +156,7 @@ def main(words: list[str] | None = None) -> None:
         for precision in args.precisions:
             encoder = load_encoder(folder / "encoder").train()
             peer = SentenceTransformer(str(folder / "encoder"), device="cpu").train()
-            steps = Steps(args.batch, tokens_at_once=args.tokens_at_once)
+            steps = Batching(args.batch, tokens_at_once=args.tokens_at_once)
             batches = Bitext(BitextStreamConfig(), folder / "bitext", encoder, 0, steps)
             batches.rows.columns.append("row")
             texts = [

@@ -30,11 +30,11 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM
 
 from contexture.encoders.base import TextBatch, build_encoder
-from contexture.encoders.config import Lengths
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.settings import CmlmConfig
-from contexture.streams.base import Steps
+from contexture.streams.base import Batching
 from contexture.streams.sequence_pairs.batches import SequencePairs
 from contexture.streams.sequence_pairs.config import SequencePairsConfig
 
@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
         if args.examples is None:
             made_up.write_sequence_pairs(Path(made), BATCHES * args.batch, args.tokens - 2)
         folder = args.examples or Path(made) / "sequence_pairs"
-        stream = SequencePairs(SequencePairsConfig(), folder, encoder, 0, Steps(args.batch))
+        stream = SequencePairs(SequencePairsConfig(), folder, encoder, 0, Batching(args.batch))
         batches = [stream.batch(step, 0) for step in range(BATCHES)]
     batches = [objective.corrupt(batch, torch.Generator().manual_seed(step)) for step, batch in enumerate(batches)]
 

@@ -33,7 +33,7 @@ from contexture.encoders.base import build_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
 from contexture.imports import resolve
-from contexture.streams.base import Steps, Stream
+from contexture.streams.base import Batching, Stream
 from contexture.streams.config import STREAMS
 
 _UTILISATION = 0.5
@@ -61,7 +61,7 @@ def main() -> None:
             config = read_config(args.config)
             folder, lengths, streams = args.config.parent, config.lengths, config.streams
         encoder = build_encoder(transformer("tiny"), lengths, vocabulary())
-        steps = Steps(args.batch * args.ranks, args.passes, 0, args.ranks, args.tokens_at_once)
+        steps = Batching(args.batch * args.ranks, args.passes, 0, args.ranks, args.tokens_at_once)
         print(f"a step of {args.batch} rows a device, {args.ranks} devices, {args.passes} passes")
         heads = [f"{gpu}, {size}" for gpu in _GPUS for size in _SHOWN]
         print(f"{'stream':12s} {'tokens/row':>10s} {'tokens/s':>11s}  " + "  ".join(f"{head:>20s}" for head in heads))
@@ -73,7 +73,7 @@ def main() -> None:
 
 def measure(name: str, stream: Stream, steps: int, profiled: bool) -> None:
     """A row of the table: tokens/s of each GPU and size, and in brackets the cores that feed it."""
-    passes = stream.steps.passes if stream.splits else 1
+    passes = stream.batching.passes if stream.can_split else 1
     stream.batch(0, 0)
     lengths = []
     profile = cProfile.Profile()

@@ -41,9 +41,9 @@ from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import CrossConfig, Lengths, TableSizes
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cross_thought import CrossThought
-from contexture.objectives.masking import IGNORED
+from contexture.objectives.masking import IGNORED_TARGET
 from contexture.objectives.settings import CrossThoughtConfig
-from contexture.streams.base import Steps
+from contexture.streams.base import Batching
 from contexture.streams.sequence_samples.batches import SequenceSamples
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig
 from contexture.tasks.ranking.evaluation import keys_of, scorer
@@ -104,8 +104,8 @@ class Parts(nn.Module):
         leaders = torch.stack(read, dim=2).flatten(0, 1)[grid]
         merged = torch.cat([leaders, states[:, self.num_leading :]], dim=1)
         logits = self.model.cls(self.last(merged, src_key_padding_mask=mask == 0))
-        targets = targets.where(mask.bool(), IGNORED)
-        return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
+        targets = targets.where(mask.bool(), IGNORED_TARGET)
+        return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED_TARGET)
 
 
 def torch_layer(layer: Any) -> nn.TransformerEncoderLayer:
@@ -133,7 +133,7 @@ def made_batches(ours: Ours, count: int, batch: int, sequences: int, tokens: int
     config = SequenceSamplesConfig(sampling=SampleSampling(sequences, tokens), positions=POSITIONS)
     with tempfile.TemporaryDirectory() as made:
         made_up.write_sequence_samples(Path(made), count * batch, sequences, tokens)
-        stream = SequenceSamples(config, Path(made) / "sequence_samples", ours.encoder, 0, Steps(batch))
+        stream = SequenceSamples(config, Path(made) / "sequence_samples", ours.encoder, 0, Batching(batch))
         clean = [stream.batch(step, 0) for step in range(count)]
     return [ours.objective.corrupt(batch, torch.Generator().manual_seed(step)) for step, batch in enumerate(clean)]
 

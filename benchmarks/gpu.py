@@ -32,7 +32,7 @@ from pydantic import TypeAdapter
 
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.imports import resolve
-from contexture.streams.base import needs_of
+from contexture.streams.base import combine_needs
 from contexture.systems.config import SystemConfig
 from contexture.training.config import Pretraining
 from contexture.training.curves import read_curves
@@ -89,7 +89,7 @@ def measure(
     write_examples(examples, 4 * rows)
     config = configured(system, size, rows, steps, workers, precision)
     encoder = build_encoder(
-        config.encoder, config.lengths, vocabulary(), needs_of(config.streams, config.lengths), system == "mspp"
+        config.encoder, config.lengths, vocabulary(), combine_needs(config.streams, config.lengths), system == "mspp"
     )
     files = RunFiles({kind.name: kind for kind in examples.iterdir()}, folder)
     stages, passes = open_stages(config, 0, files, encoder, 0)

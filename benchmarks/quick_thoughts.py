@@ -38,7 +38,7 @@ from contexture.objectives.base import Objective
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.objectives.settings import QuickThoughtsConfig, SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
-from contexture.streams.base import Steps
+from contexture.streams.base import Batching
 from contexture.streams.sentences.batches import Contiguous
 from contexture.streams.sentences.config import ContiguousConfig
 from contexture.vocabulary.tokenizers import SpecialTokens
@@ -123,7 +123,7 @@ def main() -> None:
 
 def stream_of(folder: Path, encoder: Encoder, batch: int) -> Contiguous:
     """Batches as training has them."""
-    return Contiguous(ContiguousConfig(), folder, encoder, 0, Steps(batch, tokens_at_once=4096))
+    return Contiguous(ContiguousConfig(), folder, encoder, 0, Batching(batch, tokens_at_once=4096))
 
 
 def compare_objectives(ours: Side, peer: Side, stream: Contiguous, rounds: int) -> None:
@@ -136,7 +136,7 @@ def compare_objectives(ours: Side, peer: Side, stream: Contiguous, rounds: int) 
     for side, loss in zip((ours, peer), losses, strict=True):
         count = sum(p.numel() for p in side.parameters)
         seconds = statistics.median(side.seconds[1:])
-        rate = stream.steps.batch_size / seconds
+        rate = stream.batching.batch_size / seconds
         mean_words = statistics.mean(words[1:]) / seconds
         print(f"{side.name:15s} {count / 1e6:9.1f}M {rate:12.1f} {mean_words:11.0f}  {loss:.3f}")
     ratios = [peer_s / our_s for peer_s, our_s in zip(peer.seconds[1:], ours.seconds[1:], strict=True)]

@@ -49,7 +49,7 @@ from contexture.retrieval.bm25 import Bm25, write_bm25
 from contexture.retrieval.config import IndexConfig
 from contexture.retrieval.search_index import compare_indexes
 from contexture.retrieval.vectors import write_vectors
-from contexture.streams.base import Steps
+from contexture.streams.base import Batching
 from contexture.streams.pairs.batches import Pairs
 from contexture.streams.pairs.config import PairsConfig
 from contexture.vocabulary.tokenizers import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, load_tokenizer
@@ -146,7 +146,7 @@ def make_encoder(layers: int, width: int, embedding: int, pooling: Literal["cls"
 
 def load_batches(args: argparse.Namespace, encoder: Encoder, folder: Path, pairs: str = "pairs") -> Pairs:
     """Batches as training has them."""
-    steps = Steps(args.batch, tokens_at_once=args.tokens_at_once)
+    steps = Batching(args.batch, tokens_at_once=args.tokens_at_once)
     return Pairs(PairsConfig(tasks=["ict"]), folder / pairs, encoder, 0, steps)
 
 

@@ -315,7 +315,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         (f"{RUNS}.ict.objectives.mlm", {}, r"no stage of the schedule uses \['mlm'\]"),
         (f"{RUNS}.ict.encoder", "bert", r"pretrain\.runs\.ict: no encoder 'bert'; there are \['bow_mlp', "),
         (f"{RUNS}.ict.start", "base", r"pretrain\.runs\.ict: no run 'base' to start from"),
-        (f"{RUNS}.mlm.encoder", "bow_mlp", "run mlm: mlm reads states of tokens, which a bag_of_words_mlp has not"),
+        (f"{RUNS}.mlm.encoder", "bow_mlp", "mlm reads states of tokens, which a bag_of_words_mlp does not have"),
         (f"{RUNS}.mlm.schedule", [{"steps": 1}], r"runs\.mlm\.schedule\.0\.weights: missing"),
         ("mspp.variants.joint_ie.runs", ["mml"], r"variants\.joint_ie: no run \['mml'\]; there are \['base', 'mlm', "),
         ("mspp.variants.unrun", {}, r"variants\.unrun: no run \['unrun'\]; there are"),
@@ -439,7 +439,7 @@ def test_registries_name_existing_code() -> None:
         assert callable(resolve(config.implementation)) and callable(resolve(config.tables))
     for objective in OBJECTIVES.values():
         assert callable(resolve(objective.implementation))
-        assert set(objective.streams) <= set(STREAMS) and objective.title and objective.explained
+        assert set(objective.streams) <= set(STREAMS) and objective.title and objective.description
     for name, spec in TASKS.items():
         task = spec.load()
         assert spec.name == name and spec.title

@@ -1,4 +1,4 @@
-"""A task, a stream and an objective are each added to a copy of the project as one folder and one line."""
+"""A task, a stream and an objective can each be added to the project with one folder and one line."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.pipelines.conftest import PROJECT, make_project
 __all__ = ["make_project"]
 
 TOYS = Path(__file__).parent / "extension"
-#: File → its last entry, and the line that is added behind it.
+#: File → its last entry, and the line to add after it.
 LINES = {
     "tasks/registry.py": ('    "sentences",\n', '    "toy",\n'),
     "streams/config.py": (
@@ -29,7 +29,7 @@ LINES = {
         '    "toy": "toy.config:ToyConfig",\n',
     ),
 }
-#: The system whose page is the league's, with nothing but the toys.
+#: A league with the toys only.
 LEAGUE = {
     "seeds": 1,
     "lengths": {"query": 16, "document": 16},
@@ -52,7 +52,7 @@ SMALL = {"demo": {"pages": 25, "novels": 2}, "vocabulary": {"size": 1000}, "corp
 
 @pytest.fixture(scope="module")
 def project(make_project: Callable[[], Path]) -> Path:
-    """A copy of the project with the toys, and with one system that uses them."""
+    """A copy of the project with the toys and one system that uses them."""
     folder = make_project()
     package = folder / "src/contexture"
     shutil.copytree(PROJECT / "src/contexture", package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -72,8 +72,8 @@ def project(make_project: Callable[[], Path]) -> Path:
     return folder
 
 
-def python(project: Path, *arguments: str) -> str:
-    """What a process says that has the copy in place of the package."""
+def run_python(project: Path, *arguments: str) -> str:
+    """Return the output of a Python process that imports the copy."""
     environment = os.environ | {"PYTHONPATH": str(project / "src")}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=project, env=environment, capture_output=True, text=True, check=False
@@ -82,13 +82,13 @@ def python(project: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def files(folder: Path) -> dict[str, str]:
+def read_files(folder: Path) -> dict[str, str]:
     paths = [file for file in folder.rglob("*") if file.suffix in (".py", ".yml", ".md") and file.is_file()]
     return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in paths}
 
 
-def test_each_is_one_folder_and_one_line(project: Path) -> None:
-    original, changed = files(PROJECT / "src/contexture"), files(project / "src/contexture")
+def test_an_extension_is_one_folder_and_one_line(project: Path) -> None:
+    original, changed = read_files(PROJECT / "src/contexture"), read_files(project / "src/contexture")
     assert {file.rpartition("/")[0] for file in set(changed) - set(original)} == {
         "tasks/toy",
         "streams/toy",
@@ -102,7 +102,7 @@ def test_each_is_one_folder_and_one_line(project: Path) -> None:
     assert changes == {file: [f"+ {line.rstrip()}"] for file, (_, line) in LINES.items()}
 
 
-def test_configuration_report_and_league_know_them(project: Path) -> None:
+def test_configuration_report_and_league_use_them(project: Path) -> None:
     code = """
 from kedro.config import OmegaConfigLoader
 from contexture.config import check_parameters
@@ -119,15 +119,15 @@ records = check_records([record])
 print([(table.title, [column.name for column in table.columns][-1], table.rows) for table in every_table(records, {})])
 print(league_text(records))
 """
-    said = python(project, "-c", code)
-    assert "['toy'] TaskSettings" in said
-    assert "[('Toy task (The toy box)', 'toy score', (('toy', 'ours, 1 seed', '50.0'),))]" in said
-    assert "Play" in said and "50.0*" in said
+    output = run_python(project, "-c", code)
+    assert "['toy'] TaskSettings" in output
+    assert "[('Toy task (The toy box)', 'toy score', (('toy', 'ours, 1 seed', '50.0'),))]" in output
+    assert "Play" in output and "50.0*" in output
 
 
 @pytest.mark.slow
-def test_they_run_and_their_numbers_are_in_the_report_and_the_league(project: Path) -> None:
-    said = python(project, "-m", "kedro", "run")
+def test_extensions_run_and_are_in_report_and_league(project: Path) -> None:
+    output = run_python(project, "-m", "kedro", "run")
     records = json.loads((project / "data/08_reporting/league/metrics.json").read_text(encoding="utf-8"))
     assert {(row["task"], row["metric"], row["variant"]) for row in records} == {
         ("toy", "toy_score", "toy"),
@@ -136,4 +136,4 @@ def test_they_run_and_their_numbers_are_in_the_report_and_the_league(project: Pa
     assert {row["variant"]: row.get("steps") for row in records} == {"toy": 2, "random": 0}
     report = (project / "data/08_reporting/league/report/report.md").read_text(encoding="utf-8")
     assert "Toy task" in report and "toy score" in report and "toy sentences" in report
-    assert "**Play**: For play take" in report and "Play" in said
+    assert "**Play**: For play take" in report and "Play" in output

@@ -19,7 +19,7 @@ from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.settings import SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
 from contexture.reporting.published import read_published
-from contexture.streams.base import needs_of
+from contexture.streams.base import combine_needs
 from contexture.training.prepare import required_table_sizes
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -62,7 +62,7 @@ def test_parameters_of_the_paper(variant: str, head_size: int, paper: Parameters
     with torch.device("meta"):
         network = Transformer(RobertaForMaskedLM(RobertaConfig(**ROBERTA_BASE)), run.encoder, ROBERTA_TOKENS)
         assert count(network.base) == PUBLISHED
-        resize_token_types(network.model, needs_of(run.streams, run.lengths).types)
+        resize_token_types(network.model, combine_needs(run.streams, run.lengths).types)
         head = EvidenceHead(objective.head, 768, objective.style)
     assert {p.device.type for p in network.parameters()} == {"meta"}
     assert count(head) == head_size
@@ -75,7 +75,7 @@ def test_parameters_of_the_paper(variant: str, head_size: int, paper: Parameters
 
 def test_the_layout_of_the_paper_fits_its_model(paper: Parameters) -> None:
     run = paper.systems["mspp"].pretraining("mspp_ie")
-    needed = needs_of(run.streams, run.lengths)
+    needed = combine_needs(run.streams, run.lengths)
     assert (needed.positions, needed.types) == (6 * 64, 6)
     check_fits(RobertaConfig(**ROBERTA_BASE), needed.positions, ROBERTA_TOKENS, "roberta-base")
     with pytest.raises(ValueError, match="has 514 positions, the layout needs 770"):
@@ -100,7 +100,7 @@ def test_parameters_of_two_towers(paper: Parameters) -> None:
     """Section 4.2: both towers are one BERT-base of 110M parameters; BoW-MLP has 128M, nearly all embeddings."""
     config, words, hidden, size = paper.systems["two_tower"], 30_522, 768, 512
     run = config.pretraining("ict_bfs_wlp")
-    needs = needs_of(run.streams, run.lengths)
+    needs = combine_needs(run.streams, run.lengths)
     towers = encoder_of(run.encoder, run.lengths, words, needs=needs)
     layer = count_layer(hidden)
     tables = (words + needs.positions + needs.types + 2) * hidden
@@ -119,7 +119,7 @@ def test_parameters_of_two_towers(paper: Parameters) -> None:
 def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, paper: Parameters) -> None:
     """Section 3, appendix C: BERT-base or -large; N − 1 perceptrons of h·2h + 2h·2h + 2h·h weights, and biases."""
     words, config = 30_522, paper.systems["cmlm"].pretraining(run)
-    needs = needs_of(config.streams, config.lengths)
+    needs = combine_needs(config.streams, config.lengths)
     encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
     layer = count_layer(hidden)
     assert needs.positions == 256
@@ -139,7 +139,7 @@ def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, pape
 def test_parameters_of_cross_thought(run: str, special: int, paper: Parameters) -> None:
     """Section 4.2: RoBERTa-base from new weights; N − 1 more embeddings, N layers across sequences, and a last one."""
     words, hidden, config = 50_265, 768, paper.systems["cross_thought"].pretraining(run)
-    needs = needs_of(config.streams, config.lengths)
+    needs = combine_needs(config.streams, config.lengths)
     encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
     layer = count_layer(hidden)
     assert (needs.positions, needs.types) == (565, 1)

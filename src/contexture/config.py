@@ -26,7 +26,7 @@ from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.registry import TASKS
 from contexture.tasks.settings import SourceSettings
-from contexture.vocabulary.tokenizers import VocabularyConfig, same_tokens
+from contexture.vocabulary.tokenizers import VocabularyConfig, have_same_tokens
 from contexture.vocabulary.words import WordsConfig
 
 #: Settings that say how a new encoder is made. They may differ from those of the encoder that a run continues.
@@ -275,7 +275,7 @@ def check_tokens(name: str, system: SystemConfig, published: str) -> None:
         if weights is None or encoder_path(weights) == tokenizer:
             continue
         try:
-            same = same_tokens(weights, published)
+            same = have_same_tokens(weights, published)
         except ValueError:
             continue  # a folder with weights only
         if not same:

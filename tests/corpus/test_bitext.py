@@ -13,7 +13,7 @@ from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.corpus.bitext.files import Pair, check, read_pairs
 from contexture.corpus.bitext.table import clean, kept, read, report
 from contexture.corpus.errors import SourceError, explain
-from tests.streams.make import settings, written
+from tests.streams.make import spark_settings, write_files
 
 TMX = """<?xml version="1.0" encoding="{encoding}"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -196,10 +196,10 @@ def test_a_ratio_is_that_of_the_languages(spark: SparkSession, tmp_path: Path) -
 
 
 def test_the_number_of_cores_changes_nothing(spark: SparkSession, mixed: BitextConfig, tmp_path: Path) -> None:
-    first = written(kept(cleaned(spark, mixed)), tmp_path / "a")
+    first = write_files(kept(cleaned(spark, mixed)), tmp_path / "a")
     assert len(first) == 4 and all(first)
-    with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
-        assert written(kept(cleaned(spark, mixed)), tmp_path / "b") == first
+    with spark_settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
+        assert write_files(kept(cleaned(spark, mixed)), tmp_path / "b") == first
 
 
 @pytest.mark.parametrize(("languages", "said"), [(["en", "de"], True), (["eng", "fr"], True), (["en", "qaa"], False)])

@@ -1,4 +1,4 @@
-"""Losses over the texts of a batch, of which some or all may be on this device."""
+"""Losses over the texts of a batch, on one device or several."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from contexture.objectives.bitext import BitextRetrieval
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.objectives.settings import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
-from contexture.streams.base import TextStream, both_sides
+from contexture.streams.base import TextStream, batch_sides
 from contexture.streams.bitext.batches import Bitext
 from contexture.streams.pairs.batches import pair_batch
 from contexture.streams.sentences.batches import sentence_batch
@@ -41,7 +41,7 @@ def texts(rows: int, parts: int, longest: int, seed: int) -> Sentences:
 
 
 def pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
-    """Some of eight pairs; queries are short, documents long and of very different lengths, two are the same."""
+    """Some of eight pairs with short queries, documents of very different lengths, and one repeated document."""
     queries, documents = (
         select_rows(texts(8, 1, 10, 1), np.array(rows)),
         select_rows(texts(8, 2, 20, 2), np.array(rows)),
@@ -51,14 +51,14 @@ def pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
 
 
 def bitext_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
-    """Some of eight pairs of parallel sentences; the first and the seventh have one source."""
+    """Some of eight pairs of parallel sentences; the first and the seventh have the same source."""
     sides = (select_rows(texts(8, 1, 20, seed), np.array(rows)) for seed in (4, 5))
     ids = torch.stack([torch.tensor([0, 1, 2, 3, 4, 5, 0, 7]), torch.arange(10, 18)], dim=1)
-    return both_sides(encoder, *sides, tokens_at_once) | {"ids": ids[list(rows)]}
+    return batch_sides(encoder, *sides, tokens_at_once) | {"ids": ids[list(rows)]}
 
 
 def neighbours(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
-    """Some of eight sentences; of the first four all have a context, of the last four two."""
+    """Some of eight sentences. All of the first four have a context, and two of the last four."""
     return sentence_batch(encoder, select_rows(texts(8, 1, 10, 3), np.array(rows)), tokens_at_once) | {
         "document_numbers": torch.tensor([0, 0, 0, 0, 1, 2, 2, 3]),
         "positions": torch.tensor([0, 1, 2, 3, 0, 0, 1, 0]),
@@ -67,13 +67,13 @@ def neighbours(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, 
 
 
 def vectors(encoder: Encoder, batch: dict[str, Any]) -> dict[str, Tensor]:
-    """As the streams of texts encode a batch."""
+    """Encode a batch as the streams of texts do."""
     stream: Any = Bitext if "ids" in batch else TextStream
     return stream.encode(stream, encoder, batch)  # type: ignore[no-any-return]
 
 
 class Case(NamedTuple):
-    """An objective whose negatives are on all devices."""
+    """An objective with negatives on all devices."""
 
     encoder: Callable[[], Encoder]
     batch: Callable[[Encoder, range, int], dict[str, Any]]
@@ -83,21 +83,21 @@ class Case(NamedTuple):
         return self.objective(encoder)(encoder, states or vectors(encoder, batch), batch).value  # type: ignore[no-any-return]
 
     def gradients(self, encoder: Encoder, tokens_at_once: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of all eight rows, and its gradients."""
+        """Return the loss of all eight rows, and its gradients."""
         encoder.zero_grad()
         loss = self.loss(encoder, self.batch(encoder, range(8), tokens_at_once))
         loss.backward()
         return loss.detach(), {name: p.grad.clone() for name, p in encoder.named_parameters() if p.grad is not None}
 
 
-def _in_batch(encoder: Encoder) -> Objective:
+def make_in_batch_negatives(encoder: Encoder) -> Objective:
     return InBatchNegatives(InBatchNegativesConfig(), encoder)
 
 
 CASES = {
-    "in_batch": Case(towers, pairs, _in_batch),
-    "in_batch, two networks": Case(lambda: towers(shared=False), pairs, _in_batch),
-    "in_batch, recomputed": Case(lambda: towers(recompute=True), pairs, _in_batch),
+    "in_batch": Case(towers, pairs, make_in_batch_negatives),
+    "in_batch, two networks": Case(lambda: towers(shared=False), pairs, make_in_batch_negatives),
+    "in_batch, recomputed": Case(lambda: towers(recompute=True), pairs, make_in_batch_negatives),
     "bitext": Case(towers, bitext_pairs, lambda encoder: BitextRetrieval(BitextObjectiveConfig(), encoder)),
     "neighbours": Case(
         lambda: build("bidirectional", shared=False),
@@ -107,8 +107,8 @@ CASES = {
 }
 
 
-def only_logit(encoder: Encoder, token: int, value: float) -> int:
-    """Make every logit 0 but that of a token; returns how many logits there are."""
+def set_single_logit(encoder: Encoder, token: int, value: float) -> int:
+    """Set every logit to 0 except that of a token. Returns the number of logits."""
     head = encoder.document.model.cls.predictions.decoder
     with torch.no_grad():
         head.weight.zero_()

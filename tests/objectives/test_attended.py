@@ -1,14 +1,14 @@
-"""Which sequences a masked word attends to, against one sequence at a time."""
+"""Attention of masked words, compared with one sequence at a time."""
 
 import pytest
 import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.attended import GAP, attended_sequences
-from tests.objectives.test_cross_thought import batch_of, made
+from contexture.objectives.attended import GAP, measure_attention
+from tests.objectives.test_cross_thought import make_batch, make_objective
 
-#: Words that stand in several sequences of a sample, of the toy vocabulary; each is a token.
+#: Samples with repeated words of the toy vocabulary; each word is a token.
 TEXTS = [
     ["kadi lona mive", "ruve sega kadi", "lona sega lona", "mive sena"],
     ["ruve mive", "ruve sena kadi", "ka lona kadi"],
@@ -21,19 +21,19 @@ def tokens(encoder: Encoder) -> list[list[list[int]]]:
 
 
 def encode_one(encoder: Encoder, words: list[int]) -> Tensor:
-    """The vector of one sequence, by itself."""
-    batch = batch_of(encoder, [[words]])
+    """Return the vector of a single sequence."""
+    batch = make_batch(encoder, [[words]])
     (states,) = encoder.sequence_states(batch["sequences"]["chunks"])
     return states[0, : encoder.document.num_leading].flatten()
 
 
-@pytest.mark.parametrize("several", [True, False], ids=["one batch", "a batch each"])
+@pytest.mark.parametrize("one_batch", [True, False], ids=["one batch", "a batch each"])
 @torch.inference_mode()
-def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
-    encoder, _ = made()
+def test_attention_to_the_sequence_that_contains_the_word(one_batch: bool) -> None:
+    encoder, _ = make_objective()
     samples = tokens(encoder)
-    batches = [batch_of(encoder, samples)] if several else [batch_of(encoder, [sample]) for sample in samples]
-    attended = attended_sequences(encoder, batches)
+    batches = [make_batch(encoder, samples)] if one_batch else [make_batch(encoder, [sample]) for sample in samples]
+    attended = measure_attention(encoder, batches)
     assert encoder.cross is not None
     mask, first, times = encoder.vocabulary.tokens.mask, 0, 0.0
     for case in attended["cases"]:
@@ -45,10 +45,10 @@ def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
         holding = [number for number, text in enumerate(texts) if case["word"] in text.split()]
         assert sorted([case["place"], case["with_word"]]) == holding
         token = encoder.vocabulary.tokenizer.token_to_id(case["word"])
-        asking = encode_one(encoder, [mask if word == token else word for word in sample[case["place"]]])
+        masked_vector = encode_one(encoder, [mask if word == token else word for word in sample[case["place"]]])
         rest = [number for number in range(len(sample)) if number != case["place"]]
         vectors = torch.stack([encode_one(encoder, sample[number]) for number in rest])
-        weights = encoder.cross.attention(asking[None], vectors)[0].tolist()
+        weights = encoder.cross.attention(masked_vector[None], vectors)[0].tolist()
         assert case["weights"][case["place"]] is None
         assert [case["weights"][number] for number in rest] == pytest.approx(weights, abs=1e-5)
         assert case["holder"] == texts[case["with_word"]]
@@ -61,15 +61,15 @@ def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
 
 
 @torch.no_grad()
-def test_a_sequence_that_attends_to_all_alike_finds_none() -> None:
-    encoder, _ = made()
+def test_uniform_attention_is_at_chance() -> None:
+    encoder, _ = make_objective()
     assert encoder.cross is not None
     for layer in encoder.cross.layers:
         layer.attention.self.query.weight.zero_()  # type: ignore[union-attr, operator]
-    attended = attended_sequences(encoder, [batch_of(encoder, tokens(encoder))])
+    attended = measure_attention(encoder, [make_batch(encoder, tokens(encoder))])
     assert attended["first"] == 0 and attended["times"] == pytest.approx(1)
 
 
-def test_nothing_is_shown_where_no_word_stands_twice() -> None:
-    encoder, _ = made()
-    assert attended_sequences(encoder, [batch_of(encoder, [[[30, 31], [32, 33]]])]) == {}
+def test_without_repeated_words_there_are_no_results() -> None:
+    encoder, _ = make_objective()
+    assert measure_attention(encoder, [make_batch(encoder, [[[30, 31], [32, 33]]])]) == {}

@@ -1,4 +1,4 @@
-"""CMLM against one example at a time through the public library, and what its gradient reaches."""
+"""CMLM compared with one example at a time through transformers, and its gradient."""
 
 import math
 from typing import Any
@@ -12,18 +12,20 @@ from contexture.encoders.config import GruConfig, Lengths, TableSizes, Transform
 from contexture.encoders.layout import row_lengths, text_layout
 from contexture.encoders.network import Projections
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
-from contexture.objectives.masking import IGNORED
+from contexture.objectives.masking import IGNORED_TARGET
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.settings import CmlmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
-from tests.objectives.losses import only_logit
+from tests.objectives.losses import set_single_logit
 
 LENGTHS = Lengths(query=12, document=12)
 FIRST = [[20, 21, 22, 23], [30, 31], [24, 25, 26, 27, 28, 29, 30], [32]]
 SECOND = [[23, 22, 40, 41, 42], [31, 30, 33], [28], [35, 36, 37, 38, 39, 20, 21, 22]]
 
 
-def made(pooling: str = "mean", encoder: dict[str, Any] | None = None, **settings: Any) -> tuple[Encoder, Any]:
+def make_objective(
+    pooling: str = "mean", encoder: dict[str, Any] | None = None, **settings: Any
+) -> tuple[Encoder, Any]:
     """An encoder of subwords and its objective, without dropout."""
     torch.manual_seed(0)
     built = build(
@@ -45,18 +47,18 @@ def pairs(encoder: Encoder, first: list[list[int]] = FIRST, second: list[list[in
     }
 
 
-def corrupted(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str, Any]:
+def corrupt(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str, Any]:
     batch_with_targets: dict[str, Any] = objective.corrupt(batch, torch.Generator().manual_seed(seed))
-    assert (batch_with_targets["cmlm_targets"] != IGNORED).sum() > 3
+    assert (batch_with_targets["cmlm_targets"] != IGNORED_TARGET).sum() > 3
     return batch_with_targets
 
 
-def loss_of(encoder: Encoder, objective: Any, batch: dict[str, Any]) -> Any:
+def compute_loss(encoder: Encoder, objective: Any, batch: dict[str, Any]) -> Any:
     return objective(encoder, encoder.pooled_states(batch["texts"]), batch)
 
 
 def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: list[list[int]], pooling: str) -> Tensor:
-    """One pair at a time: `BertModel` twice by its public interface, and Hugging Face's loss over all logits."""
+    """One pair at a time: `BertModel` twice by its public interface, and the loss over all logits."""
     model, losses, count = encoder.document.model, [], 0
     embeddings = model.bert.embeddings
     tokens = encoder.vocabulary.tokens
@@ -67,7 +69,7 @@ def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: li
         views = torch.stack([pooled, *(perceptron(pooled) for perceptron in perceptrons)])
         length = int(batch["second"]["attention_mask"][row].sum())
         ids, targets = batch["second"]["input_ids"][row, :length], batch["cmlm_targets"][row, :length]
-        # The table adds position 0 and type 0 to a view, the positions of its place to a token: undo both.
+        # Undo the embeddings of positions and types that `BertModel` adds to projections.
         shifted = torch.arange(len(views) + length)
         wanted = torch.cat([torch.zeros(len(views), dtype=torch.int64), torch.arange(length)])
         inputs = torch.cat([views, embeddings.word_embeddings(ids)])
@@ -77,25 +79,27 @@ def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: li
         if objective.join is not None:
             conditions = views.flatten().expand(length, -1)
             states = objective.join(torch.cat([states, conditions], dim=1))
-        losses.append(nn.functional.cross_entropy(model.cls(states), targets, ignore_index=IGNORED, reduction="sum"))
-        count += int((targets != IGNORED).sum())
+        losses.append(
+            nn.functional.cross_entropy(model.cls(states), targets, ignore_index=IGNORED_TARGET, reduction="sum")
+        )
+        count += int((targets != IGNORED_TARGET).sum())
     return torch.stack(losses).sum() / count
 
 
 @pytest.mark.parametrize("skip", [False, True], ids=["concat", "skip"])
 @pytest.mark.parametrize("pooling", ["mean", "max", "cls"])
 def test_loss_is_that_of_one_pair_at_a_time(pooling: str, skip: bool) -> None:
-    encoder, objective = made(pooling, {"dropout": 0.0}, skip=skip)
-    batch = corrupted(objective, pairs(encoder, second=[text[:6] for text in SECOND]))
-    loss = loss_of(encoder, objective, batch).value
+    encoder, objective = make_objective(pooling, {"dropout": 0.0}, skip=skip)
+    batch = corrupt(objective, pairs(encoder, second=[text[:6] for text in SECOND]))
+    loss = compute_loss(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, pooling).item(), rel=1e-5)
 
 
-def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
-    encoder, objective = made("projections")
+def test_an_encoder_of_projections_supplies_and_averages_them() -> None:
+    encoder, objective = make_objective("projections")
     assert objective.projections is None and not list(objective.parameters())
-    batch = corrupted(objective, pairs(encoder, second=[text[:6] for text in SECOND]))
-    loss = loss_of(encoder, objective, batch).value
+    batch = corrupt(objective, pairs(encoder, second=[text[:6] for text in SECOND]))
+    loss = compute_loss(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, "mean").item(), rel=1e-5)
     assert encoder.transformer.projections is not None
     views = encoder.transformer.projections(encoder.pooled_states(batch["texts"]))
@@ -103,32 +107,32 @@ def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
 
 
 def test_a_case_by_hand() -> None:
-    """Every logit is 0 but that of token 22, log 2: it has 2 of V + 1 parts of the probability, any other token 1."""
-    encoder, objective = made(probability=0.99)
-    parts = only_logit(encoder, 22, math.log(2)) + 1
-    batch = corrupted(objective, pairs(encoder, [[20], [21]], [[22, 23, 24], [22, 26]]))
-    masked = batch["cmlm_targets"][batch["cmlm_targets"] != IGNORED].tolist()
+    """All logits are 0 except log 2 for token 22, which has 2 of V + 1 parts of the probability."""
+    encoder, objective = make_objective(probability=0.99)
+    parts = set_single_logit(encoder, 22, math.log(2)) + 1
+    batch = corrupt(objective, pairs(encoder, [[20], [21]], [[22, 23, 24], [22, 26]]))
+    masked = batch["cmlm_targets"][batch["cmlm_targets"] != IGNORED_TARGET].tolist()
     assert 22 in masked and len({*masked}) > 1
     expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in masked) / len(masked)
-    assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
+    assert compute_loss(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_without_projections_it_is_masked_language_modelling_of_the_second() -> None:
-    encoder, objective = made(projections=0)
+    encoder, objective = make_objective(projections=0)
     mlm = MaskedLanguageModel(MlmConfig(probability=0.4), encoder)
     batch = pairs(encoder)
-    mine = corrupted(objective, batch)
+    corrupted_batch = corrupt(objective, batch)
     theirs = mlm.corrupt(batch["second"], torch.Generator().manual_seed(3))
-    assert torch.equal(mine["cmlm_targets"], theirs["mlm_targets"])
+    assert torch.equal(corrupted_batch["cmlm_targets"], theirs["mlm_targets"])
     mlm_loss = mlm(encoder, encoder.transformer.states(dict(theirs)), theirs).value
-    assert loss_of(encoder, objective, mine).value.item() == pytest.approx(mlm_loss.item(), rel=1e-6)
+    assert compute_loss(encoder, objective, corrupted_batch).value.item() == pytest.approx(mlm_loss.item(), rel=1e-6)
 
 
 def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -> None:
-    """Of the vectors by finite differences in float64; through them it reaches the weights that made them."""
-    encoder, objective = made()
+    """Compares with finite differences in float64, and follows the gradient to the weights."""
+    encoder, objective = make_objective()
     encoder, objective = encoder.double(), objective.double()
-    batch = corrupted(objective, pairs(encoder))
+    batch = corrupt(objective, pairs(encoder))
 
     def loss(pooled: Tensor) -> Tensor:
         return nn.functional.cross_entropy(*objective._predict(encoder, pooled, batch))
@@ -136,7 +140,7 @@ def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -
     pooled = encoder.pooled_states(batch["texts"])
     vectors = pooled.detach().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(vectors), vectors)
-    assert (gradient.abs().sum(dim=1) > 0).tolist() == (batch["cmlm_targets"] != IGNORED).any(dim=1).tolist()
+    assert (gradient.abs().sum(dim=1) > 0).tolist() == (batch["cmlm_targets"] != IGNORED_TARGET).any(dim=1).tolist()
     change = 1e-5 * torch.randn(pooled.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         difference = (loss(vectors + change) - loss(vectors - change)) / 2
@@ -150,37 +154,37 @@ def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -
     assert through.abs().max() > 1e-6
 
 
-def test_logits_of_masked_tokens_alone() -> None:
-    encoder, objective = made()
-    batch = corrupted(objective, pairs(encoder))
+def test_only_masked_tokens_get_logits() -> None:
+    encoder, objective = make_objective()
+    batch = corrupt(objective, pairs(encoder))
     seen: list[int] = []
     hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
-    loss_of(encoder, objective, batch)
+    compute_loss(encoder, objective, batch)
     hook.remove()
-    assert seen == [(batch["cmlm_targets"] != IGNORED).sum().item()]
+    assert seen == [(batch["cmlm_targets"] != IGNORED_TARGET).sum().item()]
 
 
 def test_special_tokens_are_never_masked_and_short_sequences_keep_the_rate() -> None:
-    encoder, objective = made(probability=80 / 256)
+    encoder, objective = make_objective(probability=80 / 256)
     short, long = [[20, 21, 22]] * 400, [list(range(20, 30))] * 400
     for second in (short, long):
-        masked_batch = corrupted(objective, pairs(encoder, [[20]] * 400, second))
-        chosen = masked_batch["cmlm_targets"] != IGNORED
+        masked_batch = corrupt(objective, pairs(encoder, [[20]] * 400, second))
+        chosen = masked_batch["cmlm_targets"] != IGNORED_TARGET
         words = 400 * len(second[0])
         assert abs(chosen.sum().item() / words - 80 / 256) < 4 * (0.3125 * 0.6875 / words) ** 0.5
         last = masked_batch["second"]["attention_mask"].sum(dim=1) - 1
         assert not chosen[:, 0].any() and not chosen[torch.arange(400), last].any()
 
 
-def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> None:
-    encoder, objective = made(encoder={"dropout": 0.1})
+def test_logging_adds_metrics_and_does_not_change_the_loss() -> None:
+    encoder, objective = make_objective(encoder={"dropout": 0.1})
     encoder.train()
-    batch = corrupted(objective, pairs(encoder))
+    batch = corrupt(objective, pairs(encoder))
     results = []
-    for watched in (False, True):
-        objective.watched = watched
+    for is_logged in (False, True):
+        objective.is_logged = is_logged
         torch.manual_seed(5)
-        loss = loss_of(encoder, objective, batch)
+        loss = compute_loss(encoder, objective, batch)
         results.append((loss.value.item(), torch.rand(1).item(), set(loss.metrics)))
     assert results[0] == (results[1][0], results[1][1], set())
     assert results[1][2] == {"accuracy", "conditioning_gain"}
@@ -188,19 +192,19 @@ def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> N
 
 @pytest.mark.slow
 def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vector() -> None:
-    """Random words can be predicted from nothing else: with another sequence's vector it is at chance."""
+    """Random words can only be predicted from the vector: with another one, accuracy is at chance."""
     torch.manual_seed(0)
     config = TransformerConfig(hidden_size=32, layers=1, heads=2, intermediate_size=64, dropout=0.0)
     encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, table_sizes=TableSizes(12), head=True).train()
     objective = ConditionalMaskedLanguageModel(CmlmConfig(projections=4), encoder)
-    objective.watched = True
+    objective.is_logged = True
     optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=5e-3)
     draw, gains = torch.Generator().manual_seed(1), []
     for _ in range(250):
         words = torch.randint(20, 40, (64, 4), generator=draw)
         words[:, 1:] = words[:, :1]
         batch = pairs(encoder, words.tolist(), words[:, :1].repeat(1, 2).tolist())
-        loss = loss_of(encoder, objective, objective.corrupt(batch, draw))
+        loss = compute_loss(encoder, objective, objective.corrupt(batch, draw))
         optimizer.zero_grad()
         loss.value.backward()
         optimizer.step()
@@ -210,14 +214,14 @@ def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vecto
 
 
 def test_flops_are_those_of_every_layer() -> None:
-    encoder, objective = made(projections=3, skip=True)
+    encoder, objective = make_objective(projections=3, skip=True)
     batch = pairs(encoder, [[20, 21]], [[22, 23, 24]])
     width, words = encoder.hidden_size, subwords().tokens.vocab_size
     perceptrons = 2 * (8 * width**2 + 5 * width)
     assert sum(p.numel() for p in objective.projections.parameters()) == perceptrons
-    of_tokens = 0.4 * 5 * (width * (width + words) + 4 * width * width)
+    masked_tokens = 0.4 * 5 * (width * (width + words) + 4 * width * width)
     layers = float(encoder.transformer.layer_flops(torch.tensor([5 + 3])))
-    assert float(objective.flops(batch)) == pytest.approx(layers + 6 * (perceptrons + of_tokens))
+    assert float(objective.flops(batch)) == pytest.approx(layers + 6 * (perceptrons + masked_tokens))
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 10, 15, 20])
@@ -236,17 +240,17 @@ def test_projections_are_the_vector_itself_and_three_layers_of_it(count: int) ->
         assert torch.allclose(views[:, number], (third.weight @ inner + third.bias[:, None]).T, atol=1e-6)
 
 
-REFUSED: list[tuple[dict[str, Any], Any, str]] = [
+INVALID: list[tuple[dict[str, Any], Any, str]] = [
     ({"projections": 11}, TransformerConfig(), "puts 11 projections before sequences of at most 10 tokens"),
-    ({}, TransformerConfig(shared=False), "the encoder must be shared"),
-    ({}, TransformerConfig(embedding_size=4), "without embedding_size"),
-    ({"projections": 5}, TransformerConfig(projections=4), "trains 5 projections, the encoder is the mean of 4"),
-    ({"projections": 4, "skip": True}, TransformerConfig(projections=4), "has skip, which goes without"),
-    ({}, GruConfig("gru"), "reads states of tokens, which a gru has not"),
+    ({}, TransformerConfig(shared=False), "set shared to true"),
+    ({}, TransformerConfig(embedding_size=4), "embedding_size to null"),
+    ({"projections": 5}, TransformerConfig(projections=4), "trains 5 projections, but the encoder averages 4"),
+    ({"projections": 4, "skip": True}, TransformerConfig(projections=4), "has skip, which cannot be combined"),
+    ({}, GruConfig("gru"), "reads states of tokens, which a gru does not have"),
 ]
 
 
-@pytest.mark.parametrize(("settings", "encoder", "said"), REFUSED)
-def test_what_cannot_be_trained_is_refused(settings: dict[str, Any], encoder: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize(("settings", "encoder", "message"), INVALID)
+def test_invalid_encoders_and_settings_raise_an_error(settings: dict[str, Any], encoder: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         CmlmConfig(**{"projections": 9} | settings).check(encoder, LENGTHS)

@@ -1,4 +1,4 @@
-"""Two processes give the losses and gradients of the whole batch, however its parts are spread."""
+"""Two processes give the losses and gradients of the whole batch."""
 
 import socket
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from contexture.objectives.simcse import contrast
+from contexture.objectives.simcse import contrastive_loss
 from tests.objectives.losses import CASES
 from tests.objectives.two_ranks import VIEWS, cross_thought, cross_thought_batch
 
@@ -20,7 +20,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What each of two processes found."""
+    """Results of two processes."""
     folder = tmp_path_factory.mktemp("ranks")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -37,7 +37,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_loss_and_gradient_are_those_of_the_whole_batch(name: str, ranks: list[dict[str, Any]]) -> None:
-    """Negatives, neighbours and further translations may be on the other rank; the ranks' losses are averaged."""
+    """Negatives, neighbours and other translations may be on the other rank. Losses are averaged over ranks."""
     encoder = CASES[name].encoder()
     loss, expected = CASES[name].gradients(encoder, 10_000)
     parts = [result[name] for result in ranks]
@@ -47,7 +47,7 @@ def test_loss_and_gradient_are_those_of_the_whole_batch(name: str, ranks: list[d
 
 
 def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
-    """The ranks have different numbers of them."""
+    """The ranks have different numbers of masked tokens."""
     encoder, objective = cross_thought()
     batch = cross_thought_batch(encoder, objective, 0, 1)
     whole = objective(encoder, encoder.sequence_states(batch["sequences"]["chunks"]), batch).value
@@ -56,7 +56,7 @@ def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: li
 
 def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
     views = VIEWS.clone().requires_grad_()
-    whole = contrast(views[0], views[1], 0.1)
+    whole = contrastive_loss(views[0], views[1], 0.1)
     whole.value.backward()
     parts = [gradient["views"] for gradient in ranks]
     assert float(sum(part["loss"] for part in parts)) / 2 == pytest.approx(whole.value.item(), abs=1e-5)
@@ -65,7 +65,7 @@ def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -
     torch.testing.assert_close(gradient, views.grad, atol=1e-5, rtol=1e-4)
 
 
-def test_values_of_all_ranks_come_in_their_order(ranks: list[dict[str, Any]]) -> None:
+def test_values_are_gathered_by_rank(ranks: list[dict[str, Any]]) -> None:
     for rank, result in enumerate(ranks):
         assert result["several"] and result["first_row"] == 5 * rank
         assert result["gathered"].tolist() == [[1, 2], [3, 4], [11, 12], [13, 14]]

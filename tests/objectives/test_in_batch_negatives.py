@@ -1,4 +1,4 @@
-"""The softmax over the documents of a batch, against slow loops; over several processes see test_devices."""
+"""In-batch softmax compared with slow loops. `test_devices` covers several processes."""
 
 import math
 
@@ -16,8 +16,8 @@ def objective(**settings: bool) -> InBatchNegatives:
     return InBatchNegatives(InBatchNegativesConfig(**settings), build("bag_of_words"))  # type: ignore[arg-type]
 
 
-def loop(queries: Tensor, documents: Tensor, ids: list[int], log_q: list[float]) -> float:
-    """−log p of each query's document, the plain way (equation 3)."""
+def slow_loss(queries: Tensor, documents: Tensor, ids: list[int], log_q: list[float]) -> float:
+    """−log p of each query's document (equation 3)."""
     total = 0.0
     for i, query in enumerate(queries):
         scores = {
@@ -35,26 +35,26 @@ def test_the_loss_is_that_of_a_slow_loop(log_q: bool) -> None:
     frequency = torch.rand(6, generator=draw).log()
     batch = {"document_ids": torch.tensor(ids), "log_q": frequency}
     loss = objective(log_q=log_q)(nn.Identity(), {"query": queries, "document": documents}, batch)
-    expected = loop(queries, documents, ids, frequency.tolist() if log_q else [0.0] * 6)
+    expected = slow_loss(queries, documents, ids, frequency.tolist() if log_q else [0.0] * 6)
     assert float(loss.value) == pytest.approx(expected, abs=1e-5)
 
 
 def test_by_hand() -> None:
-    """Two queries, orthogonal documents of length 2: log(1 + e^-2) each, all right."""
+    """Two queries, orthogonal documents of length 2: log(1 + e^-2) each, all correct."""
     states = {"query": torch.eye(2), "document": 2 * torch.eye(2)}
     loss = objective()(nn.Identity(), states, {"document_ids": torch.arange(2)})
     assert float(loss.value) == pytest.approx(math.log(1 + math.exp(-2)))
     assert float(loss.metrics["accuracy"]) == 1
 
 
-def test_a_document_that_comes_twice_is_no_negative_of_itself() -> None:
+def test_a_repeated_document_is_not_its_own_negative() -> None:
     same = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
     scores, targets = in_batch_scores(same, same, torch.tensor([3, 3]))
     assert nn.functional.cross_entropy(scores, targets) == 0
     assert torch.isinf(scores).sum() == 2
 
 
-def test_what_is_no_negative_does_not_count_and_the_own_document_always_does() -> None:
+def test_no_negatives_are_excluded() -> None:
     states = {"query": torch.eye(3), "document": 2 * torch.eye(3)}
     batch = {"document_ids": torch.arange(3), "no_negatives": torch.eye(3).bool()}
     batch["no_negatives"][0, 1] = True
@@ -71,12 +71,12 @@ def test_gradient_caching_is_exact_for_any_chunk(tokens_at_once: int, name: str)
     model.recompute = True
     cached, actual = CASES[name].gradients(model, tokens_at_once)
     assert float(cached) == pytest.approx(float(loss), abs=1e-5) and expected
-    # Sums in another order: what is left of their rounding differs from processor to processor.
+    # Rounding depends on the order of sums, and on the processor.
     torch.testing.assert_close(actual, expected, atol=3e-5, rtol=1e-4)
 
 
 def test_gradient_caching_keeps_one_chunk_in_memory() -> None:
-    """No activation of a chunk outlives its forward pass but the vectors: saved tensors do not grow with the layers."""
+    """Saved tensors do not grow with the layers: only vectors outlive a chunk's forward pass."""
     sizes = {}
     for recompute in (False, True):
         model, saved = towers(recompute=recompute), 0

@@ -1,4 +1,4 @@
-"""Left-to-right language modelling against Hugging Face's own loss, and what a token sees."""
+"""Left-to-right language modelling compared with transformers, and the context of a token."""
 
 import math
 
@@ -12,18 +12,18 @@ from contexture.encoders.layout import text_layout
 from contexture.objectives.lm import LanguageModel
 from contexture.objectives.settings import LmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
-from tests.objectives.losses import only_logit
+from tests.objectives.losses import set_single_logit
 
 LENGTHS = Lengths(query=12, document=12)
 TEXTS = [[20, 21, 22, 23], [30, 31], [24, 25, 26, 27, 28, 29, 30]]
 
 
-def made() -> Encoder:
+def make_encoder() -> Encoder:
     return build("transformer_last", vocabulary=subwords(), lengths=LENGTHS, head=True)
 
 
 def test_loss_is_that_of_a_decoder_of_transformers() -> None:
-    encoder = made()
+    encoder = make_encoder()
     batch = text_layout(sentences(*TEXTS), encoder.specials, 12)
     loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.transformer.states(batch), batch).value
     config: BertConfig = encoder.document.model.config
@@ -35,16 +35,16 @@ def test_loss_is_that_of_a_decoder_of_transformers() -> None:
 
 
 def test_a_case_by_hand() -> None:
-    """Every logit is 0 but that of [SEP], log 3: of V + 2 parts of the probability it has 3."""
-    encoder = made()
-    parts = math.log(only_logit(encoder, encoder.vocabulary.tokens.sep, math.log(3)) + 2)
+    """All logits are 0 except log 3 for [SEP], which has 3 of V + 2 parts of the probability."""
+    encoder = make_encoder()
+    parts = math.log(set_single_logit(encoder, encoder.vocabulary.tokens.sep, math.log(3)) + 2)
     batch = text_layout(sentences([20, 21]), encoder.specials, 12)
     loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.transformer.states(batch), batch).value
     assert loss.item() == pytest.approx((2 * parts + parts - math.log(3)) / 3, rel=1e-5)
 
 
-def test_no_token_sees_the_next_and_the_last_state_is_the_vector() -> None:
-    encoder = made()
+def test_states_depend_on_previous_tokens_and_the_last_is_the_vector() -> None:
+    encoder = make_encoder()
     first, other = (text_layout(sentences(words), encoder.specials, 12) for words in ([20, 21, 22], [20, 21, 40]))
     states = [encoder.transformer.states(batch)[0] for batch in (first, other)]
     assert torch.equal(states[0][:3], states[1][:3]) and not torch.allclose(states[0][3:], states[1][3:])
@@ -54,8 +54,8 @@ def test_no_token_sees_the_next_and_the_last_state_is_the_vector() -> None:
     torch.testing.assert_close(vectors, encoder.transformer.states(batch)[torch.arange(3), last])
 
 
-def test_encoders_that_see_too_much_or_too_little_are_refused() -> None:
-    with pytest.raises(ValueError, match="predicts the next token, which the encoder would see"):
+def test_unsuitable_encoders_raise_an_error() -> None:
+    with pytest.raises(ValueError, match="predicts the next token, which the encoder reads"):
         LmConfig().check(TransformerConfig(), LENGTHS)
     with pytest.raises(ValueError, match="predicts tokens from both sides"):
         MlmConfig().check(TransformerConfig(pooling="last"), LENGTHS)

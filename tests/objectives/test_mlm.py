@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from contexture.encoders.config import TableSizes, TransformerConfig
 from contexture.encoders.layout import text_layout
-from contexture.objectives.masking import IGNORED, mask_tokens
+from contexture.objectives.masking import IGNORED_TARGET, mask_tokens
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.settings import MlmConfig
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences, subwords
@@ -18,10 +18,10 @@ SPECIAL[:5] = True
 
 
 def test_shares_are_those_of_bert() -> None:
-    """15% chosen; of those 80% masked, 10% replaced, 10% kept: all within four standard deviations."""
+    """15% chosen; 80% of these masked, 10% replaced, 10% kept, all within four standard deviations."""
     ids = torch.randint(5, VOCABULARY, (500, 400), generator=torch.Generator().manual_seed(0))
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.15, torch.Generator().manual_seed(1))
-    chosen = targets != IGNORED
+    chosen = targets != IGNORED_TARGET
     n = chosen.sum().item()
     masked = ((corrupted == MASK) & chosen).sum().item() / n
     kept = ((corrupted == ids) & chosen).sum().item() / n
@@ -41,10 +41,10 @@ def test_shares_are_those_of_bert() -> None:
 
 
 @given(st.integers(0, 2**31), st.floats(0.05, 0.95))
-def test_what_is_not_chosen_stays_and_special_tokens_are_never_chosen(seed: int, probability: float) -> None:
+def test_unchosen_and_special_tokens_do_not_change(seed: int, probability: float) -> None:
     ids = torch.randint(0, VOCABULARY, (4, 30), generator=torch.Generator().manual_seed(seed))
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, probability, torch.Generator().manual_seed(seed))
-    chosen = targets != IGNORED
+    chosen = targets != IGNORED_TARGET
     assert torch.equal(corrupted[~chosen], ids[~chosen])
     assert torch.equal(targets[chosen], ids[chosen])
     assert not (chosen & SPECIAL[ids]).any()
@@ -53,7 +53,7 @@ def test_what_is_not_chosen_stays_and_special_tokens_are_never_chosen(seed: int,
 
 
 def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() -> None:
-    """Against Hugging Face's own masked-language-model loss, which computes the logits of all positions."""
+    """Compares with transformers, which computes the logits of all positions."""
     encoder = build("transformer_mean", head=True, vocabulary=subwords())
     model = encoder.document.model
     objective = MaskedLanguageModel(MlmConfig(probability=0.4), encoder)
@@ -72,23 +72,23 @@ def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() 
         hook = model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
         loss, nothing = (
             objective(encoder, encoder.transformer.states(batch), batch | {"mlm_targets": labels}).value
-            for labels in (targets, torch.full_like(ids, IGNORED))
+            for labels in (targets, torch.full_like(ids, IGNORED_TARGET))
         )
         hook.remove()
     assert loss.item() == pytest.approx(reference.item(), rel=1e-5)
-    assert seen == [(targets != IGNORED).sum().item(), 0]
+    assert seen == [(targets != IGNORED_TARGET).sum().item(), 0]
     assert nothing.item() == 0
 
 
-def test_padding_and_words_without_an_embedding_are_never_to_be_guessed() -> None:
-    """Words that were not trained are read as the unknown one, and have no logit."""
+def test_padding_and_untrained_words_are_never_predicted() -> None:
+    """Untrained words are read as unknown words and have no logit."""
     encoder = build("transformer_mean", head=True)
     objective = MaskedLanguageModel(MlmConfig(probability=0.9), encoder)
     texts = sentences([5, TRAINED, 6, TRAINED + 4], [7, TOKENS.unk], [TRAINED + 1])
     batch = text_layout(texts, encoder.specials, 10)
     for seed in range(9):
         corrupted = objective.corrupt(batch, torch.Generator().manual_seed(seed))
-        chosen = corrupted["mlm_targets"] != IGNORED
+        chosen = corrupted["mlm_targets"] != IGNORED_TARGET
         assert set(batch["input_ids"][chosen].tolist()) <= {5, 6, 7}
         assert torch.equal(corrupted["input_ids"][~chosen], batch["input_ids"][~chosen])
         assert torch.isfinite(objective(encoder, encoder.transformer.states(corrupted), corrupted).value)
@@ -108,28 +108,28 @@ def test_flops_of_the_logits_of_as_many_tokens_as_are_masked() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 6), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(0, 99))
 def test_only_eligible_tokens_are_masked_and_repeated_ones_together(rows: list[list[int]], seed: int) -> None:
-    """Ids 20 … 26, of which the even ones are eligible."""
+    """Ids 20 … 26; even ones are eligible."""
     ids = torch.tensor(rows) + 20
     generator = torch.Generator().manual_seed(seed)
     corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.5, generator, eligible=ids % 2 == 0)
     for row, changed, target in zip(ids.tolist(), corrupted.tolist(), targets.tolist(), strict=True):
         for token in set(row):
-            masked = {target[i] != IGNORED for i, other in enumerate(row) if other == token}
-            shown_as = {changed[i] for i, other in enumerate(row) if other == token}
-            assert len(masked) == 1 and len(shown_as) == 1
+            masked = {target[i] != IGNORED_TARGET for i, other in enumerate(row) if other == token}
+            replacements = {changed[i] for i, other in enumerate(row) if other == token}
+            assert len(masked) == 1 and len(replacements) == 1
             assert token % 2 == 0 or masked == {False}
-            assert masked == {True} or shown_as == {token}
+            assert masked == {True} or replacements == {token}
 
 
-def test_as_many_eligible_tokens_are_masked_as_the_probability_says() -> None:
+def test_probability_is_the_share_of_masked_eligible_tokens() -> None:
     ids = torch.arange(20, 60).expand(500, 40)
     eligible = torch.arange(40).expand(500, 40) < 10
     special = torch.zeros(100, dtype=torch.bool)
     _, targets = mask_tokens(ids, special, MASK, 0.3, torch.Generator().manual_seed(0), eligible)
-    assert float((targets != IGNORED).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
+    assert float((targets != IGNORED_TARGET).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
 
 
-def test_words_begin_anywhere_in_the_table_of_positions() -> None:
+def test_words_begin_at_random_positions() -> None:
     encoder = build(
         TransformerConfig(hidden_size=8, layers=1, heads=2),
         vocabulary=subwords(),
@@ -147,6 +147,6 @@ def test_words_begin_anywhere_in_the_table_of_positions() -> None:
     assert len(begins["each"]) > 20 and begins["each"] <= set(range(1, 40 - 3))
 
 
-def test_words_that_begin_elsewhere_need_short_sequences() -> None:
-    assert MlmConfig(starts="each").readable == ("short_sequences",)
-    assert "passages" in MlmConfig().readable
+def test_moved_words_require_short_sequences() -> None:
+    assert MlmConfig(starts="each").readable_streams == ("short_sequences",)
+    assert "passages" in MlmConfig().readable_streams

@@ -28,12 +28,12 @@ def test_loss_and_accuracy_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("masked_input", "clean"), [(True, False), (False, True)])
-def test_one_pass_or_two_is_an_option(masked_input: bool, clean: bool) -> None:
+def test_masked_input_decides_the_number_of_passes(masked_input: bool, clean: bool) -> None:
     objective = MultiSentencesInParagraph(MsppConfig(masked_input=masked_input), ENCODER)
-    assert objective.wants_clean_input is clean
+    assert objective.needs_clean_input is clean
 
 
-def test_empty_slots_count_for_nothing() -> None:
+def test_empty_slots_are_ignored() -> None:
     objective = MultiSentencesInParagraph(MsppConfig(), ENCODER)
     states = torch.tensor([[[9.0, 9.0], [7.0, 7.0], [1.0, 2.0], [3.0, 0.0]]])
     batch = {"pooling": torch.eye(4)[[0, 2, 3]].unsqueeze(0), "labels": torch.tensor([[1, -100]])}
@@ -47,7 +47,7 @@ def test_empty_slots_count_for_nothing() -> None:
 
 @pytest.mark.parametrize(("style", "count"), [("linear", 1), ("released", 2)])
 @pytest.mark.parametrize(("head", "width"), [("ie_k", 2), ("ae_k", 4)])
-def test_the_head_is_the_one_that_is_asked_for(head: Any, width: int, style: Any, count: int) -> None:
+def test_the_settings_choose_the_head(head: Any, width: int, style: Any, count: int) -> None:
     objective = MultiSentencesInParagraph(MsppConfig(head=head, style=style), ENCODER)
     layers = [module for module in objective.modules() if isinstance(module, torch.nn.Linear)]
     assert (len(layers), layers[0].in_features, layers[-1].out_features) == (count, width, 2)

@@ -1,4 +1,4 @@
-"""Inference across languages: the loss by hand, and what it learns with."""
+"""The loss of cross-lingual inference by hand."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""SimCSE against a slow loop, and where it has nothing to learn from."""
+"""SimCSE compared with a slow loop, and the error without dropout."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from contexture.objectives.settings import SimcseConfig
-from contexture.objectives.simcse import Simcse, contrast
+from contexture.objectives.simcse import Simcse, contrastive_loss
 from contexture.streams.sentences.batches import sentence_batch
 from tests.encoders.toys import build, sentences
 
@@ -17,7 +17,7 @@ def test_contrast_against_a_loop() -> None:
     for i in range(5):
         cosines = [float(torch.cosine_similarity(first[i], second[j], dim=0)) / 0.1 for j in range(5)]
         losses.append(-cosines[i] + math.log(sum(math.exp(cosine) for cosine in cosines)))
-    assert float(contrast(first, second, 0.1).value) == pytest.approx(sum(losses) / 5, rel=1e-5)
+    assert float(contrastive_loss(first, second, 0.1).value) == pytest.approx(sum(losses) / 5, rel=1e-5)
 
 
 def test_dropout_makes_the_second_view() -> None:

@@ -1,4 +1,4 @@
-"""The decoders, against a slow loop over words through PyTorch's own layers."""
+"""Skip-Thought's decoders compared with a slow loop over words through PyTorch's layers."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ PAIRS = {"after": [(0, 1), (1, 2)], "before": [(1, 0), (2, 1)]}
 
 
 def next_word(decoder: Any, words: torch.nn.Embedding, read: list[int], vector: torch.Tensor) -> torch.Tensor:
-    """Log-probabilities of the word behind those that were read, from the vector (1, D) of the other sentence."""
+    """Return log-probabilities of the word after `read`, from the vector (1, D) of the other sentence."""
     embedded = words(torch.tensor([read]))
     if hasattr(decoder, "gru"):
         _, state = decoder.gru(embedded.transpose(0, 1), vector[None])
@@ -40,7 +40,7 @@ TRANSFORMER = SkipThoughtConfig(decoder="transformer", layers=2, heads=2)
     ],
 )
 def test_the_loss_is_that_of_one_word_after_the_other(kind: str, config: SkipThoughtConfig) -> None:
-    """Each word from those before it alone, one sentence at a time."""
+    """One sentence at a time, each word from the previous ones."""
     encoder = build(kind)
     objective = SkipThought(config, encoder).eval()
     if config is TRANSFORMER:
@@ -62,7 +62,7 @@ def test_the_loss_is_that_of_one_word_after_the_other(kind: str, config: SkipTho
     assert loss.value.item() == pytest.approx(sum(means) / 2, rel=1e-5)
 
 
-def test_heads_that_do_not_divide_a_word_are_refused() -> None:
+def test_heads_must_divide_the_embedding_size() -> None:
     with pytest.raises(ValueError, match=r"heads \(8\) must divide 6"):
         SkipThought(SkipThoughtConfig(decoder="transformer"), build("gru"))
 
@@ -84,8 +84,8 @@ def test_a_batch_without_neighbours_has_a_loss_of_zero() -> None:
     assert float(objective(encoder, vectors(encoder, batch), batch).value) == 0
 
 
-def test_a_device_writes_the_neighbours_that_it_has() -> None:
-    """The second of two devices: its sentences are the last two, which follow one another."""
+def test_a_device_generates_its_own_neighbours() -> None:
+    """The second of two devices has the last two sentences, which are adjacent."""
     encoder = build("gru")
     objective = SkipThought(SkipThoughtConfig(), encoder)
     whole = contiguous(encoder, *TEXTS[2:])
@@ -99,12 +99,12 @@ def test_a_device_writes_the_neighbours_that_it_has() -> None:
 
 
 def test_parameters_and_flops_by_hand() -> None:
-    """Two GRUs over words of length 6 from states of length 4, and two softmaxes over the trained words."""
+    """Two GRUs over words of size 6 from states of size 4, and two softmaxes over the trained words."""
     encoder = build("gru")
     objective = SkipThought(SkipThoughtConfig(), encoder)
     parameters = 2 * (3 * 4 * (6 + 4 + 2) + TRAINED * (4 + 1))
     assert sum(p.numel() for p in objective.parameters()) == parameters
-    # Of sentences of 3, 2, 4 and 1 words the first three are written before another, the last three after one.
+    # Sentences have 3, 2, 4 and 1 words: the first three are generated as previous, the last three as next sentences.
     assert float(objective.flops(contiguous(encoder, *TEXTS))) == 3 * parameters * (4 + 3 + 5 + 3 + 5 + 2)
     apart = contiguous(encoder, *TEXTS, documents=[0, 0, 1, 2])
     assert float(objective.flops(apart)) == 3 * parameters * (4 + 3)

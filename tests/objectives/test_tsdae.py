@@ -1,4 +1,4 @@
-"""TSDAE: what is deleted, what the decoder may see, and that vectors get better at telling a sentence."""
+"""TSDAE: deletion, the loss, and the input of the encoder."""
 
 import pytest
 import torch
@@ -7,16 +7,18 @@ from hypothesis import strategies as st
 
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.settings import TsdaeConfig
-from contexture.objectives.tsdae import Tsdae, delete
+from contexture.objectives.tsdae import Tsdae, delete_tokens
 from contexture.streams.sentences.batches import sentence_batch
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.floats(0.01, 0.99), st.integers(0, 9))
-def test_what_is_left_is_in_order_and_never_nothing(lengths: list[int], share: float, seed: int) -> None:
+def test_deletion_keeps_the_order_and_at_least_one_token(lengths: list[int], share: float, seed: int) -> None:
     mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
     ids = (torch.arange(10, 10 + max(lengths)) * mask).masked_fill(torch.arange(max(lengths)) == 0, 1) * mask
-    left_over = delete({"input_ids": ids, "attention_mask": mask}, share, {0, 1}, torch.Generator().manual_seed(seed))
+    left_over = delete_tokens(
+        {"input_ids": ids, "attention_mask": mask}, share, {0, 1}, torch.Generator().manual_seed(seed)
+    )
     for row, length in enumerate(lengths):
         left = left_over["input_ids"][row][left_over["attention_mask"][row].bool()].tolist()
         assert left[0] == 1 and left == sorted(left)  # the special token stays, the others are in their order
@@ -25,13 +27,13 @@ def test_what_is_left_is_in_order_and_never_nothing(lengths: list[int], share: f
 
 def test_about_the_share_is_deleted() -> None:
     batch = {"input_ids": torch.full((50, 100), 9), "attention_mask": torch.ones(50, 100, dtype=torch.int64)}
-    left_over = delete(batch, 0.6, {0}, torch.Generator().manual_seed(0))
+    left_over = delete_tokens(batch, 0.6, {0}, torch.Generator().manual_seed(0))
     assert float(left_over["attention_mask"].float().mean()) == pytest.approx(0.4, abs=0.02)
 
 
 @pytest.mark.parametrize("kind", ["bag_of_words", "transformer_cls", "gru"])
 def test_the_loss_is_that_of_a_slow_loop(kind: str) -> None:
-    """Each word from those before it alone, one sentence at a time: nothing sees what comes, nor padding."""
+    """One sentence at a time, each word from the previous ones, without padding."""
     encoder = build(kind)
     objective = Tsdae(TsdaeConfig(), encoder).eval()
     texts = [[5, 6, 7], [8], [9, TRAINED + 1, 10, 11]]
@@ -50,7 +52,7 @@ def test_the_loss_is_that_of_a_slow_loop(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bag_of_words", "transformer_cls"])
-def test_what_is_corrupted_is_what_the_encoder_reads_and_nothing_else(kind: str) -> None:
+def test_only_the_input_of_the_encoder_is_corrupted(kind: str) -> None:
     encoder = build(kind)
     objective = Tsdae(TsdaeConfig(deletion=0.5), encoder)
     batch = sentence_batch(encoder, sentences(list(range(5, 13)), [14], [15, 16, 17, 18]), 64)

@@ -1,4 +1,4 @@
-"""The tables that sampling begins with."""
+"""Tables to sample from."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from tests.streams.make import WORDS, made_up_paragraphs, saved, table
+from tests.streams.make import WORDS, paragraphs_table, random_paragraphs, save_table
 from tests.training.fixtures import examples, tokenizer, training
 
 __all__ = ["examples", "tokenizer", "training"]
@@ -22,10 +22,10 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def paragraphs(spark: SparkSession) -> DataFrame:
-    return table(spark, made_up_paragraphs())
+    return paragraphs_table(spark, random_paragraphs())
 
 
 @pytest.fixture(scope="session")
 def documents(paragraphs: DataFrame, vocabulary: Path, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    """The documents table, read from disk as the samplers ask."""
-    return saved(tokenize_paragraphs(paragraphs, vocabulary), tmp_path_factory.mktemp("documents") / "table")
+    """The documents table, read from disk as the samplers require."""
+    return save_table(tokenize_paragraphs(paragraphs, vocabulary), tmp_path_factory.mktemp("documents") / "table")

@@ -1,4 +1,4 @@
-"""Small made-up paragraphs for the tests."""
+"""Small random paragraphs, and helpers for tests with Spark."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ SCHEMA = (
 )
 
 
-class Made(NamedTuple):
-    """A paragraph; a word in it that is a key of `links` links to the page that this names, None to none."""
+class MadeParagraph(NamedTuple):
+    """A paragraph. `links`: word → id of the linked page, or None."""
 
     doc_id: str
     paragraph_index: int
@@ -41,26 +41,28 @@ class Made(NamedTuple):
         return self.doc_id, self.title, *section, self.paragraph_index, text, self.sentences, links
 
 
-def table(spark: SparkSession, paragraphs: list[Made]) -> DataFrame:
-    """The paragraphs table."""
+def paragraphs_table(spark: SparkSession, paragraphs: list[MadeParagraph]) -> DataFrame:
+    """Return the paragraphs table."""
     return spark.createDataFrame([paragraph.row() for paragraph in paragraphs], SCHEMA)
 
 
-def made_up_paragraphs(documents: int = 24, seed: int = 3) -> list[Made]:
-    """Paragraphs of random words; the later ones of a page are in later sections, and some words are links."""
+def random_paragraphs(documents: int = 24, seed: int = 3) -> list[MadeParagraph]:
+    """Return paragraphs of random words. Later paragraphs are in later sections; some words are links."""
     rng = random.Random(seed)
     made = []
     for document in range(documents):
         for paragraph in range(rng.randint(1, 4)):
             sentences = [" ".join(rng.choices(WORDS, k=rng.randint(3, 16))) + "." for _ in range(rng.randint(1, 5))]
             links = {word: f"en:{i * documents // len(WORDS)}" for i, word in enumerate(WORDS[:4])}
-            made.append(Made(f"en:{document}", paragraph, sentences, paragraph // 2, f"Delta {document}", {**links}))
+            made.append(
+                MadeParagraph(f"en:{document}", paragraph, sentences, paragraph // 2, f"Delta {document}", {**links})
+            )
     return made
 
 
 @contextmanager
-def settings(spark: SparkSession, **values: str) -> Iterator[None]:
-    """Spark settings for a while; "__" in a name stands for "."."""
+def spark_settings(spark: SparkSession, **values: str) -> Iterator[None]:
+    """Change settings of Spark within a block. "__" in a name stands for "."."""
     names = {key: key.replace("__", ".") for key in values}
     previous = {name: spark.conf.get(name) for name in names.values()}
     for key, value in values.items():
@@ -71,11 +73,11 @@ def settings(spark: SparkSession, **values: str) -> Iterator[None]:
             spark.conf.set(name, old)
 
 
-def the_same_however_cut(spark: SparkSession, files: int, make: Callable[[int], DataFrame]) -> list[Row]:
-    """The rows of a table made of inputs of so many partitions: the same in `files` partitions, however Spark works."""
+def collect_for_any_partitions(spark: SparkSession, files: int, make: Callable[[int], DataFrame]) -> list[Row]:
+    """Make a table from differently partitioned inputs. Return its rows, which must be the same."""
     results = []
     for partitions, shuffles, adaptive, batch in ((3, "7", "false", "1"), (1, "2", "true", "0")):
-        with settings(
+        with spark_settings(
             spark,
             spark__sql__shuffle__partitions=shuffles,
             spark__sql__adaptive__enabled=adaptive,
@@ -89,19 +91,19 @@ def the_same_however_cut(spark: SparkSession, files: int, make: Callable[[int], 
     return [row for part in results[0] for row in part]
 
 
-def saved(rows: DataFrame, folder: Path) -> DataFrame:
-    """The rows, read from disk."""
+def save_table(rows: DataFrame, folder: Path) -> DataFrame:
+    """Write a table and read it from disk."""
     rows.write.parquet(str(folder))
     return rows.sparkSession.read.parquet(str(folder))
 
 
-def written(rows: DataFrame, folder: Path) -> list[list[dict[str, Any]]]:
-    """What training reads: the rows of each file, the files in the order of their names."""
-    saved(rows, folder)
+def write_files(rows: DataFrame, folder: Path) -> list[list[dict[str, Any]]]:
+    """Write a table. Return the rows of each file in the order of file names, as training reads them."""
+    save_table(rows, folder)
     return [pq.read_table(file).to_pylist() for file in sorted(folder.glob("*.parquet"))]
 
 
-def sentences_of(passage: Row) -> list[list[int]]:
-    """The sentences of a row of passages, as token ids."""
+def split_sentences(passage: Row) -> list[list[int]]:
+    """Split a passage into its sentences (token ids)."""
     ends = [0, *accumulate(passage["sentence_lengths"])]
     return [passage["tokens"][start:end] for start, end in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""Packing: whole sentences of one section, as many as fit, and nothing lost."""
+"""Packing of whole sentences into passages."""
 
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -11,21 +11,21 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from contexture.streams.packing import pack_passages, pack_sentences
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import Made, sentences_of, table, the_same_however_cut
+from tests.streams.make import MadeParagraph, collect_for_any_partitions, paragraphs_table, split_sentences
 
 TOKENS, FILES = 32, 3
 
 
-def number(row: Row) -> int:
+def passage_number(row: Row) -> int:
     return int(row["passage_id"].rpartition("#")[2])
 
 
-def in_order(passages: DataFrame) -> list[Row]:
-    return sorted(passages.collect(), key=lambda row: (row["doc_id"], number(row)))
+def sort_passages(passages: DataFrame) -> list[Row]:
+    return sorted(passages.collect(), key=lambda row: (row["doc_id"], passage_number(row)))
 
 
 @given(st.lists(st.integers(1, 20)), st.integers(1, 30))
-def test_packing_is_greedy_and_divides_nothing(lengths: list[int], budget: int) -> None:
+def test_packing_is_greedy_and_splits_no_sentence(lengths: list[int], budget: int) -> None:
     counts = pack_sentences(lengths, budget)
     assert sum(counts) == len(lengths)
     ends = [sum(counts[: i + 1]) for i in range(len(counts))]
@@ -45,19 +45,19 @@ def test_packing_by_hand(lengths: list[int], counts: list[int]) -> None:
 
 
 def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
-    """One token a word: a budget of 12 less 3 special tokens and 2 of the title leaves 7."""
+    """One token per word. A budget of 12 minus 3 special tokens and 2 of the title leaves 7."""
     links: dict[str, str | None] = {"birch": "en:2", "delta": "en:3", "ember": "en:1", "larch": None}
     paragraphs = [
-        Made("en:1", 0, ["amber birch cedar", "\u200d", "delta delta"], 0, links=links),
-        Made("en:1", 1, ["\u200d"], 0, links=links),
-        Made("en:1", 2, ["ember birch", "fjord"], 0, links=links),
-        Made("en:1", 4, ["grove"], 1, links=links),
-        Made("en:1", 5, ["heath inlet jetty knoll larch birch delta amber"], 1, links=links),
-        Made("en:1", 6, ["larch"], 3, links=links),
-        Made("en:2", 0, ["", "\u200d"]),
+        MadeParagraph("en:1", 0, ["amber birch cedar", "\u200d", "delta delta"], 0, links=links),
+        MadeParagraph("en:1", 1, ["\u200d"], 0, links=links),
+        MadeParagraph("en:1", 2, ["ember birch", "fjord"], 0, links=links),
+        MadeParagraph("en:1", 4, ["grove"], 1, links=links),
+        MadeParagraph("en:1", 5, ["heath inlet jetty knoll larch birch delta amber"], 1, links=links),
+        MadeParagraph("en:1", 6, ["larch"], 3, links=links),
+        MadeParagraph("en:2", 0, ["", "\u200d"]),
     ]
-    made = table(spark, paragraphs)
-    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 2))
+    made = paragraphs_table(spark, paragraphs)
+    rows = sort_passages(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 2))
     assert [(row["passage_id"], row["section_index"], row["text"], row["links"]) for row in rows] == [
         ("en:1#0", 0, "amber birch cedar delta delta ember birch", ["en:2", "en:3"]),
         ("en:1#1", 0, "fjord", []),
@@ -73,15 +73,15 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
         assert row["tokens"] == tokenizer.encode(row["text"], add_special_tokens=False).ids
 
 
-def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, paragraphs: DataFrame) -> None:
-    rows = in_order(pack_passages(documents, paragraphs, TOKENS, FILES))
+def test_each_sentence_of_each_page_is_in_one_passage(documents: DataFrame, paragraphs: DataFrame) -> None:
+    rows = sort_passages(pack_passages(documents, paragraphs, TOKENS, FILES))
     pages = {doc_id: list(of_page) for doc_id, of_page in groupby(rows, key=lambda row: row["doc_id"])}
     assert len(rows) > 2 * len(pages) == 2 * documents.count()
     for document in documents.collect():
         passages = pages[document["doc_id"]]
-        assert [number(row) for row in passages] == list(range(len(passages)))
+        assert [passage_number(row) for row in passages] == list(range(len(passages)))
         assert {tuple(row["title_tokens"]) for row in passages} == {tuple(document["title_tokens"])}
-        said = [(p["section_index"], s) for p in document["paragraphs"] for s in p["sentences"]]
+        expected = [(p["section_index"], s) for p in document["paragraphs"] for s in p["sentences"]]
         linked = [
             (p["section_index"], p["sentences"][link["sentence_index"]], link["doc_id"])
             for p in document["paragraphs"]
@@ -93,39 +93,39 @@ def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, pa
             size = len(row["tokens"]) + len(row["title_tokens"]) + 3
             assert size <= TOKENS or len(row["sentence_lengths"]) == 1
             assert len(row["links"]) == len(set(row["links"]))
-            of_passage = [(row["section_index"], sentence) for sentence in sentences_of(row)]
-            assert {target for *rest, target in linked if tuple(rest) in of_passage} - {row["doc_id"]} == set(
+            sentences = [(row["section_index"], sentence) for sentence in split_sentences(row)]
+            assert {target for *rest, target in linked if tuple(rest) in sentences} - {row["doc_id"]} == set(
                 row["links"]
             )
-            packed += of_passage
-        assert packed == said
+            packed += sentences
+        assert packed == expected
 
 
-def test_passages_do_not_depend_on_partitions_and_lie_in_order(documents: DataFrame, paragraphs: DataFrame) -> None:
+def test_passages_are_sorted_and_do_not_depend_on_partitions(documents: DataFrame, paragraphs: DataFrame) -> None:
     def pack(partitions: int) -> DataFrame:
         parts = documents.repartition(partitions, "sentence_count"), paragraphs.repartition(partitions)
         return pack_passages(*parts, TOKENS, FILES)
 
-    the_same_however_cut(documents.sparkSession, FILES, pack)
+    collect_for_any_partitions(documents.sparkSession, FILES, pack)
     for part in pack(2).rdd.glom().collect():
-        assert part == sorted(part, key=lambda row: (row["doc_id"], number(row)))
+        assert part == sorted(part, key=lambda row: (row["doc_id"], passage_number(row)))
 
 
-def test_tables_that_do_not_belong_together_are_refused(spark: SparkSession, vocabulary: Path) -> None:
-    made = [Made("en:1", 0, ["amber", "birch"]), Made("en:1", 1, ["cedar"])]
-    documents = tokenize_paragraphs(table(spark, made), vocabulary)
-    for other in ([], made[:1], [Made("en:1", 0, ["amber"]), made[1]], [Made("en:2", 0, ["amber"])]):
+def test_documents_and_paragraphs_that_do_not_match_raise_an_error(spark: SparkSession, vocabulary: Path) -> None:
+    made = [MadeParagraph("en:1", 0, ["amber", "birch"]), MadeParagraph("en:1", 1, ["cedar"])]
+    documents = tokenize_paragraphs(paragraphs_table(spark, made), vocabulary)
+    for other in ([], made[:1], [MadeParagraph("en:1", 0, ["amber"]), made[1]], [MadeParagraph("en:2", 0, ["amber"])]):
         with pytest.raises(Exception, match=r"page en:1, paragraph [01]: \d sentences in the documents table, \d in"):
-            pack_passages(documents, table(spark, other), TOKENS, FILES).collect()
+            pack_passages(documents, paragraphs_table(spark, other), TOKENS, FILES).collect()
 
 
-def test_a_title_that_fills_the_document_leaves_a_sentence_to_each_passage(
-    spark: SparkSession, vocabulary: Path
-) -> None:
-    """Of 12 tokens a title of 4 leaves 5 beside the special ones, and one of 9 or 20 leaves the least there is."""
-    said = ["amber", "birch", "cedar", "delta ember", "fjord"]
-    made = table(spark, [Made(f"en:{words}", 0, said, title="grove " * words) for words in (4, 9, 20)])
-    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 1))
+def test_a_title_that_fills_the_document_leaves_one_sentence_per_passage(spark: SparkSession, vocabulary: Path) -> None:
+    """Of 12 tokens, a title of 4 and 3 special tokens leave 5; a title of 9 or 20 leaves the minimum of 1."""
+    sentences = ["amber", "birch", "cedar", "delta ember", "fjord"]
+    made = paragraphs_table(
+        spark, [MadeParagraph(f"en:{words}", 0, sentences, title="grove " * words) for words in (4, 9, 20)]
+    )
+    rows = sort_passages(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 1))
     assert {row["doc_id"]: len(row["title_tokens"]) for row in rows} == {"en:4": 4, "en:9": 9, "en:20": 20}
     counts = {
         doc_id: [len(row["sentence_lengths"]) for row in of_page]

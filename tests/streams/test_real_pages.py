@@ -1,4 +1,4 @@
-"""Passages and pairs of a real export, the Greek one: its pages link to one another."""
+"""Passages and pairs of a real Greek export with links."""
 
 from pathlib import Path
 
@@ -15,17 +15,17 @@ from contexture.streams.pairs.config import PAIR_TASKS, PairSampling
 from contexture.streams.pairs.sample import count_pairs, sample_pairs
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.vocabulary.tokenizers import VocabularyConfig, paragraph_texts, train_tokenizer
-from tests.streams.make import saved
+from tests.streams.make import save_table
 
 
 @pytest.mark.slow
 def test_a_real_export_gives_pairs_for_every_task(spark: SparkSession, shared_data: Path, tmp_path: Path) -> None:
     config = CorpusConfig(input=str(shared_data / "wikipedia" / "elwiki-truncated-100k.xml.xz"))
-    pages = saved(paragraphs(read_pages(spark, find_sources(config), config), config), tmp_path / "paragraphs")
+    pages = save_table(paragraphs(read_pages(spark, find_sources(config), config), config), tmp_path / "paragraphs")
     train_tokenizer(paragraph_texts(tmp_path / "paragraphs"), VocabularyConfig(), tmp_path / "vocabulary")
-    documents = saved(tokenize_paragraphs(pages, tmp_path / "vocabulary"), tmp_path / "documents")
+    documents = save_table(tokenize_paragraphs(pages, tmp_path / "vocabulary"), tmp_path / "documents")
     sampling, lengths = PairSampling(files=2), Lengths(query=64, document=288)
-    passages = saved(pack_passages(documents, pages, lengths.document, sampling.files), tmp_path / "passages")
+    passages = save_table(pack_passages(documents, pages, lengths.document, sampling.files), tmp_path / "passages")
 
     total = F.size("title_tokens") + F.size("tokens") + 3
     assert passages.where((total > lengths.document) & (F.size("sentence_lengths") > 1)).count() == 0

@@ -1,4 +1,4 @@
-"""Batches are a function of (seed, step), whatever the passes and the devices."""
+"""Rows and batches are functions of (seed, step), for any passes and devices."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +9,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from contexture.encoders.base import build_encoder
-from contexture.streams.base import MixedBatches, Stream, needs_of
-from contexture.streams.rows import NothingToReadError, OrderedRows, ShuffledRows
+from contexture.streams.base import MixedBatches, Stream, combine_needs
+from contexture.streams.rows import EmptyExamplesError, OrderedRows, ShuffledRows
 from contexture.systems.config import SystemConfig
 from contexture.systems.launch import files_of
 from contexture.training.prepare import open_stages
@@ -23,24 +23,24 @@ def identifiers(rows: ShuffledRows, start: int, count: int) -> list[str]:
     return rows.take(start, count)["example_id"].to_pylist()
 
 
-def test_an_epoch_holds_every_row_once_and_epochs_differ(examples: Path) -> None:
+def test_an_epoch_has_each_row_once_and_epochs_differ(examples: Path) -> None:
     rows = ShuffledRows(examples / "joint", ["example_id"], seed=3)
     first, second = identifiers(rows, 0, 60), identifiers(rows, 60, 60)
     assert sorted(first) == sorted(second) == sorted(str(n) for n in range(60))
     assert first != second
-    # Rows of one group, too, come in another order.
+    # Rows within a group are shuffled, too.
     assert [number for number in first if int(number) < 8] != [number for number in second if int(number) < 8]
     assert identifiers(ShuffledRows(examples / "joint", ["example_id"], seed=4), 0, 60) != first
 
 
-def test_any_stretch_is_the_same_stretch_of_the_stream(examples: Path) -> None:
+def test_take_returns_any_range_of_the_stream(examples: Path) -> None:
     folder = examples / "joint"
     whole = identifiers(ShuffledRows(folder, ["example_id"], seed=3), 0, 150)
     for start, count in ((0, 7), (5, 30), (55, 12), (119, 31)):
         assert identifiers(ShuffledRows(folder, ["example_id"], seed=3), start, count) == whole[start : start + count]
 
 
-def test_rows_in_their_order_begin_anew_at_the_end(examples: Path) -> None:
+def test_ordered_rows_repeat_from_the_start(examples: Path) -> None:
     rows = OrderedRows(examples / "sentences", ["document", "position"], 0)
     in_order = [(f"d{document}", position) for document, size in enumerate(DOCUMENTS) for position in range(size)]
     for start, count in ((0, 90), (3, 20), (85, 12), (89, 100), (360, 5)):
@@ -49,15 +49,15 @@ def test_rows_in_their_order_begin_anew_at_the_end(examples: Path) -> None:
         assert list(zip(*(table[name].to_pylist() for name in ("document", "position")), strict=True)) == expected
 
 
-def test_no_examples_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
+def test_missing_examples_raise_an_error_that_names_the_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="run the examples stage"):
         ShuffledRows(tmp_path, ["labels"], seed=0)
     write_sentences([], tmp_path / "none")
-    with pytest.raises(NothingToReadError, match="none: no examples in these files"):
+    with pytest.raises(EmptyExamplesError, match="none: no examples in these files"):
         OrderedRows(tmp_path / "none", ["tokens"], 0)
 
 
-#: A run that reads two streams whose rows are independent of one another, and two whose texts are negatives.
+#: A run with two streams of independent rows, and streams whose texts are negatives of one another.
 ALL = {"mlm": 1, "mspp": 1, "in_batch_negatives": 1, "quick_thoughts": 1, "simcse": 1}
 RUNS: dict[str, Any] = {"all": schedule(4, **ALL)}
 
@@ -68,21 +68,21 @@ def system(**pretrain: Any) -> SystemConfig:
 
 def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0) -> tuple[dict[str, Stream], int]:
     pretraining = config.pretraining("all")
-    needs = needs_of(pretraining.streams, pretraining.lengths)
+    needs = combine_needs(pretraining.streams, pretraining.lengths)
     encoder = build_encoder(pretraining.encoder, pretraining.lengths, Vocabulary.load(tokenizer), needs)
     (stage,), passes = open_stages(pretraining, 0, files_of(config, examples, tokenizer, None), encoder, rank)
     return stage, passes
 
 
 def texts(batch: dict[str, Any]) -> list[Ids]:
-    """The tokens of a batch's rows, those of a query and its document together, in no order."""
+    """Return the tokens of a batch's rows, query and document joined, sorted."""
     if "input_ids" in batch:
         return sorted(rows_of(batch))
     sides = [texts_of(batch[role]) for role in ("query", "document", "texts") if role in batch]
     return sorted(sum(parts, ()) for parts in zip(*sides, strict=True))
 
 
-def test_texts_that_are_negatives_of_one_another_come_whole_in_the_first_pass(examples: Path, tokenizer: Path) -> None:
+def test_batches_of_negatives_are_read_in_the_first_pass(examples: Path, tokenizer: Path) -> None:
     opened, passes = streams(system(micro_batch_size=3), examples, tokenizer)
     batches = MixedBatches(
         lambda step: {name: opened[name] for name in (["joint", "pairs"] if step else ["pairs"])}, range(3), passes
@@ -96,7 +96,7 @@ def test_texts_that_are_negatives_of_one_another_come_whole_in_the_first_pass(ex
             batches[index]
 
 
-def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, tokenizer: Path) -> None:
+def test_a_resumed_run_reads_the_same_batches(examples: Path, tokenizer: Path) -> None:
     first, passes = streams(system(micro_batch_size=6), examples, tokenizer)
     second, _ = streams(system(micro_batch_size=6), examples, tokenizer)
     whole, later = (
@@ -109,8 +109,7 @@ def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, token
             assert texts(batch) == texts(whole[index + 4][name])
 
 
-def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: Path) -> None:
-    """They come as they were told, and in their order."""
+def test_worker_processes_do_not_change_batches(examples: Path, tokenizer: Path) -> None:
     opened, passes = streams(system(micro_batch_size=6), examples, tokenizer)
     batches = MixedBatches(lambda _: opened, range(4), passes)
     loaded = list(DataLoader(batches, batch_size=None, num_workers=2))
@@ -118,7 +117,7 @@ def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: P
     torch.testing.assert_close(loaded, list(batches), rtol=0, atol=0)
 
 
-def test_every_stream_may_have_a_batch_size_of_its_own(examples: Path, tokenizer: Path) -> None:
+def test_each_stream_can_have_a_batch_size(examples: Path, tokenizer: Path) -> None:
     run = RUNS["all"] | {"batch_size": {"pairs": 20, "joint": 8}}
     opened, _ = streams(make_mixed_system({"all": run}, 0.1), examples, tokenizer)
     sizes = {name: len(texts(stream.batch(1, 0))) for name, stream in opened.items()}
@@ -127,12 +126,12 @@ def test_every_stream_may_have_a_batch_size_of_its_own(examples: Path, tokenizer
     assert {len(texts(stream.batch(1, 0))) for stream in opened.values()} == {30}
 
 
-def test_rows_that_passes_cannot_share_are_refused(examples: Path, tokenizer: Path) -> None:
+def test_a_batch_size_that_passes_do_not_divide_raises_an_error(examples: Path, tokenizer: Path) -> None:
     with pytest.raises(ValueError, match="run all, stream joint: batch_size 7 must be a multiple of 2 passes × 1 dev"):
         streams(system(batch_size=7, micro_batch_size=5), examples, tokenizer)
 
 
-def test_a_text_has_a_negative(examples: Path, tokenizer: Path) -> None:
+def test_a_device_needs_two_texts(examples: Path, tokenizer: Path) -> None:
     config = make_mixed_system({"all": schedule(in_batch_negatives=1) | {"batch_size": 2}}, devices=2)
     with pytest.raises(ValueError, match="pairs: batch_size 2 on 2 devices: texts are negatives of one another"):
         streams(config, examples, tokenizer)

@@ -1,4 +1,4 @@
-"""Paragraphs to documents of token ids."""
+"""Tokenization of paragraphs into documents."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from contexture.streams.tokens import read_documents, sentences_alone, tokenize_paragraphs
+from contexture.streams.tokens import read_documents, select_sentences, tokenize_paragraphs
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import Made, made_up_paragraphs, settings, table
+from tests.streams.make import MadeParagraph, paragraphs_table, random_paragraphs, spark_settings
 
 
 def by_document(table: DataFrame) -> list[Row]:
@@ -19,11 +19,11 @@ def links(paragraph: Any) -> list[tuple[int, str]]:
     return [(link["sentence_index"], link["doc_id"]) for link in paragraph["links"]]
 
 
-def test_each_sentence_becomes_its_token_ids_in_place(documents: DataFrame, vocabulary: Path) -> None:
+def test_each_sentence_is_tokenized(documents: DataFrame, vocabulary: Path) -> None:
     tokenizer, _ = load_tokenizer(vocabulary)
     expected: dict[str, list[tuple[int, int, list[list[int]], list[int]]]] = {}
     titles = {}
-    for made in made_up_paragraphs():
+    for made in random_paragraphs():
         ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in made.sentences]
         expected.setdefault(made.doc_id, []).append((made.paragraph_index, made.section_index, ids, []))
         titles[made.doc_id] = tokenizer.encode(made.title, add_special_tokens=False).ids
@@ -38,17 +38,17 @@ def test_each_sentence_becomes_its_token_ids_in_place(documents: DataFrame, voca
     assert max(len(ids) for parts in expected.values() for part in parts for ids in part[2]) == 17
 
 
-def test_a_link_belongs_to_the_sentence_that_it_starts_in(spark: SparkSession, vocabulary: Path) -> None:
+def test_a_link_belongs_to_the_sentence_in_which_it_starts(spark: SparkSession, vocabulary: Path) -> None:
     amber, birch = "en:7", "en:9"
     sentences = ["amber birch.", "amber amber cedar.", "\u200d", "delta. birch", "ember"]
     rows = [
-        Made("en:1", 0, sentences, links={"amber": amber, "birch": birch, "cedar": None, "\u200d": amber}),
-        Made("en:1", 1, ["fjord", "birch"], links={"fjord birch": amber, "birch": birch}),
-        Made("en:1", 2, ["amber"]),
-        # The same sentence twice: the second one is looked for after the first.
-        Made("en:1", 3, ["cedar grove", "cedar grove"], links={"grove cedar": amber}),
+        MadeParagraph("en:1", 0, sentences, links={"amber": amber, "birch": birch, "cedar": None, "\u200d": amber}),
+        MadeParagraph("en:1", 1, ["fjord", "birch"], links={"fjord birch": amber, "birch": birch}),
+        MadeParagraph("en:1", 2, ["amber"]),
+        # A repeated sentence is searched for after its first occurrence.
+        MadeParagraph("en:1", 3, ["cedar grove", "cedar grove"], links={"grove cedar": amber}),
     ]
-    [row] = tokenize_paragraphs(table(spark, rows), vocabulary).collect()
+    [row] = tokenize_paragraphs(paragraphs_table(spark, rows), vocabulary).collect()
     assert [links(paragraph) for paragraph in row["paragraphs"]] == [
         [(0, amber), (0, birch), (1, amber), (2, birch)],
         [(0, amber), (1, birch)],
@@ -63,19 +63,19 @@ def test_documents_do_not_depend_on_partitions(
     partitions: int, paragraphs: DataFrame, documents: DataFrame, vocabulary: Path
 ) -> None:
     shuffled = paragraphs.orderBy("sentences", ascending=partitions > 1).repartition(partitions)
-    with settings(paragraphs.sparkSession, spark__sql__execution__arrow__maxRecordsPerBatch="5"):
+    with spark_settings(paragraphs.sparkSession, spark__sql__execution__arrow__maxRecordsPerBatch="5"):
         assert by_document(tokenize_paragraphs(shuffled, vocabulary)) == by_document(documents)
 
 
-def test_what_has_no_token_is_left_out(spark: SparkSession, vocabulary: Path) -> None:
+def test_sentences_without_tokens_are_dropped(spark: SparkSession, vocabulary: Path) -> None:
     rows = [
-        Made("en:1", 0, ["\u200d", "amber", ""]),
-        Made("en:1", 1, []),
-        Made("en:1", 2, [" "]),
-        Made("en:1", 4, ["birch", "cedar"]),
-        Made("en:2", 0, [""]),
+        MadeParagraph("en:1", 0, ["\u200d", "amber", ""]),
+        MadeParagraph("en:1", 1, []),
+        MadeParagraph("en:1", 2, [" "]),
+        MadeParagraph("en:1", 4, ["birch", "cedar"]),
+        MadeParagraph("en:2", 0, [""]),
     ]
-    [row] = tokenize_paragraphs(table(spark, rows).coalesce(1), vocabulary).collect()
+    [row] = tokenize_paragraphs(paragraphs_table(spark, rows).coalesce(1), vocabulary).collect()
     assert row["doc_id"] == "en:1"
     assert [(p["paragraph_index"], len(p["sentences"]), p["left_out"]) for p in row["paragraphs"]] == [
         (0, 1, [0, 2]),
@@ -84,8 +84,8 @@ def test_what_has_no_token_is_left_out(spark: SparkSession, vocabulary: Path) ->
     assert row["sentence_count"] == 3
 
 
-def test_reading_cuts_sentences_and_reads_no_other_column(documents: DataFrame) -> None:
-    sentences = sentences_alone(documents)
+def test_reading_cuts_sentences_and_skips_other_columns(documents: DataFrame) -> None:
+    sentences = select_sentences(documents)
     plan = sentences._jdf.queryExecution().toString()
     assert "paragraph_index" in plan
     [schema] = {line.rpartition("ReadSchema: ")[2] for line in plan.splitlines() if "ReadSchema" in line}
@@ -98,10 +98,10 @@ def test_reading_cuts_sentences_and_reads_no_other_column(documents: DataFrame) 
         ]
 
 
-def test_sentences_of_another_text_are_refused(spark: SparkSession, vocabulary: Path) -> None:
-    *start, _, sentences, found_links = Made("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
+def test_sentences_that_are_not_in_the_text_raise_an_error(spark: SparkSession, vocabulary: Path) -> None:
+    *start, _, sentences, found_links = MadeParagraph("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
     row = (*start, "ember amb", sentences, found_links)
-    damaged = spark.createDataFrame([row], table(spark, []).schema)
+    damaged = spark.createDataFrame([row], paragraphs_table(spark, []).schema)
     with pytest.raises(Exception, match="page en:1, paragraph 3: a sentence is not in the paragraph's text"):
         tokenize_paragraphs(damaged, vocabulary).collect()
 

@@ -122,7 +122,7 @@ def test_tasks_of_pairs_have_separate_batches_in_a_mixture(training: Training) -
     assert pretraining.recipe.schedule[0].weights == {"mlm": 1, "ict": 0.5, "bfs": 0.25}
     assert {name: pretraining.settings.batch_sizes("run", pretraining.streams)[name] for name in sizes} == sizes
     assert pretraining.stream_names == ["joint", "ict", "bfs"]
-    assert [pretraining.streams[name].read for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
+    assert [pretraining.streams[name].selected_tasks for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
     training.train(config, "run")
     assert {"train/mlm", "train/ict", "train/bfs"} <= set(read_curves(training.folder / "run"))
 
@@ -147,7 +147,9 @@ def test_invalid_stages(stage: dict[str, Any], message: str) -> None:
 def test_pairs_that_are_not_drawn_fail() -> None:
     towers = two_towers(runs={"run": schedule(1, ict=1)})
     values = towers.plain() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
-    with pytest.raises(ValidationError, match=r"tasks: no pairs of \['ict'\] are drawn; sampling\.tasks is \['bfs'\]"):
+    with pytest.raises(
+        ValidationError, match=r"tasks: no pairs of \['ict'\] are sampled; sampling\.tasks is \['bfs'\]"
+    ):
         TypeAdapter(SystemConfig).validate_python(values)
     with pytest.raises(ValidationError, match=r"ict reads pairs; the streams are \['passages'\]"):
         TypeAdapter(SystemConfig).validate_python(values | {"streams": {"passages": {}}})

@@ -1,4 +1,4 @@
-"""The vocabulary: what is written, that it is the same each time, and what bad input says."""
+"""Vocabularies of subwords: files, reproducibility and errors."""
 
 import json
 import os
@@ -27,7 +27,7 @@ KINDS = ["wordpiece", "bpe"]
 
 
 def texts_with_ties(seed: int = 0, words: int = 400) -> list[str]:
-    """Random words: most pairs of characters are equally frequent, so that ties decide the merges."""
+    """Return random words in which most pairs of characters are equally frequent, so that merges depend on ties."""
     rng = random.Random(seed)
     letters = "abcdefghijklmnopqrstuvwxyzéàü"
     lexicon = ["".join(rng.choices(letters, k=rng.randint(2, 8))) for _ in range(words)]
@@ -63,9 +63,7 @@ def test_transformers_loads_the_folder_with_all_special_tokens(kind: str, first:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_same_bytes_in_another_process_with_other_threads_and_order(
-    kind: str, folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_training_does_not_depend_on_threads_and_order(kind: str, folders: dict[str, Path], tmp_path: Path) -> None:
     texts = tmp_path / "texts.json"
     texts.write_text(json.dumps(texts_with_ties()[::-1]))
     program = (
@@ -81,20 +79,20 @@ def test_same_bytes_in_another_process_with_other_threads_and_order(
             assert (folder / name).read_bytes() == (folders[kind] / name).read_bytes()
 
 
-def test_byte_level_gives_back_any_text(folders: dict[str, Path]) -> None:
+def test_byte_level_decodes_any_text(folders: dict[str, Path]) -> None:
     tokenizer, _ = load_tokenizer(folders["bpe"])
     for text in ("naïve 你好", "a  b\n", "<s> is </s> no token here", "\U0001f600"):
         assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False).ids) == text
 
 
-def test_a_special_tokens_name_in_a_text_is_ordinary_text(folders: dict[str, Path]) -> None:
+def test_names_of_special_tokens_are_ordinary_text(folders: dict[str, Path]) -> None:
     for kind, text in (("wordpiece", "abc [SEP] [MASK]"), ("bpe", "abc </s><mask>")):
         tokenizer, specials = load_tokenizer(folders[kind])
         ids = tokenizer.encode(text, add_special_tokens=False).ids
         assert not {specials.cls, specials.sep, specials.mask, specials.pad} & set(ids)
 
 
-def test_lowercase_is_a_choice(tmp_path: Path) -> None:
+def test_lowercase_is_optional(tmp_path: Path) -> None:
     texts = ["Abc abc ABC Äb äb"] * 5
     for kind in KINDS:
         for lowercase in (True, False):
@@ -105,11 +103,11 @@ def test_lowercase_is_a_choice(tmp_path: Path) -> None:
 
 
 @given(st.characters(exclude_categories=["Cs"]), st.booleans())
-def test_normalization_is_a_matter_of_single_characters(character: str, lowercase: bool) -> None:
-    """The alphabet is counted on single characters; the trainer sees whole texts."""
+def test_normalization_works_on_single_characters(character: str, lowercase: bool) -> None:
+    """The alphabet is counted on single characters, but the trainer reads whole texts."""
     normalizer = normalizers.BertNormalizer(lowercase=lowercase)
-    alone = normalizer.normalize_str(character)
-    assert normalizer.normalize_str(f"a{character}b{character}").split() == f"a{alone}b{alone}".split()
+    normalized = normalizer.normalize_str(character)
+    assert normalizer.normalize_str(f"a{character}b{character}").split() == f"a{normalized}b{normalized}".split()
 
 
 def test_rare_characters_do_not_fill_the_vocabulary(tmp_path: Path) -> None:
@@ -123,17 +121,17 @@ def test_rare_characters_do_not_fill_the_vocabulary(tmp_path: Path) -> None:
     assert specials.unk not in tokenizer.encode(common[0]).ids
 
 
-def test_a_published_tokenizer_is_taken_from_a_folder(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_published_tokenizer_can_be_a_folder(folders: dict[str, Path], tmp_path: Path) -> None:
     train_tokenizer([], VocabularyConfig(published=str(folders["bpe"])), tmp_path / "copy")
-    mine, specials = load_tokenizer(tmp_path / "copy")
-    theirs, expected = load_tokenizer(folders["bpe"])
+    copied, specials = load_tokenizer(tmp_path / "copy")
+    original, expected = load_tokenizer(folders["bpe"])
     assert specials == expected
-    assert mine.get_vocab() == theirs.get_vocab()
+    assert copied.get_vocab() == original.get_vocab()
     text = texts_with_ties()[3]
-    assert mine.encode(text).ids == theirs.encode(text).ids
+    assert copied.encode(text).ids == original.encode(text).ids
 
 
-def test_padding_and_truncation_of_a_published_tokenizer_are_undone(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_padding_and_truncation_of_a_published_tokenizer_are_disabled(folders: dict[str, Path], tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_file(str(folders["wordpiece"] / TOKENIZER_FILE))
     tokenizer.enable_truncation(4)
     tokenizer.enable_padding(length=50)
@@ -143,7 +141,7 @@ def test_padding_and_truncation_of_a_published_tokenizer_are_undone(folders: dic
     assert load_tokenizer(tmp_path)[0].encode(text).ids == load_tokenizer(folders["wordpiece"])[0].encode(text).ids
 
 
-def test_special_tokens_may_be_written_out_and_ids_may_have_holes(tmp_path: Path) -> None:
+def test_special_tokens_can_be_objects_and_ids_can_have_gaps(tmp_path: Path) -> None:
     vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 9, "word": 40}
     Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]")).save(str(tmp_path / TOKENIZER_FILE))
     roles = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -154,7 +152,7 @@ def test_special_tokens_may_be_written_out_and_ids_may_have_holes(tmp_path: Path
 
 
 @pytest.mark.parametrize("published", ["no-such-owner/no-such-tokenizer", "/no/such/folder", "empty"])
-def test_a_published_tokenizer_that_is_not_there_is_named(
+def test_a_missing_published_tokenizer_raises_an_error(
     published: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -166,7 +164,7 @@ def test_a_published_tokenizer_that_is_not_there_is_named(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_published_tokenizer_without_a_mask_token_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_published_tokenizer_without_a_mask_token_raises_an_error(folders: dict[str, Path], tmp_path: Path) -> None:
     config = json.loads((folders["bpe"] / CONFIG_FILE).read_text())
     del config["mask_token"]
     (tmp_path / TOKENIZER_FILE).write_text((folders["bpe"] / TOKENIZER_FILE).read_text())
@@ -175,7 +173,7 @@ def test_a_published_tokenizer_without_a_mask_token_is_refused(folders: dict[str
         train_tokenizer([], VocabularyConfig(published=str(tmp_path)), tmp_path / "out")
 
 
-def test_texts_must_be_readable_twice_and_not_empty(tmp_path: Path) -> None:
+def test_iterators_and_empty_texts_raise_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="read twice"):
         train_tokenizer(iter(["a b"]), VocabularyConfig(), tmp_path)
     for texts in ([], ["", " \n"]):
@@ -185,7 +183,7 @@ def test_texts_must_be_readable_twice_and_not_empty(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_and_damaged_files_are_named(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_missing_and_damaged_files_raise_an_error(folders: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=TOKENIZER_FILE):
         load_tokenizer(tmp_path)
     (tmp_path / TOKENIZER_FILE).write_text('{"version": ')
@@ -204,7 +202,7 @@ def write_parquet(path: Path, **columns: list[str | None]) -> None:
     pq.write_table(pa.table(columns), path)
 
 
-def test_paragraph_texts_come_in_file_order_and_can_be_read_again(tmp_path: Path) -> None:
+def test_paragraph_texts_are_in_file_order_and_can_be_read_twice(tmp_path: Path) -> None:
     write_parquet(tmp_path / "part-00001.parquet", text=["c", None, "d"])
     write_parquet(tmp_path / "part-00000.parquet", text=["a", "", "b"], title=["x", "y", "z"])
     write_parquet(tmp_path / "_temporary" / "part-00000.parquet", text=["half-written"])
@@ -212,14 +210,14 @@ def test_paragraph_texts_come_in_file_order_and_can_be_read_again(tmp_path: Path
     assert list(texts) == list(texts) == ["a", "b", "c", "d"]
 
 
-def test_paragraph_texts_name_the_bad_file(tmp_path: Path) -> None:
+def test_paragraph_texts_name_the_damaged_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="run the corpus stage"):
         paragraph_texts(tmp_path)
     write_parquet(tmp_path / "a.parquet", title=["x"])
-    with pytest.raises(ValueError, match=r"a\.parquet: no column 'text' \(found: title\)"):
+    with pytest.raises(ValueError, match=r"a\.parquet: no column 'text' \(columns: title\)"):
         list(paragraph_texts(tmp_path))
     write_parquet(tmp_path / "a.parquet", text=["word"] * 1000)
     whole = (tmp_path / "a.parquet").read_bytes()
     (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=r"a\.parquet: not a whole Parquet file"):
+    with pytest.raises(ValueError, match=r"a\.parquet: damaged Parquet file"):
         list(paragraph_texts(tmp_path))

@@ -1,4 +1,4 @@
-"""A folder with a vocabulary, opened and copied; inverse document frequencies; damaged files."""
+"""Loading and copying vocabularies, inverse document frequencies, and damaged files."""
 
 import math
 from pathlib import Path
@@ -13,7 +13,7 @@ from contexture.vocabulary.words import VECTORS_FILE, WORDS_FILE, WordsConfig, a
 
 @pytest.fixture
 def words(tmp_path: Path) -> Path:
-    """Five special tokens, three trained words, two more with vectors."""
+    """Five special tokens, three trained words, two more words with vectors."""
     train_words(["aa bb cc"] * 2, WordsConfig(), tmp_path / "words")
     add_words(tmp_path / "words", ["dd", "ee"], tmp_path / "words")
     np.save(tmp_path / "words" / VECTORS_FILE, np.arange(20, dtype=np.float32).reshape(10, 2))
@@ -26,7 +26,7 @@ def subwords(tmp_path: Path) -> Path:
     return tmp_path / "subwords"
 
 
-def test_all_subwords_have_embeddings_and_of_words_those_that_were_trained(words: Path, subwords: Path) -> None:
+def test_subwords_and_trained_words_have_embeddings(words: Path, subwords: Path) -> None:
     vocabulary, other = Vocabulary.load(words), Vocabulary.load(subwords)
     tokenizer, tokens = vocabulary.tokenizer, vocabulary.tokens
     assert (vocabulary.folder, vocabulary.trained, tokens.vocab_size) == (words, 8, 10)
@@ -35,7 +35,7 @@ def test_all_subwords_have_embeddings_and_of_words_those_that_were_trained(words
     assert other.trained == other.tokens.vocab_size == load_tokenizer(subwords)[1].vocab_size
 
 
-def test_vectors_are_read_when_they_are_needed(words: Path, subwords: Path) -> None:
+def test_vectors_are_read_on_demand(words: Path, subwords: Path) -> None:
     vocabulary = Vocabulary.load(words)
     np.testing.assert_array_equal(vocabulary.vectors, np.arange(20).reshape(10, 2))
     assert vocabulary.vectors is vocabulary.vectors
@@ -47,7 +47,7 @@ def test_vectors_are_read_when_they_are_needed(words: Path, subwords: Path) -> N
 
 
 @pytest.mark.parametrize("kind", ["words", "subwords"])
-def test_a_copy_is_the_same_without_vectors(kind: str, words: Path, subwords: Path, tmp_path: Path) -> None:
+def test_a_copy_has_no_vectors(kind: str, words: Path, subwords: Path, tmp_path: Path) -> None:
     vocabulary = Vocabulary.load(words if kind == "words" else subwords)
     vocabulary.copy(tmp_path / "deep" / "copy")
     again = Vocabulary.load(tmp_path / "deep" / "copy")
@@ -64,7 +64,7 @@ def test_a_copy_into_its_own_folder_changes_nothing(words: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", WORDS_FILE])
-def test_damaged_files_are_named(name: str, words: Path) -> None:
+def test_damaged_files_raise_an_error(name: str, words: Path) -> None:
     file = words / name
     file.write_bytes(file.read_bytes()[:9])
     with pytest.raises(ValueError, match=f"words.{name}"):
@@ -75,7 +75,7 @@ def test_damaged_files_are_named(name: str, words: Path) -> None:
             Vocabulary.load(words)
 
 
-def test_each_sentence_counts_a_token_once_wherever_blocks_are_cut() -> None:
+def test_corpus_idf_counts_a_token_once_per_sentence() -> None:
     ids = np.array([0, 0, 1, 1, 2, 0])
     whole = corpus_idf([(ids, np.array([3, 2, 1]))], 4)
     parts = corpus_idf([(ids[:3], np.array([3])), (ids[3:], np.array([2, 1]))], 4)
@@ -84,7 +84,7 @@ def test_each_sentence_counts_a_token_once_wherever_blocks_are_cut() -> None:
     np.testing.assert_array_equal(whole, parts)
 
 
-def test_special_tokens_count_nothing_and_damage_is_named(subwords: Path) -> None:
+def test_special_tokens_have_no_idf_and_damaged_files_raise_an_error(subwords: Path) -> None:
     tokens = load_tokenizer(subwords)[1]
     save_idf(subwords, np.full(tokens.vocab_size, 2, np.float32))
     idf = Vocabulary.load(subwords).idf
@@ -92,7 +92,7 @@ def test_special_tokens_count_nothing_and_damage_is_named(subwords: Path) -> Non
     file = subwords / IDF_FILE
     for table, message in (
         (np.ones(3, np.float32), f"3 rows for {tokens.vocab_size} words; run the vocabulary stage"),
-        (np.ones(3), "expected float32 in 1 dimensions, found float64"),
+        (np.ones(3), "expected float32 in 1 dimensions, got float64"),
     ):
         np.save(file, table)
         with pytest.raises(ValueError, match=f"{IDF_FILE}: {message}"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contexture.vocabulary import word_vectors
-from contexture.vocabulary.word_vectors import WordVectors, aligned, read_word_vectors
+from contexture.vocabulary.word_vectors import WordVectors, align_vectors, read_word_vectors
 
 GLOVE = "the +.5 -1 2e-1\nParis 1E0 2. 3\n. . 4 5 6\nthé 7 8 9\n"
 WORDS = ["the", "Paris", ". .", "thé"]
@@ -46,7 +46,7 @@ def test_text(tmp_path: Path, name: str, head: str, end: str) -> None:
 @pytest.mark.parametrize("line_break", [b"\n", b""])
 def test_binary(tmp_path: Path, name: str, line_break: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_vectors, "_MAX_WORD_BYTES", 8)
-    # 0x20202020: numbers whose bytes are blanks end no word.
+    # Blanks in the bytes of numbers (0x20202020) do not end a word.
     numbers = np.array([[1, 2, 3], struct.unpack("<3f", b" " * 12), [4, 5, 6]], np.float32)
     path = write(tmp_path, binary(["the", "New_York", "é"], numbers, line_break), name)
     for size in (*range(21, 45), 1 << 22):
@@ -65,7 +65,7 @@ def test_npy(tmp_path: Path, kind: type[np.floating]) -> None:
 
 
 def test_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_vectors, "_LINES", 3)
+    monkeypatch.setattr(word_vectors, "_BLOCK_LINES", 3)
     numbers = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float32)
     lines = [f"w{n} {' '.join(map(repr, row.tolist()))}\n" for n, row in enumerate(numbers)]
     check(read_word_vectors(write(tmp_path, "".join(lines))), [f"w{n}" for n in range(10)], numbers)
@@ -74,10 +74,10 @@ def test_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         read_word_vectors(write(tmp_path, "".join(lines)))
 
 
-def test_the_first_vector_of_a_word_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_vector_of_a_word_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "a 1 2\nb 3 4\na 5 6\na 7 8\nc 9 0\n")
     for lines in (1, 2, 4096):
-        monkeypatch.setattr(word_vectors, "_LINES", lines)
+        monkeypatch.setattr(word_vectors, "_BLOCK_LINES", lines)
         result = read_word_vectors(path)
         check(result, ["a", "b", "c"], np.array([[1, 2], [3, 4], [9, 0]], np.float32))
         assert result.duplicates == 2
@@ -86,21 +86,21 @@ def test_the_first_vector_of_a_word_counts(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1 2\nb 1\nc 1 2\n", r"line 2: expected a word and 2 numbers, found 2 texts \('b 1'\); mend or delete"),
-        ("a 1 2\nb 1 2 3\n", r"line 2: expected a word and 2 numbers, found 4 texts"),
+        ("a 1 2\nb 1\nc 1 2\n", r"line 2: expected a word and 2 numbers, got 2 fields \('b 1'\); fix or delete"),
+        ("a 1 2\nb 1 2 3\n", r"line 2: expected a word and 2 numbers, got 4 fields"),
         ("a 1 2\nb 1  2\n", r"line 2: expected a word and 2 numbers"),
         ("a 1 2 3\nb 1  3\n", r"line 2: '' is no number"),
-        ("a 1 2\n\nb 1 2\n", r"line 2: expected a word and 2 numbers, found 0 texts"),
+        ("a 1 2\n\nb 1 2\n", r"line 2: expected a word and 2 numbers, got 0 fields"),
         ("2 2\na 1 2\nb 1 2 3\n", r"line 3: expected a word and 2 numbers"),
         ("a 1 2\n 1 2\n", r"line 2: no word before the numbers"),
         ("a 1 2\nb 1 two\n", r"line 2: 'two' is no number"),
         ("a 1 2\nb 1-2 3\n", r"line 2: '1-2' is no number"),
         ("a 1 2\nb nan 3\n", r"line 2: 'nan' is not finite"),
         ("a 1 2\nb 1 1e99\n", r"line 2: '1e99' is not finite"),
-        ("3 2\na 1 2\nb 1 2\n", r"line 1: promises 3 words, the file holds 2"),
-        ("1 2\na 1 2\nb 1 2\n", r"line 1: promises 1 words, the file holds 2"),
+        ("3 2\na 1 2\nb 1 2\n", r"line 1: 3 words announced, but the file has 2"),
+        ("1 2\na 1 2\nb 1 2\n", r"line 1: 1 words announced, but the file has 2"),
         ("one\n", r"line 1: expected a word and its numbers, or 'count dimension'"),
-        ("", r"vectors.txt: holds no word vectors"),
+        ("", r"vectors.txt: no word vectors"),
     ],
 )
 def test_broken_text(tmp_path: Path, text: str, message: str) -> None:
@@ -114,7 +114,7 @@ def test_broken_binary(tmp_path: Path) -> None:
     for data, message in (
         (whole[:-5], r"word 2 of 2: cut off \(after 1 whole words\)"),
         (binary(["a", "b"], NUMBERS[:2], b"\n", count=3), r"word 3 of 3: cut off"),
-        (binary(["a", "b"], NUMBERS[:2], b"\n", count=1), r"goes on after the 1 words that its first line promises"),
+        (binary(["a", "b"], NUMBERS[:2], b"\n", count=1), r"more data after the 1 words of its first line"),
         (binary(["a", "b"], np.array([[1, 2, 3], [1, np.inf, 3]]), b"\n"), r"word 2: a number that is not finite"),
         (b"\x00\x01\x02\n" * 9, r"does not begin with 'count dimension'"),
     ):
@@ -125,7 +125,7 @@ def test_broken_binary(tmp_path: Path) -> None:
 def test_broken_npy(tmp_path: Path) -> None:
     path, names = tmp_path / "v.npy", tmp_path / "v.words.txt"
     np.save(path, np.array([[1.0, 2.0], [3.0, np.nan]]))
-    with pytest.raises(FileNotFoundError, match=r"v.words.txt: missing; write the words of v.npy there"):
+    with pytest.raises(FileNotFoundError, match=r"v.words.txt: missing; write the words of v.npy to it"):
         read_word_vectors(path)
     for words, message in (("a\n", r"v.words.txt: 1 lines, but v.npy has 2 rows"), ("a\n\n", r"words.txt, line 2: no")):
         names.write_text(words)
@@ -135,24 +135,24 @@ def test_broken_npy(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"v.npy, row 2: a number that is not finite"):
         read_word_vectors(path)
     np.save(path, np.array(["a", "b"], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"v.npy: no whole .npy file of numbers"):
+    with pytest.raises(ValueError, match=r"v.npy: damaged or no .npy file of numbers"):
         read_word_vectors(path)
     np.save(path, np.arange(2))
-    with pytest.raises(ValueError, match=r"expected floats \(words, numbers\), found int64 \(2,\)"):
+    with pytest.raises(ValueError, match=r"expected floats \(words, numbers\), got int64 \(2,\)"):
         read_word_vectors(path)
 
 
-def test_a_file_that_is_cut_off_or_missing(tmp_path: Path) -> None:
+def test_truncated_and_missing_files(tmp_path: Path) -> None:
     path = write(tmp_path, GLOVE * 500, "v.txt.gz")
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ValueError, match=r"v.txt.gz, after word \d+: damaged or cut off"):
         read_word_vectors(path)
-    with pytest.raises(FileNotFoundError, match=r"nothing.txt: there is no such file"):
+    with pytest.raises(FileNotFoundError, match=r"nothing.txt: no such file"):
         read_word_vectors(tmp_path / "nothing.txt")
 
 
-def test_vectors_by_id_with_lower_case_for_want_of_better() -> None:
+def test_align_vectors_falls_back_to_lower_case() -> None:
     vectors = WordVectors(["paris", "The", "the", "Us"], np.arange(8, dtype=np.float32).reshape(4, 2))
     vocabulary = {"[UNK]": 0, "Paris": 1, "The": 2, "the": 3, "us": 4}
     expected = [[0, 0], [0, 1], [2, 3], [4, 5], [0, 0], [0, 0]]
-    assert aligned(vectors, vocabulary, 6).tolist() == expected
+    assert align_vectors(vectors, vocabulary, 6).tolist() == expected

@@ -17,7 +17,7 @@ from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
-from contexture.encoders.named import PUBLISHED_FILES, is_model_path
+from contexture.encoders.named import PUBLISHED_FILES, first_error_line, is_hub_reachable, is_model_path
 from contexture.folders import find_upwards
 from contexture.imports import resolve
 from contexture.packages import encoder_path

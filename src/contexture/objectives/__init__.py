@@ -1,1 +1,1 @@
-"""One module per pre-training objective: a pure loss and a thin class around it."""
+"""Pre-training objectives: one module with a pure loss and a class for each."""

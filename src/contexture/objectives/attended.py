@@ -11,46 +11,49 @@ from contexture.encoders.cross import attention_mask
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import StreamBatch
 
-#: What stands for the masked word where a sequence is shown.
+#: Replaces the masked word in texts.
 GAP = "▢"
-#: Words with fewer letters are mostly grammar, which no other sequence need tell.
+#: Shorter words are mostly function words, which need no other sequence.
 MIN_LETTERS = 4
-#: Sequences that are read, and then those of the sample that the last of them is of.
+#: Number of sequences to read; the last sample is completed.
 MAX_SEQUENCES = 512
-#: Sequences of a sample whose attention to one another is kept for a picture.
+#: Maximum number of sequences in the attention plot of a sample.
 MAX_SAMPLE_SEQUENCES = 64
-#: Words that are shown; the numbers are of all words.
+#: Maximum number of cases to report; the measures use all words.
 MAX_CASES = 8
 
 
 @torch.inference_mode()
-def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
-    """How much a sequence attends to the one other sequence of its sample that has a word which is masked in it.
+def measure_attention(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+    """Measure how much a sequence attends to the one other sequence that contains its masked word.
 
-    Of every sequence that word is masked which stands once in it, in one other sequence, and least often in its batch.
-    Nothing is masked in the `batches` of samples; they are read until there are `MAX_SEQUENCES`.
+    In each sequence, the masked word is one that occurs once in it and in exactly one other sequence of the sample; of
+    several, the rarest in the batch. The `batches` of samples are unmasked and read up to `MAX_SEQUENCES` sequences.
 
-    Returns:
-        `words`, how many; of these `first`, the share whose sequence attends more to the one with the word than to any
-        other, and `times`, how often as much as to the others on average it does. Both have their `chance`: 1 over the
-        number of others, and 1. `cases`: some to look at, each with its `word`, its `place` and the place `with_word`
-        in the sample, the `weights` of all sequences there (of itself none), and three texts. Nothing where no word is
-        like that. `sample`: attention within the first sample, see `sample_attention`.
+    Returns a dictionary, which is empty if there are no such words:
+
+    - `words`: number of words
+    - `first`: share of words for which the sequence with the word gets the most attention of all
+    - `chance`: the same for random attention
+    - `times`: mean attention to that sequence as a multiple of uniform attention
+    - `cases`: examples with `word`, position `place` of the masked sequence and `with_word` of the other one, `weights`
+      of all sequences of the sample (None for itself), and the texts `masked`, `most` and `holder`
+    - `sample`: attention within the first sample, see `sample_attention`
     """
     cases: list[dict[str, Any]] = []
     sample: dict[str, Any] = {}
-    read = 0
+    num_sequences = 0
     for batch in batches:
         sample = sample or sample_attention(encoder, batch)
-        cases += _cases(encoder, batch)
-        read += len(batch["grid"])
-        if read >= MAX_SEQUENCES:
+        cases += _find_cases(encoder, batch)
+        num_sequences += len(batch["grid"])
+        if num_sequences >= MAX_SEQUENCES:
             break
     if not cases:
         return {}
     all_weights = [[weight for weight in case["weights"] if weight is not None] for case in cases]
-    right = [case["weights"][case["with_word"]] for case in cases]
-    pairs = list(zip(right, all_weights, strict=True))
+    holder_weights = [case["weights"][case["with_word"]] for case in cases]
+    pairs = list(zip(holder_weights, all_weights, strict=True))
     count = min(MAX_CASES, len(cases))
     return {
         "words": len(cases),
@@ -63,12 +66,11 @@ def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict
 
 
 def sample_attention(encoder: Encoder, batch: StreamBatch) -> dict[str, Any]:
-    """How much the sequences of the first sample of a batch attend to one another.
+    """Measure how much the sequences of a batch's first sample attend to one another.
 
     Returns:
-        `documents`, the number of the document of each sequence, rising from 0; `weights`, a row for each sequence, of
-        its attention to each, itself left out, as a multiple of uniform attention. At most `MAX_SAMPLE_SEQUENCES` of
-        both.
+        `documents`: index of each sequence's document, ascending from 0. `weights`: one row per sequence with its
+        attention to each, itself excluded, as a multiple of uniform attention. At most `MAX_SAMPLE_SEQUENCES` of both.
     """
     assert encoder.cross is not None
     count = int(batch["present"][0].sum())
@@ -83,8 +85,8 @@ def sample_attention(encoder: Encoder, batch: StreamBatch) -> dict[str, Any]:
     }
 
 
-def _cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
-    """The cases of a batch of samples."""
+def _find_cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
+    """Return the cases of a batch of samples."""
     assert encoder.cross is not None
     chunks, order = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
     leaders = encoder.document.num_leading
@@ -103,12 +105,16 @@ def _cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
     for number, (token, _) in chosen.items():
         row = masked_rows[order[number]]
         row[row == token] = encoder.vocabulary.tokens.mask
-    whole, asking = (encoder({**batch["sequences"], "chunks": read}, "document") for read in (chunks, masked))
+    vectors, masked_vectors = (
+        encoder({**batch["sequences"], "chunks": inputs}, "document") for inputs in (chunks, masked)
+    )
     cases = []
     for number, (token, holder) in chosen.items():
         members = [member for member, sample in enumerate(samples) if sample == samples[number]]
         present = torch.tensor([[member != number for member in members]])
-        weights = encoder.cross.log_attention(asking[number][None], whole[members], present.to(asking.device))[0].exp()
+        weights = encoder.cross.log_attention(
+            masked_vectors[number][None], vectors[members], present.to(masked_vectors.device)
+        )[0].exp()
         gap = texts[number].index(token)
         left, right = _decode(encoder, texts[number][:gap]), _decode(encoder, texts[number][gap + 1 :])
         cases.append(
@@ -130,7 +136,7 @@ def _cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
 def _choose_words(
     encoder: Encoder, texts: Sequence[Sequence[int]], samples: Sequence[int]
 ) -> dict[int, tuple[int, int]]:
-    """Sequence → the token that is masked in it, and the one other sequence of its sample that has it."""
+    """Map a sequence to its masked token and the one other sequence of the sample with this token."""
     frequency = Counter(token for text in texts for token in text)
     holders: dict[tuple[int, int], list[int]] = defaultdict(list)
     for number, (text, sample) in enumerate(zip(texts, samples, strict=True)):
@@ -138,8 +144,10 @@ def _choose_words(
             holders[sample, token].append(number)
     chosen = {}
     for number, (text, sample) in enumerate(zip(texts, samples, strict=True)):
-        once = [token for token, count in Counter(text).items() if count == 1 and len(holders[sample, token]) == 2]
-        if words := [token for token in once if _is_word(_decode(encoder, [token]))]:
+        unique_tokens = [
+            token for token, count in Counter(text).items() if count == 1 and len(holders[sample, token]) == 2
+        ]
+        if words := [token for token in unique_tokens if _is_word(_decode(encoder, [token]))]:
             token = min(words, key=lambda word: (frequency[word], word))
             (holder,) = set(holders[sample, token]) - {number}
             chosen[number] = (token, holder)

@@ -1,4 +1,4 @@
-"""What a training objective is."""
+"""Base classes of training objectives."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -14,45 +14,45 @@ from contexture.objectives.base_config import ObjectiveConfig
 
 @dataclass(frozen=True)
 class Loss:
-    """A scalar to minimise, and what else is worth a curve."""
+    """A scalar to minimise, and metrics for the training curves."""
 
     value: Tensor
     metrics: dict[str, Tensor] = field(default_factory=dict)
 
 
-#: What an encoder made of a batch: states (B, T, H) of tokens, or vectors (B, D) of texts by role.
+#: An encoder's output: states (B, T, H) of tokens, or vectors (B, D) of texts by role.
 States = Any
-#: A batch of one stream; see `training.streams`.
+#: A batch of one stream; see `streams.base`.
 StreamBatch = Mapping[str, Any]
 
 
 class Objective(nn.Module, ABC):
-    """One training signal: it may change a batch first (`corrupt`), then judges what the encoder makes of it.
+    """A training signal. `corrupt` may change a batch; `forward` computes the loss of the encoder's states.
 
-    Objectives of one stream share a batch and its encoding, so `corrupt` must leave alone what others read.
+    Objectives of one stream share a batch and its encoding, so `corrupt` must not change what others read.
     """
 
-    #: Judge the states of the batch as it was before any objective corrupted it, at the price of a second pass.
-    wants_clean_input: bool = False
-    #: Whether what it measures in this pass goes into the curves: what costs more than a glance is measured then alone.
-    watched: bool = False
+    #: Whether it reads states of the uncorrupted batch, which costs a second pass.
+    needs_clean_input: bool = False
+    #: Whether this pass is logged. Expensive metrics are computed only then.
+    is_logged: bool = False
 
     def __init__(self, config: ObjectiveConfig, encoder: Encoder) -> None:
-        """Make it from its settings, for an encoder."""
+        """Create the objective of an encoder from its settings."""
         super().__init__()
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """The batch that the encoder sees; every random choice comes from `generator`."""
+        """Return the batch that the encoder reads. `generator` makes all random choices."""
         return batch
 
-    def shown(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
-        """What can be seen of a finished training, as plain values: of a few examples, one a batch, as they are."""
+    def inspect(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+        """Return plain values for the report of a finished training, from unmasked batches of one example each."""
         return {}
 
     def flops(self, batch: StreamBatch) -> Tensor | float:
-        """Forward and backward FLOPs of layers of its own for a batch, where they count."""
+        """Return forward and backward FLOPs of the objective's own layers for a batch."""
         return 0.0
 
     @abstractmethod
     def forward(self, encoder: Encoder, states: States, batch: StreamBatch) -> Loss:
-        """The loss of what `encoder` made of `batch`."""
+        """Return the loss of the encoder's states of `batch`."""

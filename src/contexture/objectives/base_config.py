@@ -1,4 +1,4 @@
-"""What the settings of every objective tell, without torch."""
+"""Base of the settings of objectives, without torch."""
 
 from typing import Any, ClassVar
 
@@ -11,37 +11,37 @@ from contexture.strict import STRICT
 
 @dataclass(config=STRICT, frozen=True)
 class ObjectiveConfig:
-    """What the settings of every objective tell."""
+    """Base of the settings of objectives."""
 
-    # The stream that it reads; null: the first of those that it can read and that the system has.
+    # Stream to read. null: the system's first stream that it can read.
     stream: str | None = Field(default=None, kw_only=True)
-    #: Where its class is: module and name.
+    #: Its class, as "module:name".
     implementation: ClassVar[str]
     #: Streams that it can read.
     streams: ClassVar[tuple[str, ...]]
-    #: Settings of its stream that differ from the system's; an objective with some reads batches of its own.
+    #: Overrides of its stream's settings. An objective with overrides gets separate batches.
     stream_settings: ClassVar[dict[str, Any]] = {}
-    #: Whether it reads states of tokens, which not every architecture has …
+    #: Whether it reads states of tokens, which some architectures lack.
     reads_states: ClassVar[bool] = False
-    #: … and predicts tokens from them.
+    #: Whether it predicts tokens from the states.
     predicts_tokens: ClassVar[bool] = False
-    #: What its loss is counted in, for the curves; its title there.
+    #: Unit of the loss, and title of its curve.
     unit: ClassVar[str] = "nats"
     title: ClassVar[str] = ""
-    #: In plain words, for those who know none of the papers: "learns by …".
-    explained: ClassVar[str] = ""
-    #: What else it measures, as shares: its name behind the objective's → how the curve is called …
+    #: Description in plain words, with a verb in the third person.
+    description: ClassVar[str] = ""
+    #: Metrics that are shares: name → title of the curve.
     measures: ClassVar[dict[str, str]] = {}
-    #: … and in nats.
+    #: Metrics in nats: name → title of the curve.
     nats: ClassVar[dict[str, str]] = {}
 
     @property
-    def readable(self) -> tuple[str, ...]:
-        """The streams that it can read with these settings."""
+    def readable_streams(self) -> tuple[str, ...]:
+        """Streams that it can read with these settings."""
         return self.streams
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
-        """Raise ValueError, saying behind the objective's name what is wrong, where it cannot train such an encoder."""
+        """Raise ValueError if it cannot train such an encoder. The message follows the objective's name."""
         if self.reads_states and not encoder.has_states:
             kind = getattr(encoder, "kind", type(encoder).__name__)
-            raise ValueError(f"reads states of tokens, which a {kind} has not")
+            raise ValueError(f"reads states of tokens, which a {kind} does not have")

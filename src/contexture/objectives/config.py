@@ -1,9 +1,9 @@
-"""Every objective by its name in a schedule: a line for each."""
+"""The registry of objectives by their names in a schedule."""
 
 from contexture.imports import resolve
 from contexture.objectives.base_config import ObjectiveConfig
 
-#: Where their settings are, which name their classes. They import no torch: a run is checked before torch is loaded.
+#: Settings classes, which name the implementations and import no torch.
 _SETTINGS = {
     "bfs": "settings:BfsConfig",
     "bitext": "settings:BitextObjectiveConfig",

@@ -1,4 +1,4 @@
-"""Cross-Thought: recover masked words with the help of other sequences' vectors (Wang et al., 2020, section 3.2)."""
+"""Cross-Thought: recover masked words with other sequences' vectors (Wang et al., 2020, section 3.2)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,18 +11,18 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.cross import CrossLayers, attention_mask, new_layer
 from contexture.encoders.first_states import BERT_LIKE, attend
 from contexture.encoders.layout import row_lengths
-from contexture.objectives.attended import attended_sequences
+from contexture.objectives.attended import measure_attention
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import mean_of_all
-from contexture.objectives.masking import IGNORED, Masking, Positions
+from contexture.objectives.devices import global_mean
+from contexture.objectives.masking import IGNORED_TARGET, Masking, Positions
 from contexture.objectives.settings import CrossThoughtConfig
 
 
 class CrossThought(Objective):
-    """Cross-entropy of the masked tokens, from one more Transformer layer over [C; H] (equations 8 and 9).
+    """Cross-entropy of the masked tokens, from another Transformer layer over [C; H] (equations 8 and 9).
 
-    Reads the states of the sequences of some samples. Those of the special tokens go through the encoder's layers
-    across sequences; what comes out stands in their place for the last layer, where masked positions alone ask.
+    Reads states of the sequences of a batch of samples. States of special tokens go through the encoder's layers across
+    sequences; the output replaces them in the last layer, in which only masked positions are queries.
     """
 
     def __init__(self, config: CrossThoughtConfig, encoder: Encoder) -> None:
@@ -31,7 +31,7 @@ class CrossThought(Objective):
         model = network.model.config
         if model.model_type not in BERT_LIKE:
             raise ValueError(
-                f"cross_thought has a last layer like those of {sorted(BERT_LIKE)}, not of {model.model_type}"
+                f"cross_thought supports {sorted(BERT_LIKE)}, not {model.model_type}; choose another encoder"
             )
         self.masking = Masking(config.probability, encoder)
         self.positions, self.num_leading = Positions(config.starts, encoder), network.num_leading
@@ -45,7 +45,7 @@ class CrossThought(Objective):
         )
         self.per_masked = asking + self.masking.per_masked
         self.per_pair = 12.0 * model.hidden_size
-        self.across = encoder.cross.flops
+        self.cross_flops = encoder.cross.flops
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Move the words of each sequence, mask them, and add `targets` (B, T) to each chunk."""
@@ -57,25 +57,26 @@ class CrossThought(Objective):
         return {**batch, "sequences": {**texts, "chunks": chunks}}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Those of the layers across sequences, of the last layer, and of the logits of masked tokens."""
+        """Layers across sequences, the last layer, and the logits of masked tokens."""
         chunks = batch["sequences"]["chunks"]
         lengths = torch.cat([row_lengths(chunk) for chunk in chunks]).double()
         masked = torch.cat([self.masking.expected(chunk) for chunk in chunks]).double()
         last = self.per_token * lengths.sum() + self.per_masked * masked.sum() + self.per_pair * (masked @ lengths)
-        total: Tensor = self.across(batch["present"].sum(dim=1)) + last
+        total: Tensor = self.cross_flops(batch["present"].sum(dim=1)) + last
         return total
 
-    def shown(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
-        """See `attended_sequences`."""
-        return attended_sequences(encoder, batches)
+    def inspect(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+        """See `measure_attention`."""
+        return measure_attention(encoder, batches)
 
     def forward(self, encoder: Encoder, states: list[Tensor], batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens.
+        """Mean over the masked tokens. If `is_logged`, also the metrics.
 
-        Now and then also, in nats per masked token, `gain`: how much smaller the loss is than if each sequence attended
-        to itself alone; and `own_gain`: the same where sequences attend to those of their own document alone.
-        `accuracy` is the share of masked tokens predicted rightly; `own_share` that of the attention which goes to
-        other sequences of the same document, `own_chance` what it would be if attention were uniform.
+        - `accuracy`: share of correct predictions
+        - `gain`: loss in nats per masked token without other sequences, minus the loss
+        - `own_gain`: loss without other sequences, minus the loss with those of the same document only
+        - `own_share`: share of attention to other sequences of the same document
+        - `own_chance`: the same for uniform attention
         """
         assert encoder.cross is not None
         network: Any = encoder.document
@@ -87,46 +88,54 @@ class CrossThought(Objective):
         table = table.view(*present.shape, -1)
 
         def predict(groups: Tensor, to_itself: bool) -> tuple[Tensor, Tensor, Tensor]:
-            read = encoder.cross(table, present, groups, to_itself).flatten(0, 1)  # type: ignore[misc]
-            return self._predict(encoder, read[grid][rows.argsort()], states, chunks)
+            special_states = encoder.cross(table, present, groups, to_itself).flatten(0, 1)  # type: ignore[misc]
+            return self._predict(encoder, special_states[grid][rows.argsort()], states, chunks)
 
         to_itself: bool = batch["to_itself"]
-        loss, right, count = predict(batch["groups"], to_itself)
+        loss, hits, count = predict(batch["groups"], to_itself)
         metrics = {}
-        if self.watched:
+        if self.is_logged:
             with torch.no_grad(), torch.random.fork_rng([vectors.device] if vectors.is_cuda else []):
-                parallel_map = torch.arange(present.shape[1], device=present.device).expand_as(present)
-                without, within = predict(parallel_map, True)[0], predict(documents, to_itself)[0]
+                singletons = torch.arange(present.shape[1], device=present.device).expand_as(present)
+                without, within = predict(singletons, True)[0], predict(documents, to_itself)[0]
                 masked = count.clamp_min(1)
                 gains = {"gain": (without - loss) / masked, "own_gain": (without - within) / masked}
                 shares = document_shares(encoder.cross, table, present, documents, batch["groups"], to_itself)
-            metrics = {"accuracy": right / masked, **gains, **shares}
-        return Loss(mean_of_all(loss, count), metrics)
+            metrics = {"accuracy": hits / masked, **gains, **shares}
+        return Loss(global_mean(loss, count), metrics)
 
     def _predict(
-        self, encoder: Encoder, read: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
+        self, encoder: Encoder, special_states: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Sum of −log p over all masked tokens, how many are predicted rightly, and how many there are."""
-        losses, rights = [], []
-        for state, chunk, mine in zip(states, chunks, torch.split(read, [len(state) for state in states]), strict=True):
-            args = (encoder, mine, state, chunk["attention_mask"], chunk["targets"])
-            again = encoder.recompute and torch.is_grad_enabled()
-            loss, right = checkpoint(self._of_chunk, *args, use_reentrant=False) if again else self._of_chunk(*args)
+        """Return the sum of −log p over all masked tokens, the correct predictions and the number of tokens."""
+        losses, all_hits = [], []
+        for state, chunk, part in zip(
+            states, chunks, torch.split(special_states, [len(state) for state in states]), strict=True
+        ):
+            args = (encoder, part, state, chunk["attention_mask"], chunk["targets"])
+            recompute = encoder.recompute and torch.is_grad_enabled()
+            loss, hits = (
+                checkpoint(self._predict_chunk, *args, use_reentrant=False) if recompute else self._predict_chunk(*args)
+            )
             losses.append(loss)
-            rights.append(right)
-        count = sum((chunk["targets"] != IGNORED).sum() for chunk in chunks)
-        return torch.stack(losses).sum(), torch.stack(rights).sum(), torch.as_tensor(count)
+            all_hits.append(hits)
+        count = sum((chunk["targets"] != IGNORED_TARGET).sum() for chunk in chunks)
+        return torch.stack(losses).sum(), torch.stack(all_hits).sum(), torch.as_tensor(count)
 
-    def _of_chunk(
-        self, encoder: Encoder, read: Tensor, states: Tensor, mask: Tensor, targets: Tensor
+    def _predict_chunk(
+        self, encoder: Encoder, special_states: Tensor, states: Tensor, mask: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The same of one chunk: `read` (B, N·H) stands in the place of the special tokens of `states` (B, T, H)."""
+        """Return loss and hits of a chunk. `special_states` (B, N·H) replace the first ones of `states` (B, T, H)."""
         merged = torch.cat(
-            [read.view(len(read), self.num_leading, -1).to(states.dtype), states[:, self.num_leading :]], dim=1
+            [
+                special_states.view(len(special_states), self.num_leading, -1).to(states.dtype),
+                states[:, self.num_leading :],
+            ],
+            dim=1,
         )
         chosen, positions = masked_positions(targets)
-        asking = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
-        attended = attend(self.last.attention, asking, merged, mask)[chosen]
+        queries = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
+        attended = attend(self.last.attention, queries, merged, mask)[chosen]
         logits = encoder.transformer.token_logits(self.last.feed_forward_chunk(attended)).float()
         truth = targets.gather(1, positions)[chosen]
         return nn.functional.cross_entropy(logits, truth, reduction="sum"), (logits.argmax(-1) == truth).sum()
@@ -135,9 +144,9 @@ class CrossThought(Objective):
 def document_shares(
     cross: CrossLayers, vectors: Tensor, present: Tensor, documents: Tensor, groups: Tensor, to_itself: bool
 ) -> dict[str, Tensor]:
-    """Attention to other sequences of the same document: `own_share`, and `own_chance` for uniform attention.
+    """Return attention to other sequences of the same document: `own_share`, and `own_chance` if it were uniform.
 
-    Both are means over the sequences of B samples; for the arguments see `CrossLayers.forward`.
+    Both are means over the sequences of B samples. For the arguments see `CrossLayers.forward`.
     """
     allowed = attention_mask(present, groups, to_itself)
     itself = torch.eye(present.shape[1], dtype=torch.bool, device=present.device)
@@ -153,11 +162,11 @@ def document_shares(
 
 
 def masked_positions(targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Targets (B, T) → which of Q columns are used (B, Q), and the positions in them (B, Q), masked ones first.
+    """Return, for targets (B, T), which of Q columns are used (B, Q), and the masked positions in them (B, Q).
 
-    Q is the largest number of masked tokens of a row, 1 at least.
+    Q is the largest number of masked tokens in a row, at least 1.
     """
-    masked = targets != IGNORED
+    masked = targets != IGNORED_TARGET
     counts = masked.sum(dim=1)
     width = max(1, int(counts.max()))
     positions = masked.int().argsort(dim=1, descending=True, stable=True)[:, :width]

@@ -1,17 +1,17 @@
-"""Tensors of all devices, for objectives whose negatives are on all of them."""
+"""Tensors of all devices, for objectives with negatives on other devices."""
 
 import torch
 from torch import Tensor, distributed
 from torch.distributed.nn.functional import all_gather
 
 
-def gathered(values: Tensor) -> Tensor:
-    """The values (B, …) of all R devices, (R·B, …), in the order of their ranks; gradients flow to all of them.
+def gather_devices(values: Tensor) -> Tensor:
+    """Return the values (B, …) of all R devices, (R·B, …), by rank. Gradients flow to all of them.
 
-    All devices must have the same B. Gradients averaged over devices, as DistributedDataParallel does, are then those
-    of the mean loss over the whole batch.
+    All devices must have the same B. Gradients averaged over devices, as DistributedDataParallel does, are those of the
+    mean loss over the whole batch.
     """
-    if not several():
+    if not is_distributed():
         return values
     if values.is_floating_point():
         return torch.cat(all_gather(values.contiguous()))  # type: ignore[no-untyped-call]
@@ -20,28 +20,28 @@ def gathered(values: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
-def mean_of_all(total: Tensor, count: Tensor) -> Tensor:
-    """A sum over `count` examples, which devices may have different numbers of → this device's part of their mean.
+def global_mean(total: Tensor, count: Tensor) -> Tensor:
+    """Divide a sum over `count` examples so that the average over devices is the mean over all examples.
 
-    Averaged over devices it is the mean over the examples of all; 0 where there is none.
+    Devices may have different counts. Returns 0 without examples.
     """
-    return total / gathered(count[None]).float().mean().clamp_min(1)
+    return total / gather_devices(count[None]).float().mean().clamp_min(1)
 
 
-def first_row(count: int) -> int:
-    """Where this device's rows begin among those of all devices, if each has `count`."""
-    return distributed.get_rank() * count if several() else 0
+def first_row_index(count: int) -> int:
+    """Return the index of this device's first row among all rows, if each device has `count`."""
+    return distributed.get_rank() * count if is_distributed() else 0
 
 
-def several() -> bool:
-    """Whether there is more than one device."""
+def is_distributed() -> bool:
+    """Return whether there is more than one device."""
     return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
-def products(left: Tensor, right: Tensor) -> Tensor:
-    """Inner products (B, C) of vectors (B, D) and (C, D) in float32, also where autocast would round them to bfloat16.
+def inner_products(left: Tensor, right: Tensor) -> Tensor:
+    """Return inner products (B, C) of vectors (B, D) and (C, D) in float32, even under autocast.
 
-    Scores of some hundreds are even numbers there: many documents would have the same one.
+    bfloat16 would round scores above 256 to even numbers, so that many documents would tie.
     """
     with torch.autocast(left.device.type, enabled=False):
         return left.float() @ right.float().T

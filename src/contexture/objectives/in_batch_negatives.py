@@ -1,20 +1,20 @@
-"""Softmax over the documents of the batch (two-tower paper, section 2, equation 3 with sampled documents)."""
+"""Softmax over the documents of a batch (two-tower paper, section 2, equation 3 with sampled documents)."""
 
 import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.devices import first_row_index, gather_devices, inner_products
 from contexture.objectives.settings import InBatchNegativesConfig
 
 
 class InBatchNegatives(Objective):
-    """The document of each query among the documents of all queries, those of all devices included.
+    """Softmax of each query's document among all documents, on all devices.
 
-    Reads vectors (B, D) of queries and documents, and of the batch `document_ids` (B,), equal where the document is the
-    same, and, with `log_q`, `log_q` (B,), the logarithm of the probability that a pair of the batch has this document.
-    Where the batch has `no_negatives` (B, R·B), these documents of all R devices are no negatives of a query either.
+    Reads vectors (B, D) of queries and documents and, of the batch, `document_ids` (B,), equal for equal documents.
+    With setting `log_q`, also `log_q` (B,), the log probability that a pair has this document. An optional
+    `no_negatives` (B, R·B) excludes further documents of all R devices as negatives of a query.
     """
 
     def __init__(self, config: InBatchNegativesConfig, encoder: Encoder) -> None:
@@ -22,11 +22,11 @@ class InBatchNegatives(Objective):
         self.config, self.size = config, encoder.query.size
 
     def flops(self, batch: StreamBatch) -> float:
-        """The products of all queries with all documents of this device."""
+        """Products of this device's queries with its documents."""
         return 6.0 * len(batch["document_ids"]) ** 2 * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over this device's queries; also the share of queries whose document scores highest."""
+        """Mean over this device's queries; accuracy of retrieving the document."""
         log_q = batch["log_q"] if self.config.log_q else None
         scores, targets = in_batch_scores(
             states["query"], states["document"], batch["document_ids"], log_q, batch.get("no_negatives")
@@ -42,19 +42,18 @@ def in_batch_scores(
     log_q: Tensor | None = None,
     no_negatives: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Scores (B, R·B) of the queries (B, D) with the documents (B, D) of all R devices, and the targets (B,).
+    """Return scores (B, R·B) of queries (B, D) with documents (B, D) of all R devices, and targets (B,).
 
-    A document that occurs repeated in the batch is no negative of its own query: it scores −∞ there, as do those of
-    `no_negatives` (B, R·B). `log_q` (B,) is subtracted from the scores, which makes the sampled softmax unbiased
-    (Bengio and Senécal, 2008). All devices must have the same B. Gradients flow to the documents of every device;
-    averaged over devices, as DistributedDataParallel does, they are those of the mean loss over the whole batch.
+    Repetitions of a query's document, and `no_negatives` (B, R·B), score −∞. `log_q` (B,) is subtracted from the
+    scores, which makes the sampled softmax unbiased (Bengio and Senécal, 2008). All devices must have the same B. For
+    gradients see `gather_devices`.
     """
     rows = torch.arange(len(queries), device=queries.device)
-    targets = rows + first_row(len(queries))
-    scores = products(queries, gathered(documents))
+    targets = rows + first_row_index(len(queries))
+    scores = inner_products(queries, gather_devices(documents))
     if log_q is not None:
-        scores = scores - gathered(log_q.detach())
-    repeated = ids[:, None] == gathered(ids)[None, :]
+        scores = scores - gather_devices(log_q.detach())
+    repeated = ids[:, None] == gather_devices(ids)[None, :]
     if no_negatives is not None:
         repeated |= no_negatives
     repeated[rows, targets] = False

@@ -1,4 +1,4 @@
-"""Left-to-right language modelling (Radford et al., 2018), a baseline of Cross-Thought's."""
+"""Left-to-right language modelling (Radford et al., 2018), a baseline of Cross-Thought."""
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from contexture.objectives.settings import LmConfig
 
 
 class LanguageModel(Objective):
-    """Cross-entropy of every token but the first, given those before it."""
+    """Cross-entropy of each token but the first, given the previous ones."""
 
     def __init__(self, config: LmConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
@@ -19,17 +19,19 @@ class LanguageModel(Objective):
         self.per_token = 6.0 * encoder.hidden_size * (encoder.hidden_size + encoder.document.words.num_embeddings)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Let the words of each row begin where `starts` says."""
+        """Move the words of each row as `starts` says."""
         (moved,) = self.positions.move([batch], generator)
         return moved
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Those of the head and the logits."""
+        """Head and logits."""
         return self.per_token * (row_lengths(batch) - 1).sum()
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the tokens of the batch."""
-        said = batch["attention_mask"][:, 1:].bool()
+        present = batch["attention_mask"][:, 1:].bool()
         return Loss(
-            prediction_loss(encoder.transformer.token_logits(states[:, :-1][said]), batch["input_ids"][:, 1:][said])
+            prediction_loss(
+                encoder.transformer.token_logits(states[:, :-1][present]), batch["input_ids"][:, 1:][present]
+            )
         )

@@ -1,4 +1,4 @@
-"""Masked tokens, the loss of predicting them (BERT; Devlin et al., 2019, section 3.1), and moved positions."""
+"""Masking of tokens, the loss of predicting them (BERT; Devlin et al., 2019, section 3.1), and moved positions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,35 +10,36 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.settings import Starts
 
-IGNORED = -100
-#: Shares of the tokens to predict that are replaced by [MASK] and by a random other token; the rest stays.
+#: Target of tokens that are not predicted.
+IGNORED_TARGET = -100
+#: Shares of predicted tokens that are replaced by [MASK] and by a random token; the others stay.
 MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
 
 
 class Masking(nn.Module):
-    """Masks a share of an encoder's tokens, special ones aside."""
+    """Masks a share of an encoder's tokens, except special ones."""
 
     def __init__(self, probability: float, encoder: Encoder) -> None:
         super().__init__()
         self.probability, tokens = probability, encoder.vocabulary.tokens
         self.mask_id = tokens.mask
-        #: FLOPs, forward and backward, of the head and the logits for each masked token.
+        #: Forward and backward FLOPs of head and logits per masked token.
         self.per_masked = 6.0 * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
         trained = encoder.document.words.num_embeddings
         special = torch.zeros(max(tokens.vocab_size, trained), dtype=torch.bool)
         special[[tokens.cls, tokens.sep, tokens.pad, tokens.mask, tokens.unk]] = True
-        special[trained:] = True  # words that were not trained have no logit
-        special[tokens.vocab_size :] = True  # further special tokens of the encoder
+        special[trained:] = True  # untrained words have no logit
+        special[tokens.vocab_size :] = True  # additional special tokens
         self.register_buffer("special", special, persistent=False)
         self.special: Tensor
 
     def forward(self, batch: Mapping[str, Tensor], generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Mask `input_ids` of a batch of tokens, only those that are `maskable` if it says so: see `mask_tokens`."""
+        """Mask `input_ids` of a batch of tokens, restricted to `maskable` if present. See `mask_tokens`."""
         ids, eligible = batch["input_ids"], batch.get("maskable")
         return mask_tokens(ids, self.special, self.mask_id, self.probability, generator, eligible)
 
     def expected(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """How many tokens of each row (B,) are masked on average, special ones counted as if they were words."""
+        """Return the expected number of masked tokens per row (B,), with special tokens counted as words."""
         eligible = batch["maskable"].sum(dim=1) if "maskable" in batch else row_lengths(batch)
         return self.probability * eligible
 
@@ -51,19 +52,19 @@ def mask_tokens(
     generator: torch.Generator,
     eligible: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mask ids (B, T) at random, never the ids listed in `special`.
+    """Mask ids (B, T) at random, except those in `special`.
 
     Args:
         ids: (B, T).
         special: (V,), true for ids that are neither masked nor drawn as replacements.
-        mask_id: of [MASK].
-        probability: that a token must be predicted.
-        generator: of all random choices.
-        eligible: (B, T), the only tokens that may be masked. An eligible token that a row repeats is masked, or not,
-            wherever it stands in the row, so that it cannot be copied from there. None: all tokens, each for itself.
+        mask_id: id of [MASK].
+        probability: of predicting a token.
+        generator: makes all random choices.
+        eligible: (B, T), tokens that may be masked; None: all. All occurrences of an eligible token in a row are masked
+            together, so that it cannot be copied from the row.
 
     Returns:
-        The corrupted ids and the targets, both (B, T); targets are −100 where nothing is to be predicted.
+        The corrupted ids and the targets, both (B, T). Targets are −100 where nothing is predicted.
     """
     draw = torch.rand((3, *ids.shape), generator=generator, device=ids.device)
     if eligible is not None:
@@ -72,7 +73,7 @@ def mask_tokens(
     chosen = (draw[0] < probability) & ~special[ids]
     if eligible is not None:
         chosen = chosen & eligible
-    targets = ids.masked_fill(~chosen, IGNORED)
+    targets = ids.masked_fill(~chosen, IGNORED_TARGET)
     masked = chosen & (draw[1] < MASK_SHARE)
     replaced = chosen & ~masked & (draw[1] < MASK_SHARE + RANDOM_SHARE)
     ordinary = torch.nonzero(~special).squeeze(1)
@@ -82,22 +83,19 @@ def mask_tokens(
 
 
 def masked_logits(encoder: Encoder, states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits (M, V) of the M tokens to predict, and what they are (M,), from states (B, T, H) and targets (B, T).
-
-    Logits of other tokens are not computed.
-    """
-    chosen = targets != IGNORED
+    """Return logits (M, V) and ids (M,) of the masked tokens, from states (B, T, H) and targets (B, T)."""
+    chosen = targets != IGNORED_TARGET
     return encoder.transformer.token_logits(states[chosen]), targets[chosen]
 
 
 def prediction_loss(logits: Tensor, truth: Tensor) -> Tensor:
-    """Mean of −log p over the masked tokens; 0 where none was masked. Logits (M, V), truth (M,)."""
+    """Return mean −log p over M tokens, from logits (M, V) and ids (M,); 0 without tokens."""
     total = nn.functional.cross_entropy(logits.float(), truth, reduction="sum")
     return total / max(1, len(truth))
 
 
 class Positions:
-    """Moves the words of sequences to drawn positions (Cross-Thought, section 4.2); special tokens stay."""
+    """Moves the words of sequences to random positions (Cross-Thought, section 4.2). Special tokens stay."""
 
     def __init__(self, starts: Starts, encoder: Encoder) -> None:
         network: Any = encoder.document
@@ -107,18 +105,18 @@ class Positions:
             self.positions = network.model.config.max_position_embeddings - encoder.specials.first_position
 
     def move(self, chunks: Sequence[Mapping[str, Tensor]], generator: torch.Generator) -> list[Mapping[str, Tensor]]:
-        """The chunks of a batch with other `position_ids` (B, T)."""
+        """Return the chunks of a batch with new `position_ids` (B, T)."""
         if self.starts == "fixed":
             return list(chunks)
         device = chunks[0]["input_ids"].device
-        single = torch.rand(1, generator=generator, device=device)
+        shared_draw = torch.rand(1, generator=generator, device=device)
         widest = max(chunk["input_ids"].shape[1] for chunk in chunks)
         moved: list[Mapping[str, Tensor]] = []
         for chunk in chunks:
             lengths, width = row_lengths(chunk), chunk["input_ids"].shape[1]
-            parallel_map = self.starts == "each"
-            draw = torch.rand(len(lengths), generator=generator, device=device) if parallel_map else single
-            room = self.positions - (lengths if parallel_map else lengths.new_full((1,), widest))
+            per_row = self.starts == "each"
+            draw = torch.rand(len(lengths), generator=generator, device=device) if per_row else shared_draw
+            room = self.positions - (lengths if per_row else lengths.new_full((1,), widest))
             shift = (draw * (room + 1)).long().clamp_max(room)[:, None]
             words = torch.arange(width, device=device) >= self.num_leading
             position_ids = chunk["position_ids"] + shift * (chunk["attention_mask"].bool() & words)

@@ -10,22 +10,22 @@ from contexture.objectives.settings import MlmConfig
 
 
 class MaskedLanguageModel(Objective):
-    """Cross-entropy of the masked tokens; logits are computed at those positions only."""
+    """Cross-entropy of the masked tokens. Logits are computed at those positions only."""
 
     def __init__(self, config: MlmConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         self.masking, self.positions = Masking(config.probability, encoder), Positions(config.starts, encoder)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Mask the input anew and add `mlm_targets` (B, T)."""
+        """Mask the input and add `mlm_targets` (B, T)."""
         ids, targets = self.masking(batch, generator)
         (moved,) = self.positions.move([batch], generator)
         return {**moved, "input_ids": ids, "mlm_targets": targets}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Those of the head and the logits of as many tokens as are masked on average."""
+        """Head and logits of the expected number of masked tokens."""
         return self.masking.per_masked * self.masking.expected(batch).sum()
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens of the batch; 0 where none was masked."""
+        """Mean over the masked tokens of the batch; 0 without any."""
         return Loss(prediction_loss(*masked_logits(encoder, states, batch["mlm_targets"])))

@@ -10,18 +10,18 @@ from contexture.objectives.settings import MsppConfig
 
 
 class MultiSentencesInParagraph(Objective):
-    """Which of s_1 … s_k share the paragraph of s_0: binary cross-entropy over k candidates.
+    """Binary cross-entropy over k candidates: which of s_1 … s_k share the paragraph of s_0?
 
     Reads `pooling` (B, k+1, T) and `labels` (B, k) of the batch.
     """
 
     def __init__(self, config: MsppConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        self.wants_clean_input = not config.masked_input
+        self.needs_clean_input = not config.masked_input
         self.head = EvidenceHead(config.head, encoder.hidden_size, config.style)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over all candidates; also the share of candidates judged rightly."""
+        """Mean over all candidates; accuracy."""
         logits = self.head(sentence_states(states, batch["pooling"]))
         labels = batch["labels"]
         present = labels >= 0

@@ -8,23 +8,23 @@ from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.settings import NliConfig
 
 #: Entailment, neutral, contradiction.
-CLASSES = 3
+NUM_CLASSES = 3
 
 
 class NaturalLanguageInference(Objective):
     """Cross-entropy of a linear softmax on [u, v, |u−v|, u∗v] of the vectors (B, D) of `premise` and `hypothesis`.
 
-    Reads of the batch `labels` (B,). The encoder learns with it.
+    Reads `labels` (B,) of the batch. The encoder is trained, too.
     """
 
     def __init__(self, config: NliConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        self.linear = nn.Linear(4 * encoder.dimension, CLASSES)
+        self.linear = nn.Linear(4 * encoder.dimension, NUM_CLASSES)
         nn.init.normal_(self.linear.weight, std=0.02)
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """The mean over the pairs; also the share that is predicted rightly."""
+        """Mean over the pairs; accuracy."""
         u, v = states["premise"], states["hypothesis"]
         logits = self.linear(torch.cat([u, v, (u - v).abs(), u * v], dim=1)).float()
         labels = batch["labels"]

@@ -1,18 +1,18 @@
-"""Quick-Thoughts: pick a sentence's neighbours out of the sentences of the batch (section 3, equations 1 and 2)."""
+"""Quick-Thoughts: find a sentence's neighbours among the sentences of the batch (section 3, equations 1 and 2)."""
 
 import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import gathered, products
+from contexture.objectives.devices import gather_devices, inner_products
 from contexture.objectives.settings import QuickThoughtsConfig
 
 
 class QuickThoughts(Objective):
-    """Reads vectors (B, D) of queries (f) and documents (g), and `document_numbers`, `positions` (R·B,) and `first`.
+    """Softmax of each sentence's neighbours among the sentences of all R devices.
 
-    The candidates are the sentences of all R devices, in the order of the corpus.
+    Reads vectors (B, D) of queries (f) and documents (g), and `document_numbers`, `positions` (R·B,) and `first`.
     """
 
     def __init__(self, config: QuickThoughtsConfig, encoder: Encoder) -> None:
@@ -20,41 +20,41 @@ class QuickThoughts(Objective):
         self.config, self.size = config, encoder.query.size
 
     def flops(self, batch: StreamBatch) -> float:
-        """The products of this device's sentences with all sentences."""
+        """Products of this device's sentences with all sentences."""
         return 6.0 * len(batch["texts"]["rows"]) * len(batch["positions"]) * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over the sentences that have a context; also the share of them whose best candidate is of it."""
-        context = context_of(batch["document_numbers"], batch["positions"])
+        """Mean over sentences that have a context; share of them whose best candidate is in it."""
+        context = context_matrix(batch["document_numbers"], batch["positions"])
         rows = torch.arange(len(states["query"]), device=context.device) + batch["first"]
-        scores = neighbour_scores(states["query"], gathered(states["document"]), rows, self.config.self_score)
-        mine = context[rows]
-        # Devices may have different numbers of sentences with a context: what they average must be the whole's mean.
+        scores = neighbour_scores(states["query"], gather_devices(states["document"]), rows, self.config.self_score)
+        own_context = context[rows]
+        # The average over devices must be the mean over all sentences that have a context.
         share = len(context) / len(rows) / context.any(dim=1).sum().clamp(min=1)
-        loss = context_losses(scores, mine, self.config.context).sum() * share
-        counted = mine.any(dim=1)
+        loss = context_losses(scores, own_context, self.config.context).sum() * share
+        counted = own_context.any(dim=1)
         best = scores.scatter(1, rows[:, None], -torch.inf).argmax(dim=1)
-        right = mine[torch.arange(len(rows), device=rows.device), best][counted].float()
+        right = own_context[torch.arange(len(rows), device=rows.device), best][counted].float()
         return Loss(loss, {"accuracy": right.sum() / counted.sum().clamp(min=1)})
 
 
-def context_of(documents: Tensor, positions: Tensor) -> Tensor:
-    """Which sentences (N,) are in whose context, (N, N): neighbours in the same document."""
+def context_matrix(documents: Tensor, positions: Tensor) -> Tensor:
+    """Return (N, N): whether two of N sentences are adjacent in the same document."""
     distance = (positions[:, None] - positions[None, :]).abs()
     return (documents[:, None] == documents[None, :]) & (distance == 1)
 
 
 def neighbour_scores(f: Tensor, g: Tensor, rows: Tensor, self_score: str) -> Tensor:
-    """Inner products (B, N) of sentences (B, D) with candidates (N, D); sentence i is candidate `rows[i]`.
+    """Return inner products (B, N) of sentences (B, D) with candidates (N, D); sentence i is candidate `rows[i]`.
 
-    Its own score is −∞ where it is `excluded`, otherwise 0.
+    A sentence's score with itself is −∞ if `excluded`, otherwise 0.
     """
-    scores = products(f, g)
+    scores = inner_products(f, g)
     return scores.scatter(1, rows[:, None], -torch.inf if self_score == "excluded" else 0.0)
 
 
 def context_losses(scores: Tensor, context: Tensor, kind: str) -> Tensor:
-    """−log p of each sentence's context (B, N) among the candidates, given their scores (B, N): its mean or sum, (B,).
+    """Return the mean or sum (B,) of −log p of each sentence's context (B, N), given scores (B, N).
 
     0 for a sentence without context.
     """

@@ -1,4 +1,4 @@
-"""Settings of every objective. A run is checked before torch is loaded, so this module imports no torch."""
+"""Settings of all objectives, without torch: a run is checked before torch is loaded."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,16 +10,16 @@ from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT, Positive
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-#: Where in the table of positions the words of a sequence begin: somewhere else for each (Cross-Thought's paper), at
-#: one position for all sequences of a batch (its released code), or right behind the special tokens (BERT).
+#: Position of a sequence's first word: random for each sequence (Cross-Thought's paper), random for each batch (its
+#: released code), or right after the special tokens (BERT).
 Starts = Literal["each", "one", "fixed"]
 
 
 @dataclass(config=STRICT, frozen=True)
 class MaskingConfig(ObjectiveConfig):
-    """How tokens are masked; the defaults are BERT's."""
+    """Masking of tokens. The defaults are BERT's."""
 
-    # Share of the tokens, special ones aside, that the model must predict.
+    # Share of the tokens to predict, special tokens excluded.
     probability: Share = 0.15
     reads_states: ClassVar[bool] = True
     predicts_tokens: ClassVar[bool] = True
@@ -29,39 +29,41 @@ class MaskingConfig(ObjectiveConfig):
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
         if encoder.is_causal:
-            raise ValueError("predicts tokens from both sides, which an encoder with pooling: last does not read")
+            raise ValueError(
+                "predicts tokens from both sides, but an encoder with pooling: last reads only the left side"
+            )
 
 
 @dataclass(config=STRICT, frozen=True)
 class MlmConfig(MaskingConfig):
-    """How tokens are masked. `starts` other than fixed is for `short_sequences` alone."""
+    """Masked language modelling. `starts` other than fixed requires the stream `short_sequences`."""
 
     starts: Starts = "fixed"
     implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences", "short_sequences")
     title: ClassVar[str] = "MLM"
-    explained: ClassVar[str] = "predicts masked words"
+    description: ClassVar[str] = "predicts masked words"
 
     @property
-    def readable(self) -> tuple[str, ...]:
+    def readable_streams(self) -> tuple[str, ...]:
         """See `ObjectiveConfig.readable`."""
         return self.streams if self.starts == "fixed" else ("short_sequences",)
 
 
 @dataclass(config=STRICT, frozen=True)
 class CmlmConfig(MaskingConfig):
-    """What of the first sequence helps to predict the second one's masked tokens; the defaults are the paper's."""
+    """Conditional masked language modelling. The defaults are the paper's."""
 
-    # 80 of 256 (section 3); appendix B tries 40, 60 and 100, too.
+    # 80 of 256 (section 3). Appendix B also tries 40, 60 and 100.
     probability: Share = 80 / 256
-    # N, the views of the vector that stand in front of the second sequence: itself and N − 1 perceptrons of it.
+    # N: projections of the vector before the second sequence, which are the vector and N − 1 perceptrons of it.
     projections: Annotated[int, Field(ge=0)] = 15
-    # Whether they stand beside the states of the masked tokens as well (section 5.1, skip).
+    # Whether they are also concatenated with the states of masked tokens (section 5.1, skip).
     skip: bool = False
     implementation: ClassVar[str] = "contexture.objectives.cmlm:ConditionalMaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("sequence_pairs",)
     title: ClassVar[str] = "CMLM"
-    explained: ClassVar[str] = "predicts masked words with the help of its neighbour's vector"
+    description: ClassVar[str] = "predicts masked words with the help of its neighbour's vector"
     measures: ClassVar[dict[str, str]] = {
         "conditioning_gain": "predicted right by its neighbour's vector, above another's",
     }
@@ -72,31 +74,33 @@ class CmlmConfig(MaskingConfig):
         room, mean_of = lengths.document - 2, getattr(encoder, "projections", None)
         if self.projections > room:
             raise ValueError(
-                f"puts {self.projections} projections before sequences of at most {room} tokens: lower projections, or "
+                f"puts {self.projections} projections before sequences of at most {room} tokens; lower projections or "
                 "raise lengths.document"
             )
         if not encoder.shared or getattr(encoder, "embedding_size", None) is not None:
             raise ValueError(
-                "reads the pooled state among the embeddings of the same network: the encoder must be shared, without "
-                "embedding_size"
+                "needs an encoder whose pooled state is the size of its embeddings: set shared to true and "
+                "embedding_size to null"
             )
         if mean_of is not None and mean_of != self.projections:
-            raise ValueError(f"trains {self.projections} projections, the encoder is the mean of {mean_of}")
+            raise ValueError(
+                f"trains {self.projections} projections, but the encoder averages {mean_of}; set both alike"
+            )
         if self.skip and not self.projections:
-            raise ValueError("has skip, but no projections to put beside the states")
+            raise ValueError("has skip but no projections; set projections above 0 or skip to false")
         if mean_of is not None and self.skip:
-            raise ValueError("has skip, which goes without an encoder of projections: the paper tries one or the other")
+            raise ValueError("has skip, which cannot be combined with an encoder of projections; set skip to false")
 
 
 @dataclass(config=STRICT, frozen=True)
 class CrossThoughtConfig(MaskingConfig):
-    """How tokens are masked, and where the words of a sequence begin; the defaults are the paper's."""
+    """Cross-Thought: masking and positions. The defaults are the paper's."""
 
     starts: Starts = "each"
     implementation: ClassVar[str] = "contexture.objectives.cross_thought:CrossThought"
     streams: ClassVar[tuple[str, ...]] = ("sequence_samples",)
     title: ClassVar[str] = "Cross-Thought"
-    explained: ClassVar[str] = "predicts masked words with the help of the other sequences' vectors"
+    description: ClassVar[str] = "predicts masked words with the help of the other sequences' vectors"
     measures: ClassVar[dict[str, str]] = {
         "own_share": "attention to other sequences of the same document",
         "own_chance": "the same if attention were uniform",
@@ -111,22 +115,20 @@ class CrossThoughtConfig(MaskingConfig):
         super().check(encoder, lengths)
         cross: CrossConfig | None = getattr(encoder, "cross", None)
         if cross is None:
-            raise ValueError(
-                "trains layers across sequences, which the encoder does not have: give it cross: {tokens: 1}"
-            )
+            raise ValueError("trains layers across sequences, which the encoder does not have; set cross: {tokens: 1}")
         limit = min(lengths.query, lengths.document) - 2
         if cross.tokens > limit:
             raise ValueError(
-                f"{cross.tokens} special tokens, a word and a [SEP] do not fit into {limit + 2} tokens: lower "
-                f"cross.tokens to at most {limit}, or raise lengths"
+                f"{cross.tokens} special tokens, a word and a [SEP] do not fit into {limit + 2} tokens; lower "
+                f"cross.tokens to at most {limit} or raise lengths"
             )
         if not encoder.shared:
-            raise ValueError("reads all sequences with one network: the encoder must be shared")
+            raise ValueError("reads all sequences with one network; set the encoder's shared to true")
 
 
 @dataclass(config=STRICT, frozen=True)
 class LmConfig(ObjectiveConfig):
-    """Left-to-right language modelling: where the words of a sequence begin."""
+    """Left-to-right language modelling."""
 
     starts: Starts = "fixed"
     implementation: ClassVar[str] = "contexture.objectives.lm:LanguageModel"
@@ -135,24 +137,24 @@ class LmConfig(ObjectiveConfig):
     predicts_tokens: ClassVar[bool] = True
     title: ClassVar[str] = "LM"
     unit: ClassVar[str] = "nats per token"
-    explained: ClassVar[str] = "predicts every next word"
+    description: ClassVar[str] = "predicts every next word"
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
         if not encoder.is_causal:
-            raise ValueError("predicts the next token, which the encoder would see: set its pooling to last")
+            raise ValueError("predicts the next token, which the encoder reads; set its pooling to last")
 
 
 @dataclass(config=STRICT, frozen=True)
 class MsppConfig(ObjectiveConfig):
-    """How the k predictions are made."""
+    """Prediction of the sentences of a paragraph."""
 
     # ie_k reads each candidate's state, ae_k and the state of the question.
     head: Literal["ie_k", "ae_k"] = "ie_k"
-    # linear (paper) or released (dropout, dense, tanh, dropout, linear).
+    # linear: the paper's. released: dropout, dense, tanh, dropout, linear (released code).
     style: HeadStyle = "linear"
-    # true: the input that MLM masked also feeds the classifier, one pass (released code; the paper is silent).
+    # true: the classifier reads the input that MLM masked, in one pass (released code; not specified in the paper).
     # false: a second pass over the clean input.
     masked_input: bool = True
     implementation: ClassVar[str] = "contexture.objectives.mspp:MultiSentencesInParagraph"
@@ -160,25 +162,25 @@ class MsppConfig(ObjectiveConfig):
     reads_states: ClassVar[bool] = True
     title: ClassVar[str] = "MSPP"
     unit: ClassVar[str] = "nats per candidate"
-    explained: ClassVar[str] = "tells which sentences share a paragraph, reading them together"
+    description: ClassVar[str] = "tells which sentences share a paragraph, reading them together"
 
 
 @dataclass(config=STRICT, frozen=True)
 class InBatchNegativesConfig(ObjectiveConfig):
-    """The softmax over the documents of a batch."""
+    """Softmax over the documents of a batch."""
 
-    # Subtract the logarithm of each document's frequency, so that frequent ones are not pushed away the more.
+    # Subtract the log frequency of each document, which corrects for frequent negatives.
     log_q: bool = False
     implementation: ClassVar[str] = "contexture.objectives.in_batch_negatives:InBatchNegatives"
     streams: ClassVar[tuple[str, ...]] = ("pairs",)
     title: ClassVar[str] = "In-batch softmax"
     unit: ClassVar[str] = "nats per query"
-    explained: ClassVar[str] = "finds the passage that a sentence was taken from"
+    description: ClassVar[str] = "finds the passage that a sentence was taken from"
 
 
 @dataclass(config=STRICT, frozen=True)
 class IctConfig(InBatchNegativesConfig):
-    """The same over a batch of pairs of the Inverse Cloze Task alone."""
+    """Softmax over a batch of pairs of the Inverse Cloze Task."""
 
     title: ClassVar[str] = "ICT"
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["ict"]}
@@ -186,102 +188,101 @@ class IctConfig(InBatchNegativesConfig):
 
 @dataclass(config=STRICT, frozen=True)
 class BfsConfig(InBatchNegativesConfig):
-    """The same over a batch of pairs of Body First Selection alone."""
+    """Softmax over a batch of pairs of Body First Selection."""
 
     title: ClassVar[str] = "BFS"
-    explained: ClassVar[str] = "finds a passage by a sentence from the beginning of its document"
+    description: ClassVar[str] = "finds a passage by a sentence from the beginning of its document"
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["bfs"]}
 
 
 @dataclass(config=STRICT, frozen=True)
 class WlpConfig(InBatchNegativesConfig):
-    """The same over a batch of pairs of Wiki Link Prediction alone."""
+    """Softmax over a batch of pairs of Wiki Link Prediction."""
 
     title: ClassVar[str] = "WLP"
-    explained: ClassVar[str] = "finds a passage that links to the document of a sentence"
+    description: ClassVar[str] = "finds a passage that links to the document of a sentence"
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["wlp"]}
 
 
 @dataclass(config=STRICT, frozen=True)
 class BitextObjectiveConfig(ObjectiveConfig):
-    """The softmax over the translations of a batch, both ways (CMLM, section 4)."""
+    """Softmax over the translations of a batch in both directions (CMLM, section 4)."""
 
-    # null: scores are inner products as they are (paper). A number: cosines, times it once the margin is taken off.
+    # null: scores are inner products (paper). A number: cosines, multiplied by it after the margin is subtracted.
     scale: Annotated[float, Field(gt=0)] | None = None
     implementation: ClassVar[str] = "contexture.objectives.bitext:BitextRetrieval"
     streams: ClassVar[tuple[str, ...]] = ("bitext",)
     title: ClassVar[str] = "Bitext retrieval"
     unit: ClassVar[str] = "nats per pair"
-    explained: ClassVar[str] = "finds a sentence's translation among others"
+    description: ClassVar[str] = "finds a sentence's translation among others"
 
 
 @dataclass(config=STRICT, frozen=True)
 class NliConfig(ObjectiveConfig):
-    """The softmax over entailment, neutral and contradiction."""
+    """Softmax over entailment, neutral and contradiction."""
 
     implementation: ClassVar[str] = "contexture.objectives.nli:NaturalLanguageInference"
     streams: ClassVar[tuple[str, ...]] = ("nli",)
     title: ClassVar[str] = "Cross-lingual NLI"
     unit: ClassVar[str] = "nats per pair"
-    explained: ClassVar[str] = "tells whether a sentence follows from one of another language"
+    description: ClassVar[str] = "tells whether a sentence follows from one of another language"
 
 
 @dataclass(config=STRICT, frozen=True)
 class QuickThoughtsConfig(ObjectiveConfig):
-    """The softmax over the sentences of a batch."""
+    """Softmax over the sentences of a batch."""
 
-    # A sentence's score with itself: excluded from the candidates (paper), or 0, which is still one of them (released
-    # code).
+    # A sentence's score with itself. excluded: no candidate (paper). zero: a candidate with score 0 (released code).
     self_score: Literal["excluded", "zero"] = "excluded"
-    # mean: of the log-probabilities of a sentence's context, each sentence weighing alike (released code).
-    # sum: of them, so that sentences with more context weigh more (paper, equation 2).
+    # Log-probabilities of a sentence's context. mean: sentences have equal weight (released code). sum: sentences with
+    # more context have more weight (paper, equation 2).
     context: Literal["mean", "sum"] = "mean"
     implementation: ClassVar[str] = "contexture.objectives.quick_thoughts:QuickThoughts"
     streams: ClassVar[tuple[str, ...]] = ("contiguous",)
     title: ClassVar[str] = "Quick-Thoughts"
     unit: ClassVar[str] = "nats per sentence"
-    explained: ClassVar[str] = "picks a sentence's neighbours among others"
+    description: ClassVar[str] = "picks a sentence's neighbours among others"
 
 
 @dataclass(config=STRICT, frozen=True)
 class SkipThoughtConfig(ObjectiveConfig):
-    """Decoders of the sentences before and after, which start from the sentence's vector."""
+    """Decoders of the previous and the next sentence, which start from the sentence's vector."""
 
-    # gru (Kiros et al., 2015), or a Transformer's layers, as later papers have it beside Transformer encoders.
+    # gru (Kiros et al., 2015), or transformer, as in later papers with Transformer encoders.
     decoder: Literal["gru", "transformer"] = "gru"
-    # Of the Transformer: its layers, and their attention heads, which must divide the length of a word's embedding.
+    # Transformer: number of layers, and attention heads, which must divide the size of word embeddings.
     layers: Positive = 6
     heads: Positive = 8
     implementation: ClassVar[str] = "contexture.objectives.skip_thought:SkipThought"
     streams: ClassVar[tuple[str, ...]] = ("contiguous",)
     title: ClassVar[str] = "Skip-Thought"
     unit: ClassVar[str] = "nats per word"
-    explained: ClassVar[str] = "writes a sentence's neighbours word by word"
+    description: ClassVar[str] = "writes a sentence's neighbours word by word"
 
 
 @dataclass(config=STRICT, frozen=True)
 class SimcseConfig(ObjectiveConfig):
-    """Two passes of a sentence through dropout, among the sentences of the batch."""
+    """Softmax over the sentences of a batch, encoded twice with dropout."""
 
-    # Cosines are divided by it.
+    # Divides the cosines.
     temperature: Annotated[float, Field(gt=0)] = 0.05
     implementation: ClassVar[str] = "contexture.objectives.simcse:Simcse"
     streams: ClassVar[tuple[str, ...]] = ("sentences",)
     title: ClassVar[str] = "SimCSE"
     unit: ClassVar[str] = "nats per sentence"
-    explained: ClassVar[str] = "tells a sentence, read twice with dropout, from all others"
+    description: ClassVar[str] = "tells a sentence, read twice with dropout, from all others"
 
 
 @dataclass(config=STRICT, frozen=True)
 class TsdaeConfig(ObjectiveConfig):
-    """A sentence is written again from the vector of what is left of it."""
+    """Reconstruction of a sentence from the vector of its remaining tokens."""
 
-    # Share of the tokens that are taken out.
+    # Share of the tokens to delete.
     deletion: Share = 0.6
-    # Attention heads of the decoder; must divide the length of its words' embeddings.
+    # Attention heads of the decoder, which must divide the size of word embeddings.
     heads: Positive = 2
     implementation: ClassVar[str] = "contexture.objectives.tsdae:Tsdae"
     streams: ClassVar[tuple[str, ...]] = ("sentences",)
     title: ClassVar[str] = "TSDAE"
     unit: ClassVar[str] = "nats per token"
-    explained: ClassVar[str] = "writes a sentence again after most of its words were deleted"
+    description: ClassVar[str] = "writes a sentence again after most of its words were deleted"

@@ -5,35 +5,33 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.devices import first_row_index, gather_devices, inner_products
 from contexture.objectives.settings import SimcseConfig
 
 
 class Simcse(Objective):
-    """Reads vectors (B, D) of documents, and encodes the batch's `texts` again."""
+    """Softmax over sentences with other dropout. Reads vectors (B, D) of documents, and encodes `texts` again."""
 
     def __init__(self, config: SimcseConfig, encoder: Encoder) -> None:
-        """ValueError for an encoder without dropout: both passes would give the same vectors."""
+        """Raise ValueError for an encoder without dropout, for which both vectors would be equal."""
         super().__init__(config, encoder)
         self.temperature, self.encoder_flops, self.size = config.temperature, encoder.flops, encoder.document.size
         if not getattr(encoder.config, "dropout", 0.0):
-            raise ValueError(
-                "simcse tells a sentence by its dropout: give it a transformer with encoder.dropout above 0"
-            )
+            raise ValueError("simcse needs dropout: use a transformer with encoder.dropout above 0")
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """The second pass, and the products of all sentences with all."""
+        """The second pass, and the products of all sentences."""
         return self.encoder_flops(batch) + 6.0 * len(batch["texts"]["rows"]) ** 2 * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over this device's sentences; also the share that is found."""
-        return contrast(states["document"], encoder(batch["texts"], "document"), self.temperature)
+        """Mean over this device's sentences; accuracy of retrieving the sentence."""
+        return contrastive_loss(states["document"], encoder(batch["texts"], "document"), self.temperature)
 
 
-def contrast(first: Tensor, second: Tensor, temperature: float) -> Loss:
+def contrastive_loss(first: Tensor, second: Tensor, temperature: float) -> Loss:
     """Equation 4: −log softmax of the cosines (B, R·B) of `first` (B, D) with `second` (B, D) of all devices."""
     left, right = (nn.functional.normalize(vectors.float(), dim=-1) for vectors in (first, second))
-    scores = products(left, gathered(right)) / temperature
-    targets = torch.arange(len(left), device=left.device) + first_row(len(left))
+    scores = inner_products(left, gather_devices(right)) / temperature
+    targets = torch.arange(len(left), device=left.device) + first_row_index(len(left))
     accuracy = (scores.argmax(dim=1) == targets).float().mean()
     return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": accuracy})

@@ -1,4 +1,4 @@
-"""Skip-Thought: write a sentence's neighbours word by word (Kiros et al., 2015; Quick-Thoughts, appendix C)."""
+"""Skip-Thought: generate a sentence's neighbours (Kiros et al., 2015; Quick-Thoughts, appendix C)."""
 
 import torch
 from torch import Tensor, nn
@@ -11,29 +11,29 @@ from contexture.objectives.settings import SkipThoughtConfig
 
 
 class SkipThought(Objective):
-    """One decoder writes the sentence before, another the sentence after; both start from the sentence's vector.
+    """Two decoders generate the previous and the next sentence from a sentence's vector.
 
-    Reads vectors (B, D) of queries (f), and of the batch the words of its sentences, `document_numbers`, `positions`
-    and `first`. The decoders read the encoder's embeddings of words.
+    Reads vectors (B, D) of queries (f), and `words`, `document_numbers`, `positions` and `first` of the batch. The
+    decoders use the encoder's word embeddings.
     """
 
     def __init__(self, config: SkipThoughtConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         words, size, tokens = encoder.query.words, encoder.query.size, encoder.vocabulary.tokens
-        self.start, self.end = tokens.cls, tokens.sep
-        longest = encoder.lengths.document
+        self.start, self.end, self.unknown = tokens.cls, tokens.sep, tokens.unk
+        max_length = encoder.lengths.document
 
-        def decoder() -> _Decoder | _TransformerDecoder:
+        def decoder() -> _GruDecoder | _TransformerDecoder:
             if config.decoder == "gru":
-                return _Decoder(words.embedding_dim, size, words.num_embeddings)
-            return _TransformerDecoder(words.embedding_dim, size, words.num_embeddings, config, longest + 1)
+                return _GruDecoder(words.embedding_dim, size, words.num_embeddings)
+            return _TransformerDecoder(words.embedding_dim, size, words.num_embeddings, config, max_length + 1)
 
         self.before, self.after = decoder(), decoder()
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """−log p of a word, mean over the words of this device's neighbours; also the two decoders' own means.
+        """Mean −log p of a word of this device's neighbours, over both decoders; metrics: the mean of each.
 
-        Of several devices each weighs alike; a neighbour on another device is left out.
+        Neighbours on another device are ignored. Devices have equal weight.
         """
         vectors = states["query"]
         left = self._adjacent(batch, len(vectors)).nonzero().squeeze(1)
@@ -46,32 +46,32 @@ class SkipThought(Objective):
             ("after", self.after, left, left + 1),
         ):
             ids, size = encoder.query.replace_unknown(words[target]), lengths[target]
-            read = nn.functional.pad(ids, (1, 0), value=self.start)
-            said = nn.functional.pad(ids, (0, 1)).scatter(1, size[:, None], self.end)
-            losses[name] = decoder(encoder.query.words, read, vectors[source], said, size + 1)
+            inputs = nn.functional.pad(ids, (1, 0), value=self.start)
+            targets = nn.functional.pad(ids, (0, 1)).scatter(1, size[:, None], self.end)
+            losses[name] = decoder(encoder.query.words, inputs, vectors[source], targets, size + 1)
         return Loss(torch.stack([*losses.values()]).mean(), losses)
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Forward and backward FLOPs of both decoders: of the words of every neighbour, and its end."""
+        """Both decoders, over the words of all neighbours and their ends."""
         adjacent = self._adjacent(batch, len(batch["words"]["input_ids"]))
-        said = batch["words"]["attention_mask"].sum(dim=1) + 1
-        previous, following = (said[:-1] * adjacent).sum(), (said[1:] * adjacent).sum()
+        counts = batch["words"]["attention_mask"].sum(dim=1) + 1
+        previous, following = (counts[:-1] * adjacent).sum(), (counts[1:] * adjacent).sum()
         flops: Tensor = self.before.per_word * previous + self.after.per_word * following
         return flops
 
     def _adjacent(self, batch: StreamBatch, count: int) -> Tensor:
-        """Whether each of this device's sentences but the last (count − 1,) is followed by its neighbour."""
+        """Return (count − 1,): whether each of this device's sentences precedes its neighbour."""
         mine = slice(int(batch["first"]), int(batch["first"]) + count)
         documents, positions = batch["document_numbers"][mine], batch["positions"][mine]
         adjacent: Tensor = (documents[1:] == documents[:-1]) & (positions[1:] - positions[:-1] == 1)
         return adjacent
 
 
-class _Decoder(nn.Module):
+class _GruDecoder(nn.Module):
     """A GRU and a softmax over all words.
 
-    With H units, embeddings of length W and V words, a GRU as encoder and two decoders have 9H(H+W+1) + VW + 2HV
-    parameters, PyTorch's second biases (9H) and those of the softmaxes (2V) aside.
+    With H units, embeddings of size W and V words, a GRU encoder and two decoders have 9H(H+W+1) + VW + 2HV parameters,
+    without PyTorch's second biases (9H) and the biases of the softmaxes (2V).
     """
 
     def __init__(self, word_size: int, size: int, words: int) -> None:
@@ -83,31 +83,33 @@ class _Decoder(nn.Module):
         nn.init.zeros_(self.words.bias)
         self.per_word = 6.0 * sum(p.numel() for p in self.parameters())
 
-    def forward(self, words: nn.Embedding, read: Tensor, thoughts: Tensor, said: Tensor, lengths: Tensor) -> Tensor:
-        """Mean of −log p over the words `said` (N, T) when reading `read` (N, T), from the vectors (N, D).
+    def forward(
+        self, words: nn.Embedding, inputs: Tensor, thoughts: Tensor, targets: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """Return mean −log p of the words `targets` (N, T) given `inputs` (N, T) and vectors (N, D).
 
-        `lengths` (N,) of each count.
+        `lengths` (N,) are the numbers of words that count.
         """
 
-        def packed(ids: Tensor) -> PackedSequence:
+        def pack(ids: Tensor) -> PackedSequence:
             return pack_padded_sequence(ids, lengths.cpu(), batch_first=True, enforce_sorted=False)
 
-        inputs = packed(read)
-        states, _ = run_gru(self.gru, inputs._replace(data=words(inputs.data)), thoughts[None])
-        return nn.functional.cross_entropy(self.words(states).float(), packed(said).data)
+        packed_inputs = pack(inputs)
+        states, _ = run_gru(self.gru, packed_inputs._replace(data=words(packed_inputs.data)), thoughts[None])
+        return nn.functional.cross_entropy(self.words(states).float(), pack(targets).data)
 
 
 class _TransformerDecoder(nn.Module):
-    """Transformer layers that attend to the vector alone; logits are products with the encoder's own embeddings."""
+    """Transformer layers that attend to the vector. Logits are products with the encoder's embeddings."""
 
-    def __init__(self, word_size: int, size: int, words: int, config: SkipThoughtConfig, longest: int) -> None:
+    def __init__(self, word_size: int, size: int, words: int, config: SkipThoughtConfig, max_length: int) -> None:
         super().__init__()
         if word_size % config.heads:
             raise ValueError(
-                f"skip_thought: heads ({config.heads}) must divide {word_size}, the length of a word's embedding"
+                f"skip_thought: heads ({config.heads}) must divide {word_size}, the size of word embeddings"
             )
         self.thought = nn.Linear(size, word_size)
-        self.places = nn.Embedding(longest, word_size)
+        self.places = nn.Embedding(max_length, word_size)
         nn.init.normal_(self.places.weight, std=0.02)
         self.layers = nn.ModuleList(
             nn.TransformerDecoderLayer(word_size, config.heads, 4 * word_size, 0.0, batch_first=True)
@@ -116,14 +118,16 @@ class _TransformerDecoder(nn.Module):
         self.norm, self.bias = nn.LayerNorm(word_size), nn.Parameter(torch.zeros(words))
         self.per_word = 6.0 * (sum(p.numel() for p in self.layers.parameters()) + words * word_size)
 
-    def forward(self, words: nn.Embedding, read: Tensor, thoughts: Tensor, said: Tensor, lengths: Tensor) -> Tensor:
-        """See `_Decoder.forward`."""
-        width = read.shape[1]
-        positions = torch.arange(width, device=read.device)
-        ahead = positions[:, None] < positions  # padding stands behind all that counts: it need not be masked as well
-        states, memory = words(read) + self.places(positions), self.thought(thoughts)[:, None]
+    def forward(
+        self, words: nn.Embedding, inputs: Tensor, thoughts: Tensor, targets: Tensor, lengths: Tensor
+    ) -> Tensor:
+        """See `_GruDecoder.forward`."""
+        width = inputs.shape[1]
+        positions = torch.arange(width, device=inputs.device)
+        ahead = positions[:, None] < positions  # padding comes last and needs no mask
+        states, memory = words(inputs) + self.places(positions), self.thought(thoughts)[:, None]
         for layer in self.layers:
             states = layer(states, memory, tgt_mask=ahead, tgt_is_causal=True)
         counted = positions < lengths[:, None]
         logits = self.norm(states[counted]) @ words.weight.T + self.bias
-        return nn.functional.cross_entropy(logits.float(), said[counted])
+        return nn.functional.cross_entropy(logits.float(), targets[counted])

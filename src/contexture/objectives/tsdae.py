@@ -1,4 +1,4 @@
-"""TSDAE (Wang, Reimers and Gurevych, 2021): an auto-encoder that has nothing of a damaged sentence but its vector."""
+"""TSDAE (Wang, Reimers and Gurevych, 2021): reconstruct a sentence from the vector of its remaining words."""
 
 import torch
 from torch import Tensor, nn
@@ -10,10 +10,10 @@ from contexture.objectives.settings import TsdaeConfig
 
 
 class Tsdae(Objective):
-    """Reads vectors (B, D) of documents whose tokens were deleted, and `words` (B, T), the sentences as they were.
+    """Reads vectors (B, D) of documents with deleted tokens, and `words` (B, T), the original sentences.
 
-    The decoder is one Transformer layer over the encoder's own embeddings, which attends to the vector alone; its
-    logits are products with the same embeddings (the paper's is as deep as the encoder, and shares all its weights).
+    The decoder is one Transformer layer over the encoder's embeddings that attends to the vector. Logits are products
+    with the same embeddings. (The paper's decoder is as deep as the encoder and shares all its weights.)
     """
 
     def __init__(self, config: TsdaeConfig, encoder: Encoder) -> None:
@@ -26,36 +26,36 @@ class Tsdae(Objective):
         self.vocabulary = encoder.document.words.num_embeddings
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Delete tokens of `texts`, special ones never; of each text one is left at least."""
-        chunks = [delete(chunk, self.deletion, self.kept, generator) for chunk in batch["texts"]["chunks"]]
+        """Delete tokens of `texts`, except special ones. Each text keeps at least one."""
+        chunks = [delete_tokens(chunk, self.deletion, self.kept, generator) for chunk in batch["texts"]["chunks"]]
         return {**batch, "texts": {**batch["texts"], "chunks": chunks}}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Those of the decoder and its logits for all words."""
+        """The decoder and its logits for all words."""
         parameters = (
             sum(p.numel() for p in self.parameters()) + self.vocabulary * self.decoder.norm1.normalized_shape[0]
         )
         return 6.0 * parameters * torch.sum(batch["words"]["attention_mask"])
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over all tokens of −log p(token | those before it, the vector)."""
+        """Mean over all tokens of −log p(token | previous tokens, vector)."""
         table, mask = encoder.document.words.weight, batch["words"]["attention_mask"].bool()
-        said = batch["words"]["input_ids"]
-        said = torch.where(said < len(table), said, self.unknown)
-        read = nn.functional.pad(said[:, :-1], (1, 0), value=self.start)
-        ahead = torch.ones(read.shape[1], read.shape[1], dtype=torch.bool, device=read.device).triu(1)
+        targets = batch["words"]["input_ids"]
+        targets = torch.where(targets < len(table), targets, self.unknown)
+        inputs = nn.functional.pad(targets[:, :-1], (1, 0), value=self.start)
+        ahead = torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool, device=inputs.device).triu(1)
         memory = self.thought(states["document"])[:, None]
-        decoded = self.decoder(table[read], memory, tgt_mask=ahead, tgt_key_padding_mask=~mask)
+        decoded = self.decoder(table[inputs], memory, tgt_mask=ahead, tgt_key_padding_mask=~mask)
         logits = decoded[mask] @ table.T
-        return Loss(nn.functional.cross_entropy(logits.float(), said[mask]))
+        return Loss(nn.functional.cross_entropy(logits.float(), targets[mask]))
 
 
-def delete(batch: Batch, share: float, kept: set[int], generator: torch.Generator) -> Batch:
-    """Take tokens out at random and move the others up; `kept` ids stay, and of the others one at least."""
+def delete_tokens(batch: Batch, share: float, kept: set[int], generator: torch.Generator) -> Batch:
+    """Delete a random share of tokens and close the gaps. `kept` ids stay, and at least one other token."""
     ids, mask = batch["input_ids"], batch["attention_mask"].bool()
     fixed = torch.isin(ids, torch.tensor(sorted(kept), device=ids.device)) & mask
     draw = torch.rand(ids.shape, generator=generator, device=ids.device).masked_fill(~mask | fixed, 2.0)
-    lucky = torch.zeros_like(mask).scatter(1, draw.argmin(dim=1, keepdim=True), True)
-    stays = mask & (fixed | lucky | (draw >= share))
+    survivors = torch.zeros_like(mask).scatter(1, draw.argmin(dim=1, keepdim=True), True)
+    stays = mask & (fixed | survivors | (draw >= share))
     order = torch.argsort(~stays, dim=1, stable=True)
     return {**batch, "input_ids": ids.gather(1, order), "attention_mask": stays.gather(1, order).long()}

@@ -1,1 +1,1 @@
-"""Streams of batches: for each kind of examples its settings, how Spark samples it, and how batches are made of it."""
+"""Streams of batches: settings, sampling with Spark, and collation of each kind of example."""

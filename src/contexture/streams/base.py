@@ -1,7 +1,7 @@
-"""Streams: the kinds of batches that objectives read, each a function of (seed, step) alone.
+"""Streams: the kinds of batches that objectives read. A batch is a function of (seed, step).
 
-A step takes one batch of every stream that is active. Rows of one optimizer step are dealt out to its passes and
-devices; a batch whose texts are negatives of one another stays whole on its device, and comes in the first pass.
+The rows of an optimizer step are split over its forward passes and devices. A batch whose texts are negatives of one
+another is not split over passes: each device encodes its share in the first pass.
 """
 
 from abc import ABC, abstractmethod
@@ -26,15 +26,15 @@ from contexture.streams.rows import Rows, ShuffledRows
 
 
 @dataclass(frozen=True)
-class Steps:
-    """How the rows of a stream make up the batches of a run.
+class Batching:
+    """Batch size, forward passes and devices of a stream.
 
     Attributes:
         batch_size: rows of an optimizer step, over all devices.
         passes: forward passes of an optimizer step.
-        rank: this device among …
-        ranks: … so many.
-        tokens_at_once: tokens, padding included, that are encoded at a time.
+        rank: index of this device.
+        ranks: number of devices.
+        tokens_at_once: maximum number of tokens, padding included, that are encoded at a time.
     """
 
     batch_size: int
@@ -45,48 +45,48 @@ class Steps:
 
 
 class Stream(ABC):
-    """One kind of batch, from one folder of examples, for one encoder."""
+    """Batches of one kind, read from one folder of examples for one encoder."""
 
-    #: Whether rows are independent of one another, so that a step can be taken in several passes.
-    splits: ClassVar[bool] = True
-    #: Columns of its examples that it reads.
+    #: Whether rows are independent, so that a step can be split into several passes.
+    can_split: ClassVar[bool] = True
+    #: Columns of the examples that are read.
     columns: ClassVar[tuple[str, ...]] = ()
-    #: Those with the token ids that `sample` returns.
-    texts: ClassVar[tuple[str, ...]] = ()
+    #: Columns with the token ids that `sample_tokens` returns.
+    token_columns: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
-        """Open the examples. Raises FileNotFoundError or ValueError where there are none, naming the folder."""
+    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching) -> None:
+        """Open the examples. Raises FileNotFoundError or ValueError, naming the folder, if there are none."""
         self.config: Any = config
-        self.encoder, self.steps = encoder, steps
+        self.encoder, self.batching = encoder, batching
         self.rows = self.open(folder, seed)
 
     def open(self, folder: Path, seed: int) -> Rows:
-        """The rows of its examples."""
+        """Open the rows of the examples."""
         return ShuffledRows(folder, self.columns, seed)
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
-        """The batch of pass `part` of an optimizer step, on this device or on that of a rank."""
-        size, parts = self.steps.batch_size, (self.steps.passes if self.splits else 1) * self.steps.ranks
+        """Return the batch of pass `part` of an optimizer step, for this device or for `rank`."""
+        size, parts = self.batching.batch_size, (self.batching.passes if self.can_split else 1) * self.batching.ranks
         table = self.rows.take(step * size, size)
-        return self.collate(table, part * self.steps.ranks + (self.steps.rank if rank is None else rank), parts)
+        return self.collate(table, part * self.batching.ranks + (self.batching.rank if rank is None else rank), parts)
 
     @abstractmethod
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """Part `part` of `parts` of the rows of a step, as the encoder reads it."""
+        """Make a batch for the encoder from part `part` of `parts` of the rows of a step."""
 
     @abstractmethod
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
-        """What objectives judge: states (B, T, H), or vectors (B, D) by role."""
+        """Return what objectives read: states (B, T, H), or vectors (B, D) by role."""
 
-    def sample(self, count: int) -> Ints:
-        """The token ids of the first `count` examples."""
-        if not self.texts:
+    def sample_tokens(self, count: int) -> Ints:
+        """Return the token ids of the first `count` examples."""
+        if not self.token_columns:
             raise NotImplementedError(f"{type(self).__name__} has no tokens to count")
-        return parts_of(self.rows.take(0, min(count, self.rows.rows)), *self.texts).tokens
+        return read_token_columns(self.rows.take(0, min(count, self.rows.rows)), *self.token_columns).tokens
 
 
 class TokenStream(Stream):
-    """A stream of batches of tokens, with the `lengths` of their rows as plain numbers, which stay on the host."""
+    """Batches of tokens. `lengths` of the rows are plain numbers, which stay on the host."""
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
         """See `Stream.batch`."""
@@ -94,79 +94,79 @@ class TokenStream(Stream):
         return tokens | {"lengths": row_lengths(tokens).tolist()}
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
-        """States (B, T, H)."""
+        """Return states (B, T, H)."""
         return encoder.transformer.states(dict(batch))
 
 
 class TextStream(Stream):
-    """A stream of batches of texts, negatives of one another: `texts`, or a `query` and a `document` each."""
+    """Batches of texts that are negatives of one another: `texts`, or a `query` and a `document` per row."""
 
-    splits = False
+    can_split = False
 
-    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
-        """ValueError for a batch without a negative."""
-        super().__init__(config, folder, encoder, seed, steps)
-        if steps.batch_size < 2 * steps.ranks:
+    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching) -> None:
+        """Raise ValueError if a device gets fewer than two texts."""
+        super().__init__(config, folder, encoder, seed, batching)
+        if batching.batch_size < 2 * batching.ranks:
             raise ValueError(
-                f"{folder.name}: batch_size {steps.batch_size} on {steps.ranks} devices: texts are negatives of one "
-                "another, each device needs two at least"
+                f"{folder.name}: batch_size {batching.batch_size} on {batching.ranks} devices: texts are negatives of "
+                "one another, so each device needs at least two; raise batch_size"
             )
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Vectors (B, D) by role; a text that both roles read is encoded once where one network plays both."""
+        """Return vectors (B, D) by role. A shared network encodes `texts` once for both roles."""
         if "texts" not in batch:
             return {role: encoder(batch[role], role) for role in ("query", "document")}
         query = encoder(batch["texts"], "query")
         return {"query": query, "document": query if encoder.config.shared else encoder(batch["texts"], "document")}
 
 
-class SidedStream(Stream):
-    """A stream of batches of two `texts` a row, both encoded as documents, all texts of a batch in one pass."""
+class TextPairStream(Stream):
+    """Batches of two texts per row. Both are encoded as documents, in one call."""
 
-    def document(self, table: pa.Table, part: int, parts: int) -> tuple[dict[str, Any], Ints]:
-        """The batch's `document`, the first sides in front, and which rows come to the part."""
-        first, second = (parts_of(table, side) for side in self.texts)
-        mine = dealt((first.lengths + second.lengths)[:, 0], part, parts)
-        return both_sides(
-            self.encoder, select_rows(first, mine), select_rows(second, mine), self.steps.tokens_at_once
-        ), mine
+    def collate_documents(self, table: pa.Table, part: int, parts: int) -> tuple[dict[str, Any], Ints]:
+        """Return the part's `document`, with the texts of the first column first, and its rows."""
+        first, second = (read_token_columns(table, side) for side in self.token_columns)
+        rows = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
+        return batch_sides(
+            self.encoder, select_rows(first, rows), select_rows(second, rows), self.batching.tokens_at_once
+        ), rows
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Vectors (B, D) by side."""
-        return dict(zip(self.texts, encoder(batch["document"], "document").chunk(2), strict=True))
+        """Return vectors (B, D) by column."""
+        return dict(zip(self.token_columns, encoder(batch["document"], "document").chunk(2), strict=True))
 
 
-def both_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
-    """Two texts a row as the encoder reads them, texts of like length together whichever side they are of."""
+def batch_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
+    """Batch two texts per row for the encoder. Texts of similar length share a chunk, whichever side they are on."""
     both = Sentences(np.concatenate([first.tokens, second.tokens]), np.concatenate([first.lengths, second.lengths]))
     return {"document": encoder.batch(both, "document", tokens_at_once)}
 
 
 class MixedBatches(Dataset[dict[str, Any]]):
-    """A run's batches `{stream: batch}`; item i is forward pass i, counted from the first of `steps`."""
+    """Batches `{stream: batch}` of a run. Item i is forward pass i, counted from the first step of `steps`."""
 
-    def __init__(self, streams_at: Callable[[int], Mapping[str, Stream]], steps: range, passes: int) -> None:
-        """`streams_at`: optimizer step → the streams that are read there."""
-        self.streams_at, self.steps, self.passes = streams_at, steps, passes
+    def __init__(self, active_streams: Callable[[int], Mapping[str, Stream]], steps: range, passes: int) -> None:
+        """`active_streams` maps an optimizer step to its streams."""
+        self.active_streams, self.batching, self.passes = active_streams, steps, passes
 
     def __len__(self) -> int:
-        return len(self.steps) * self.passes
+        return len(self.batching) * self.passes
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        step, part = self.steps[index // self.passes], index % self.passes
-        streams = self.streams_at(step).items()
-        return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.splits}
+        step, part = self.batching[index // self.passes], index % self.passes
+        streams = self.active_streams(step).items()
+        return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.can_split}
 
 
-def dealt(lengths: Ints, part: int, parts: int) -> Ints:
-    """The rows that come to a part, of rows of these lengths (B,): all parts have rows of all lengths."""
+def part_rows(lengths: Ints, part: int, parts: int) -> Ints:
+    """Return the rows (of B lengths) that belong to a part. Each part gets rows of all lengths."""
     return np.sort(np.argsort(lengths, kind="stable")[part::parts])
 
 
-def parts_of(table: pa.Table, *columns: str) -> Sentences:
-    """Columns of lists of token ids → texts of so many parts."""
+def read_token_columns(table: pa.Table, *columns: str) -> Sentences:
+    """Read columns of token id lists. Each row is one text with one segment per column."""
     arrays = [pa.chunked_array(table[column]).combine_chunks() for column in columns]
     lengths = np.stack([np.diff(array.offsets.to_numpy()) for array in arrays], axis=1).astype(np.int64)
     if len(arrays) == 1:
@@ -178,12 +178,12 @@ def parts_of(table: pa.Table, *columns: str) -> Sentences:
     return Sentences(np.concatenate(parts).astype(np.int64), lengths)
 
 
-def numbers(column: pa.ChunkedArray) -> Tensor:
-    """Equal values of a column get equal numbers, (B,)."""
+def factorize(column: pa.ChunkedArray) -> Tensor:
+    """Return codes (B,) of a column's values; equal values get equal codes."""
     codes = pa.chunked_array(column).combine_chunks().dictionary_encode().indices.to_numpy()
     return torch.from_numpy(codes.astype(np.int64))
 
 
-def needs_of(streams: Mapping[str, StreamConfig], lengths: Lengths) -> TableSizes:
-    """Positions and token types that all streams together need."""
+def combine_needs(streams: Mapping[str, StreamConfig], lengths: Lengths) -> TableSizes:
+    """Return the positions and token types that all streams need together."""
     return reduce(or_, (config.needs(lengths) for config in streams.values()), TableSizes())

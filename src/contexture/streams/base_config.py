@@ -1,4 +1,4 @@
-"""What the settings of every stream have in common."""
+"""Settings that all streams share."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -13,7 +13,7 @@ from contexture.strict import STRICT, Positive, validate
 
 @dataclass(config=STRICT, frozen=True)
 class Sampling:
-    """How examples are sampled: what all streams that sample from the corpus have in common."""
+    """Sampling settings that all streams from the corpus share."""
 
     # Files, hence partitions, of each table.
     files: Positive = Field(default=16, kw_only=True)
@@ -21,30 +21,30 @@ class Sampling:
 
 @dataclass(config=STRICT, frozen=True)
 class StreamConfig:
-    """What the settings of every stream tell: how its examples are sampled, and how they are read."""
+    """Base of the settings of streams: how examples are sampled and read."""
 
-    #: Where its class is: module and name.
+    #: Its class, as "module:name".
     implementation: ClassVar[str]
-    #: Where the function is that makes its examples with Spark.
+    #: The function that defines its tables of examples, as "module:name".
     tables: ClassVar[str]
-    #: The folder of its examples; streams of one folder share them.
+    #: The folder of its examples, which several streams may share.
     examples: ClassVar[str]
-    #: What its examples are made of: the corpus, or what the parameters of that name say, `bitext` or `nli`.
-    made_of: ClassVar[str] = "corpus"
-    #: Keys that a run may set otherwise than its system.
-    by_run: ClassVar[tuple[str, ...]] = ()
+    #: The data that its examples are sampled from: `corpus`, or the parameters `bitext` or `nli`.
+    source: ClassVar[str] = "corpus"
+    #: Settings that a run may override.
+    run_keys: ClassVar[tuple[str, ...]] = ()
 
     def needs(self, lengths: Lengths) -> TableSizes:
-        """Positions and token types that its batches need of a Transformer."""
+        """Return the positions and token types that its batches need of a Transformer."""
         return TableSizes()
 
 
-def with_run(config: StreamConfig, changed: Mapping[str, Any], *keys: str) -> Any:
-    """The settings of a stream with those of a run, which stand below `keys`.
+def apply_run_settings(config: StreamConfig, overrides: Mapping[str, Any], *keys: str) -> Any:
+    """Return a stream's settings with a run's overrides, which the configuration has below `keys`.
 
-    Raises ValueError for keys that there are not, or that belong to its sampling.
+    Raises ValueError for keys that do not exist or that belong to sampling.
     """
-    if other := sorted(set(changed) - set(config.by_run)):
-        raise ValueError(f"{'.'.join(keys)}: a run can set {list(config.by_run)}, not {other}")
-    values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
+    if rejected := sorted(set(overrides) - set(config.run_keys)):
+        raise ValueError(f"{'.'.join(keys)}: a run can set {list(config.run_keys)}, not {rejected}")
+    values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(overrides)
     return validate(type(config), values, *keys)

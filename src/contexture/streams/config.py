@@ -1,9 +1,9 @@
-"""Every stream by its name: a line for each."""
+"""The registry of streams by name."""
 
 from contexture.imports import resolve
 from contexture.streams.base_config import StreamConfig
 
-#: Where their settings are, which tell where the rest is.
+#: Settings classes, which name the implementations.
 _SETTINGS = {
     "bitext": "bitext.config:BitextStreamConfig",
     "contiguous": "sentences.config:ContiguousConfig",

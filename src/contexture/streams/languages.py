@@ -1,4 +1,4 @@
-"""Examples of several languages, of which small ones get a larger share (CMLM, section 4)."""
+"""Sampling of examples in several languages, with a larger share for small languages (CMLM, section 4)."""
 
 import logging
 from collections.abc import Sequence
@@ -6,42 +6,53 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from contexture.streams.draws import drawn
+from contexture.streams.draws import uniform_draw
 from contexture.text.language_codes import without_region
-from contexture.vocabulary.languages import times_taken
+from contexture.vocabulary.languages import repetition_factors
 
 LOG = logging.getLogger(__name__)
-#: Column that tells the copies of a row apart.
+#: Column that numbers the copies of a row.
 COPY = "copy"
 
 
-def language_of(document: str) -> Column:
-    """The language of the document whose id is in this column: ids begin with it."""
+def document_language(document: str) -> Column:
+    """Return the language of a document id, which is the id's prefix."""
     return F.substring_index(document, ":", 1)
 
 
-def without_text(examples: DataFrame, sides: Sequence[str], documents: DataFrame) -> dict[str, str]:
-    """The count `without_text`: the languages in columns of examples that no document is in; none where all have some.
+def count_without_text(examples: DataFrame, sides: Sequence[str], documents: DataFrame) -> dict[str, str]:
+    """Return `{"without_text": languages}`: languages of examples without a document. Empty if none.
 
-    They are warned of, too. Regions make no difference.
+    Also logs a warning. Regions are ignored.
     """
-    rows = documents.select(language_of("doc_id").alias("language")).distinct().collect()
-    known = {without_region(row["language"]) for row in rows}
+    rows = documents.select(document_language("doc_id").alias("language")).distinct().collect()
+    covered = {without_region(row["language"]) for row in rows}
     languages = examples.select(F.explode(F.array(*sides)).alias("language")).distinct().collect()
-    unknown = sorted(row["language"] for row in languages if without_region(row["language"]) not in known)
-    if unknown:
-        LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(unknown))
-    return {"without_text": ", ".join(unknown)} if unknown else {}
+    missing = sorted(row["language"] for row in languages if without_region(row["language"]) not in covered)
+    if missing:
+        LOG.warning("the corpus has no text in %s: the vocabulary may lack its words", ", ".join(missing))
+    return {"without_text": ", ".join(missing)} if missing else {}
 
 
-def smoothed(rows: DataFrame, document: str, key: Sequence[str], exponent: float, seed: int) -> DataFrame:
-    """Rows with a column `copy`: those of small languages several times, of large ones not all; see `times_taken`.
+def resample_languages(rows: DataFrame, document: str, key: Sequence[str], exponent: float, seed: int) -> DataFrame:
+    """Repeat rows of small languages and drop rows of large ones; see `repetition_factors`.
 
-    `document` is the column with the ids of their documents, `key` those that identify a row. A row that is due 2.3
-    times comes twice, or three times with probability 0.3, a function of the seed and its key alone.
+    A factor of 2.3 repeats a row twice, or three times with probability 0.3, decided by the seed and the row's key.
+
+    Args:
+        rows: the examples.
+        document: the column with document ids.
+        key: the columns that identify a row.
+        exponent: of the languages' numbers of rows.
+        seed: of the choice.
+
+    Returns:
+        The rows with the column `copy`, which numbers the copies of a row.
     """
-    counts = rows.groupBy(language_of(document).alias("language")).count().collect()
-    times = times_taken({row["language"]: row["count"] for row in counts}, exponent)
-    by_language = F.create_map(*(F.lit(value) for item in times.items() for value in item))
-    copies = F.floor(F.element_at(by_language, language_of(document)) + drawn(seed, "copies", *key)).cast("int")
+    counts = rows.groupBy(document_language(document).alias("language")).count().collect()
+    factors = repetition_factors({row["language"]: row["count"] for row in counts}, exponent)
+    factor_by_language = F.create_map(*(F.lit(value) for item in factors.items() for value in item))
+    copies = F.floor(
+        F.element_at(factor_by_language, document_language(document)) + uniform_draw(seed, "copies", *key)
+    ).cast("int")
     return rows.where(copies > 0).withColumn(COPY, F.explode(F.sequence(F.lit(1), copies)))

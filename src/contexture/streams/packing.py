@@ -1,4 +1,4 @@
-"""Documents to passages: whole sentences of a section, as many as a document's tokens hold."""
+"""Packing of documents into passages: whole sentences of a section, up to the length of a document."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -13,22 +13,21 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.streams.tokens import list_array
 
-PASSAGES = (
+PASSAGE_SCHEMA = (
     "passage_id string, doc_id string, section_index int, title string, heading string, text string, "
     "title_tokens array<int>, "
     "tokens array<int>, sentence_lengths array<int>, links array<string>"
 )
 
-
-#: Tokens of `[CLS] title [SEP] passage [SEP]` beside title and passage; the passage gets one at least.
-OVERHEAD = 3
+#: Special tokens of `[CLS] title [SEP] passage [SEP]`.
+NUM_SPECIAL_TOKENS = 3
 
 
 def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
-    """How many of the sentences of a section, of these lengths in tokens, go to each of its passages.
+    """Return how many sentences each passage of a section gets, from their lengths in tokens.
 
-    Greedy: a passage takes sentences for as long as they fit into `budget` tokens. No sentence is divided; one longer
-    than the budget stands alone.
+    Greedy: a passage takes sentences while they fit into `budget` tokens. Sentences are not split; one that is longer
+    than the budget fills a passage.
     """
     counts: list[int] = []
     room = 0
@@ -43,17 +42,19 @@ def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
 
 
 def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: int, files: int) -> DataFrame:
-    """Pack every page into passages (section 4.1): the documents table and the paragraphs that it was made of.
+    """Pack each page of the documents table into passages (section 4.1).
 
-    Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`,
-    `heading` (of the section; "" before the first), `text` (the sentences, with a space between), `title_tokens`,
-    `tokens`, `sentence_lengths` (tokens of each sentence) and `links` (the other documents that it links to, each
-    once). A passage holds sentences of one section, across its paragraphs; title, passage and three special tokens
-    are at most `document_tokens`, unless one sentence alone is longer. `files` partitions by doc_id, sorted by
-    doc_id and n in each; the same rows however the input was cut up. A page is packed at once; nothing grows with
-    the corpus.
+    Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`, `heading` (of the
+    section; "" before the first), `text` (sentences joined by spaces), `title_tokens`, `tokens`, `sentence_lengths` (in
+    tokens) and `links` (distinct other documents that it links to). A passage holds sentences of one section, across
+    paragraphs. Title, passage and three special tokens are at most `document_tokens`, unless a single sentence is
+    longer.
 
-    The job that uses the table raises ValueError where the two tables do not belong together.
+    The table has `files` partitions by doc_id, sorted by doc_id and n. Its rows do not depend on the partitions of the
+    input. One page at a time is in memory.
+
+    `paragraphs` is the table that the documents were made from. The job that uses the result raises ValueError if the
+    two do not match.
     """
     index = F.col("paragraph_index").cast("int")
     texts = (
@@ -62,21 +63,26 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
         .groupBy("doc_id")
         .agg(F.min("title").alias("title"), F.map_from_entries(F.collect_list("text")).alias("texts"))
     )
-    # A merge of sorted partitions needs no memory, and leaves the rows in order.
+    # A merge join of sorted partitions needs little memory and keeps the order.
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (_pack(batch, document_tokens) for batch in batches)
+        return (_pack_pages(batch, document_tokens) for batch in batches)
 
-    text_of_each = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
-    columns = ("doc_id", "title", "title_tokens", "paragraphs", text_of_each.alias("texts"))
-    return pages.select(*columns).mapInArrow(pack, PASSAGES)
+    paragraph_texts = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
+    columns = ("doc_id", "title", "title_tokens", "paragraphs", paragraph_texts.alias("texts"))
+    return pages.select(*columns).mapInArrow(pack, PASSAGE_SCHEMA)
 
 
-class _Run(NamedTuple):
-    """A passage: the row of its page, its number there, its section, and where its sentences end in the batch.
+class _PassageSpan(NamedTuple):
+    """A passage as a range of the batch's sentences.
 
-    `paragraph` is the index of the section's first paragraph in the batch.
+    Attributes:
+        row: row of its page in the batch.
+        number: number of the passage on the page.
+        section_index: index of its section.
+        end: index of the first sentence after it, in the batch.
+        paragraph: index of the section's first paragraph, in the batch.
     """
 
     row: int
@@ -86,34 +92,34 @@ class _Run(NamedTuple):
     paragraph: int
 
 
-def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
-    """Pages to passages. Passages are runs of the batch's sentences, so that all their tokens stay where they are."""
+def _pack_pages(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
+    """Turn pages into passages. Token ids are not copied: passages are ranges of the batch's sentences."""
     sentences = batch.column("paragraphs").values.field("sentences").values
     token_bounds = sentences.offsets.to_numpy()
     lengths = np.diff(token_bounds).astype(np.int32)
-    texts = _texts(batch)
+    texts = _read_texts(batch)
     sections = pc.struct_field(batch.column("texts").values, "section")
-    runs = list(_runs(batch, lengths.tolist(), document_tokens))
-    bounds = np.array([0, *(run.end for run in runs)])
+    spans = list(_pack_spans(batch, lengths.tolist(), document_tokens))
+    bounds = np.array([0, *(span.end for span in spans)])
     doc_ids = batch.column("doc_id").to_pylist()
-    rows = pa.array([run.row for run in runs], pa.int32())
+    rows = pa.array([span.row for span in spans], pa.int32())
     columns = {
-        "passage_id": pa.array([f"{doc_ids[run.row]}#{run.number}" for run in runs], pa.string()),
+        "passage_id": pa.array([f"{doc_ids[span.row]}#{span.number}" for span in spans], pa.string()),
         "doc_id": batch.column("doc_id").take(rows),
-        "section_index": pa.array([run.section_index for run in runs], pa.int32()),
+        "section_index": pa.array([span.section_index for span in spans], pa.int32()),
         "title": batch.column("title").take(rows),
-        "heading": sections.take(pa.array([run.paragraph for run in runs], pa.int32())).fill_null(""),
+        "heading": sections.take(pa.array([span.paragraph for span in spans], pa.int32())).fill_null(""),
         "text": pa.array([" ".join(texts[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
         "title_tokens": batch.column("title_tokens").take(rows),
         "tokens": list_array(token_bounds[bounds], sentences.values),
         "sentence_lengths": list_array(bounds, lengths),
-        "links": _links(batch, bounds.tolist(), [doc_ids[run.row] for run in runs]),
+        "links": _collect_links(batch, bounds.tolist(), [doc_ids[span.row] for span in spans]),
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -> Iterator[_Run]:
-    """The passages of all pages, in order."""
+def _pack_spans(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -> Iterator[_PassageSpan]:
+    """Yield the passages of all pages in order."""
     paragraphs = batch.column("paragraphs")
     bounds = paragraphs.offsets.to_numpy().tolist()
     sections = paragraphs.values.field("section_index").to_numpy().tolist()
@@ -121,18 +127,18 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -
     titles = np.diff(batch.column("title_tokens").offsets.to_numpy()).tolist()
     for row, title in enumerate(titles):
         number = 0
-        for section, paragraphs_of in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
-            of_section = list(paragraphs_of)
-            end = sentence_bounds[of_section[0]]
-            section_lengths = lengths[end : sentence_bounds[of_section[-1] + 1]]
-            for count in pack_sentences(section_lengths, max(1, document_tokens - OVERHEAD - title)):
+        for section, indices in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
+            section_paragraphs = list(indices)
+            end = sentence_bounds[section_paragraphs[0]]
+            section_lengths = lengths[end : sentence_bounds[section_paragraphs[-1] + 1]]
+            for count in pack_sentences(section_lengths, max(1, document_tokens - NUM_SPECIAL_TOKENS - title)):
                 end += count
-                yield _Run(row, number, section, end, of_section[0])
+                yield _PassageSpan(row, number, section, end, section_paragraphs[0])
                 number += 1
 
 
-def _texts(batch: pa.RecordBatch) -> list[str]:
-    """The texts of the sentences that have tokens, in the order of their tokens."""
+def _read_texts(batch: pa.RecordBatch) -> list[str]:
+    """Return the texts of the sentences that have tokens."""
     paragraphs = batch.column("paragraphs")
     texts, left_out = pc.struct_field(batch.column("texts").values, "sentences"), paragraphs.values.field("left_out")
     sizes = pc.list_value_length(texts).fill_null(0).to_numpy()
@@ -143,7 +149,7 @@ def _texts(batch: pa.RecordBatch) -> list[str]:
         raise ValueError(
             f"page {batch.column('doc_id')[page]}, paragraph {paragraphs.values.field('paragraph_index')[paragraph]}: "
             f"{expected[paragraph]} sentences in the documents table, {sizes[paragraph]} in the paragraphs table: "
-            "write the documents anew from these paragraphs"
+            "run the documents stage again with these paragraphs"
         )
     kept = np.ones(sizes.sum(), np.bool_)
     kept[np.repeat(np.cumsum(sizes) - sizes, without_tokens) + left_out.flatten().to_numpy()] = False
@@ -151,13 +157,13 @@ def _texts(batch: pa.RecordBatch) -> list[str]:
     return kept_texts
 
 
-def _links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:
-    """For each passage the other documents that it links to; `bounds`: where its sentences begin in the batch."""
+def _collect_links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:
+    """Return the other documents that each passage links to. `bounds`: first sentence of each passage."""
     paragraphs = batch.column("paragraphs").values
-    firsts = paragraphs.field("sentences").offsets.to_numpy()
+    first_sentences = paragraphs.field("sentences").offsets.to_numpy()
     links = paragraphs.field("links")
     counts = np.diff(links.offsets.to_numpy())
-    sentences = np.repeat(firsts[:-1], counts) + links.values.field("sentence_index").to_numpy()
+    sentences = np.repeat(first_sentences[:-1], counts) + links.values.field("sentence_index").to_numpy()
     targets: list[dict[str, None]] = [{} for _ in doc_ids]
     for sentence, target in zip(sentences.tolist(), links.values.field("doc_id").to_pylist(), strict=True):
         passage = bisect_right(bounds, sentence) - 1

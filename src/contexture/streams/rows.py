@@ -1,4 +1,4 @@
-"""Example files → endless streams of rows, where a row is a function of (seed, position) alone."""
+"""Endless streams of rows from example files. A row is a function of (seed, position)."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,28 +13,28 @@ import pyarrow.parquet as pq
 from contexture.seeding import mix
 
 
-class NothingToReadError(ValueError):
-    """Examples without a row."""
+class EmptyExamplesError(ValueError):
+    """The example files have no rows."""
 
 
 class Rows(Protocol):
-    """An endless stream over `rows` rows."""
+    """An endless stream that repeats `rows` rows."""
 
     rows: int
 
     def take(self, start: int, count: int) -> pa.Table:
-        """Rows start … start+count−1."""
+        """Return rows start … start+count−1."""
 
 
 class ShuffledRows:
-    """An endless shuffled stream over the rows of a folder of Parquet files.
+    """An endless shuffled stream of the rows of a folder of Parquet files.
 
-    Row groups come in an order drawn for each epoch, rows within a group likewise. The sampling stage has shuffled the
-    rows over the files, so that this is random enough. Only one or two groups are in memory at a time.
+    Each epoch shuffles the row groups, and the rows within each. That is random enough because the sampling stage has
+    shuffled rows over files. At most two row groups are in memory.
     """
 
     def __init__(self, folder: Path, columns: Sequence[str], seed: int) -> None:
-        """Raise FileNotFoundError if there is no file, NothingToReadError if the files have no row."""
+        """Raise FileNotFoundError if there is no file, EmptyExamplesError if the files have no rows."""
         files = {file: pq.ParquetFile(file).metadata for file in sorted(folder.glob("*.parquet"))}
         if not files:
             raise FileNotFoundError(f"{folder}: no Parquet files; run the examples stage first")
@@ -43,11 +43,11 @@ class ShuffledRows:
         self.sizes = np.array([files[file].row_group(group).num_rows for file, group in self.groups], dtype=np.int64)
         self.rows = int(self.sizes.sum())
         if not self.rows:
-            raise NothingToReadError(f"{folder}: no examples in these files; see the counts of the examples stage")
+            raise EmptyExamplesError(f"{folder}: no examples in these files; see the counts of the examples stage")
         self._group = lru_cache(maxsize=2)(self._read)
 
     def take(self, start: int, count: int) -> pa.Table:
-        """Rows start … start+count−1 of the stream."""
+        """Return rows start … start+count−1 of the stream."""
         parts = []
         while count:
             epoch, offset = divmod(start, self.rows)
@@ -70,7 +70,7 @@ class ShuffledRows:
 
 
 class OrderedRows(ShuffledRows):
-    """An endless stream over the rows of a folder of Parquet files in their order, again and again."""
+    """An endless stream of the rows of a folder of Parquet files in file order."""
 
     def _order(self, size: int, *key: int) -> npt.NDArray[np.int64]:
         return np.arange(size)

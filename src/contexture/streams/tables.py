@@ -1,4 +1,4 @@
-"""What the examples of a stream are made of: tables that Spark writes, one after the other, and their counts."""
+"""Definitions of the tables of examples that Spark writes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ class ExampleTable:
     """A table that is written to disk before others read it."""
 
     name: str
-    #: Tables of `reads` → a DataFrame; with `observed` also what is counted while it is written.
+    #: Makes the DataFrame from the tables of `reads`; if `observed`, also an observation of its counts.
     make: Callable[..., Any]
-    #: `documents`, `paragraphs`, `bitext`, `tokenizer` (its folder), or tables before this one.
+    #: `documents`, `paragraphs`, `bitext`, `nli`, `tokenizer` (its folder), or previous tables.
     reads: tuple[str, ...]
     observed: bool = False
 
 
 @dataclass(frozen=True)
 class ExampleTables:
-    """All tables of a stream's examples; those that training reads lie in the folder of its examples.
+    """All tables of a stream's examples. Those that training reads are in the folder of the examples.
 
-    `count` gets what was observed, if anything was, otherwise the tables that training reads, and then the documents;
-    it raises ValueError where there is nothing to train on.
+    `count` receives the observation if a table is `observed`, otherwise the tables that training reads, and then the
+    documents. It raises ValueError if there is nothing to train on.
     """
 
     tables: Sequence[ExampleTable]
     count: Callable[..., dict[str, Any]]
-    #: Tables that others read but training does not.
-    between: tuple[str, ...] = ()
+    #: Tables that only other tables read.
+    intermediate: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Paragraphs to documents of token ids: every sentence is tokenized once, for all objectives."""
+"""Tokenization of paragraphs into documents. Each sentence is tokenized once for all objectives."""
 
 import os
 from bisect import bisect_right
@@ -22,7 +22,7 @@ from contexture.vocabulary.tokenizers import load_tokenizer
 Sentence = tuple[int, ...]
 
 #: Fields of a paragraph in the documents table.
-PARAGRAPH = {
+PARAGRAPH_FIELDS = {
     "paragraph_index": "int",
     "section_index": "int",
     "sentences": "array<array<int>>",
@@ -39,34 +39,37 @@ class Paragraph(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A document with its paragraphs in the order of their indices."""
+    """A document with its paragraphs, sorted by index."""
 
     doc_id: str
     paragraphs: list[Paragraph]
 
 
-def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path) -> DataFrame:
-    """Turn the paragraphs table into one row per document, which every objective samples from.
+def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFrame:
+    """Turn the paragraphs table into the documents table, one row per document.
 
-    Columns: `doc_id`, `title_tokens`, `paragraphs` and `sentence_count`. A paragraph has `paragraph_index`,
-    `section_index`, `sentences` (the token ids of each, whole, without special tokens), `links` (`sentence_index`
-    among these and the `doc_id` of a document that a link starting there leads to, once a sentence) and `left_out`
-    (places, among the paragraph's sentences in the input, of those without a token). Sentences without a token,
-    paragraphs without a sentence and documents without a paragraph are left out. The rows do not depend on the
-    partitioning of the input; save them before sampling, which reads them several times.
+    Columns: `doc_id`, `title_tokens`, `paragraphs` and `sentence_count`. Fields of a paragraph:
 
-    Raises what `load_tokenizer` raises for the folder `vocabulary`, which only the driver has to see; the job that
-    uses the table raises ValueError for a paragraph with links whose sentences are not in its text.
+    - `paragraph_index`, `section_index`
+    - `sentences`: token ids of each sentence, uncut, without special tokens
+    - `links`: distinct (`sentence_index`, `doc_id`) of the sentences in which a link starts and of the linked documents
+    - `left_out`: positions, in the input, of the paragraph's sentences without tokens
+
+    Sentences without tokens, paragraphs without sentences and documents without paragraphs are dropped. The rows do not
+    depend on the partitions of the input. Save the table before sampling, which reads it several times.
+
+    Raises what `load_tokenizer` raises for `vocabulary_dir`, which only the driver reads. The job that uses the table
+    raises ValueError for a paragraph with links whose sentences are not in its text.
     """
-    written = load_tokenizer(vocabulary)[0].to_str()
+    tokenizer_json = load_tokenizer(vocabulary_dir)[0].to_str()
 
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tokenizer = _loaded(written)
+        tokenizer = _load_tokenizer(tokenizer_json)
         return (_encode_paragraphs(batch, tokenizer) for batch in batches)
 
-    known = F.filter("links", lambda link: link["doc_id"].isNotNull())
-    links = F.transform(known, lambda link: F.struct(link["start"].alias("start"), link["doc_id"].alias("doc_id")))
-    fields = ", ".join(map(" ".join, PARAGRAPH.items()))
+    resolved = F.filter("links", lambda link: link["doc_id"].isNotNull())
+    links = F.transform(resolved, lambda link: F.struct(link["start"].alias("start"), link["doc_id"].alias("doc_id")))
+    fields = ", ".join(map(" ".join, PARAGRAPH_FIELDS.items()))
     tokenized = (
         paragraphs.withColumn("links", links)
         .select(
@@ -74,7 +77,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path) -> DataFrame:
             "title",
             F.col("paragraph_index").cast("int"),
             F.col("section_index").cast("int"),
-            # Only links are looked up in the text.
+            # The text only serves to find the sentences of links.
             F.when(F.size("links") > 0, F.col("text")).alias("text"),
             "sentences",
             "links",
@@ -86,15 +89,15 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path) -> DataFrame:
         .groupBy("doc_id")
         .agg(
             F.min("title_tokens").alias("title_tokens"),
-            F.sort_array(F.collect_list(F.struct(*PARAGRAPH))).alias("paragraphs"),
+            F.sort_array(F.collect_list(F.struct(*PARAGRAPH_FIELDS))).alias("paragraphs"),
             F.sum(F.size("sentences")).alias("sentence_count"),
         )
         .sortWithinPartitions("doc_id")
     )
 
 
-def sentences_alone(documents: DataFrame) -> DataFrame:
-    """Of the documents table the columns `doc_id`, `paragraph_indices` and `sentences`; no other is read from disk."""
+def select_sentences(documents: DataFrame) -> DataFrame:
+    """Select `doc_id`, `paragraph_indices` and `sentences` of documents; other columns are not read from disk."""
     return documents.select(
         "doc_id",
         F.col("paragraphs.paragraph_index").alias("paragraph_indices"),
@@ -103,7 +106,7 @@ def sentences_alone(documents: DataFrame) -> DataFrame:
 
 
 def read_documents(table: pa.Table, max_tokens: int) -> list[Document]:
-    """Read rows of `sentences_alone` out of an Arrow table, sorted by `doc_id`, each sentence cut at `max_tokens`."""
+    """Read rows of `select_sentences` from an Arrow table, sorted by `doc_id`. Cuts sentences at `max_tokens`."""
     if table.num_rows == 0:
         return []
     paragraphs = table.column("sentences").combine_chunks()
@@ -122,14 +125,14 @@ def read_documents(table: pa.Table, max_tokens: int) -> list[Document]:
 
 
 def read_sentences(array: pa.ListArray, max_tokens: int) -> list[Sentence]:
-    """Read token ids out of an Arrow list array, far faster than its own `to_pylist`; each cut at `max_tokens`."""
+    """Read lists of token ids, cut at `max_tokens`. Much faster than Arrow's `to_pylist`."""
     bounds = array.offsets.to_numpy().tolist()
     tokens = array.values.to_numpy().tolist()
     return [tuple(tokens[start : min(end, start + max_tokens)]) for start, end in pairwise(bounds)]
 
 
-def sentence_blocks(documents: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Token ids of the sentences of the documents table in a folder, and their lengths, a few documents at a time."""
+def read_sentence_blocks(documents: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield token ids and lengths of the sentences in a folder of documents, a few documents at a time."""
     for file in sorted(documents.rglob("*.parquet")):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=16, columns=["paragraphs"]):
             sentences = pc.list_flatten(pc.struct_field(pc.list_flatten(batch.column(0)), "sentences"))
@@ -138,75 +141,75 @@ def sentence_blocks(documents: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def token_lists(lists: Sequence[Sequence[int]]) -> pa.ListArray:
-    """Lists of token ids as an Arrow array of int32 lists, far faster than `pa.array`."""
+    """Convert lists of token ids to an Arrow array of int32 lists. Much faster than `pa.array`."""
     bounds = np.fromiter(accumulate(map(len, lists), initial=0), dtype=np.int64, count=len(lists) + 1)
     tokens = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(bounds[-1]))
     return list_array(bounds, tokens)
 
 
 def list_array(bounds: np.ndarray | Sequence[int], values: np.ndarray | pa.Array) -> pa.ListArray:
-    """The lists of values between bounds."""
+    """Return the lists of values between bounds."""
     return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(values))
 
 
-def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary: Path) -> DataFrame:
-    """The same rows, with the token ids of each of the columns, without special tokens, beside it as `<column>_tokens`.
+def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary_dir: Path) -> DataFrame:
+    """Add the token ids of each text column, without special tokens, as `<column>_tokens`.
 
-    Raises what `load_tokenizer` raises for the folder `vocabulary`, which only the driver has to see.
+    Raises what `load_tokenizer` raises for `vocabulary_dir`, which only the driver reads.
     """
-    written = load_tokenizer(vocabulary)[0].to_str()
-    added = [StructField(f"{column}_tokens", ArrayType(IntegerType())) for column in columns]
+    tokenizer_json = load_tokenizer(vocabulary_dir)[0].to_str()
+    token_fields = [StructField(f"{column}_tokens", ArrayType(IntegerType())) for column in columns]
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tokenizer = _loaded(written)
+    def tokenize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tokenizer = _load_tokenizer(tokenizer_json)
         for batch in batches:
-            tokens = [_encode(batch.column(column), tokenizer) for column in columns]
-            names = [*batch.schema.names, *(field.name for field in added)]
+            tokens = [_encode_texts(batch.column(column), tokenizer) for column in columns]
+            names = [*batch.schema.names, *(field.name for field in token_fields)]
             yield pa.RecordBatch.from_arrays([*batch.columns, *tokens], names=names)
 
-    return texts.mapInArrow(run, StructType([*texts.schema.fields, *added]))
+    return texts.mapInArrow(tokenize, StructType([*texts.schema.fields, *token_fields]))
 
 
 def _encode_paragraphs(batch: pa.RecordBatch, tokenizer: Tokenizer) -> pa.RecordBatch:
-    sentences = _encode(batch.column("sentences").values, tokenizer)
+    sentences = _encode_texts(batch.column("sentences").values, tokenizer)
     kept = np.diff(sentences.offsets.to_numpy()) > 0
     bounds = batch.column("sentences").offsets.to_numpy()
     kept_before = np.concatenate([[0], np.cumsum(kept)])
-    titles = batch.column("title").dictionary_encode()  # few are different
+    titles = batch.column("title").dictionary_encode()  # few distinct titles
     columns = {
         "doc_id": batch.column("doc_id"),
-        "title_tokens": _encode(titles.dictionary, tokenizer).take(titles.indices),
+        "title_tokens": _encode_texts(titles.dictionary, tokenizer).take(titles.indices),
         "paragraph_index": batch.column("paragraph_index"),
         "section_index": batch.column("section_index"),
         "sentences": list_array(kept_before[bounds], sentences.filter(pa.array(kept))),
         "links": _place_links(batch, kept, kept_before),
-        "left_out": _left_out(kept, bounds, kept_before),
+        "left_out": _dropped_positions(kept, bounds, kept_before),
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _loaded(tokenizer_json: str) -> Tokenizer:
-    # Spark already runs one worker per core.
+def _load_tokenizer(tokenizer_json: str) -> Tokenizer:
+    # Spark runs one worker per core.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     tokenizer = Tokenizer.from_str(tokenizer_json)
     tokenizer.encode_special_tokens = True
     return tokenizer
 
 
-def _encode(texts: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
+def _encode_texts(texts: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
     encodings = tokenizer.encode_batch_fast(texts.to_pylist(), add_special_tokens=False)
     return token_lists([encoding.ids for encoding in encodings])
 
 
-def _left_out(kept: np.ndarray, bounds: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """For each paragraph the positions of its sentences that are not kept."""
+def _dropped_positions(kept: np.ndarray, bounds: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
+    """Return the positions of each paragraph's sentences that have no tokens."""
     left_out = np.flatnonzero(~kept)
     paragraphs = np.searchsorted(bounds, left_out, side="right") - 1
     return list_array(bounds - kept_before[bounds], (left_out - bounds[paragraphs]).astype(np.int32))
 
 
 def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """For each paragraph its links, by the sentence that they start in; `kept_before` counts sentences with tokens."""
+    """Return each paragraph's links by the sentence in which they start."""
     sentences, links = batch.column("sentences"), batch.column("links")
     bounds = sentences.offsets.to_numpy().tolist()
     pairs: list[tuple[int, str]] = []
@@ -214,11 +217,13 @@ def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarra
     for row in np.flatnonzero(counts).tolist():
         first = bounds[row]
         try:
-            starts = _starts(batch.column("text")[row].as_py(), sentences.values[first : bounds[row + 1]].to_pylist())
+            starts = _find_starts(
+                batch.column("text")[row].as_py(), sentences.values[first : bounds[row + 1]].to_pylist()
+            )
         except ValueError:
             raise ValueError(
                 f"page {batch.column('doc_id')[row]}, paragraph {batch.column('paragraph_index')[row]}: a sentence is "
-                "not in the paragraph's text; write the paragraphs table anew"
+                "not in the paragraph's text; run the corpus stage again"
             ) from None
         unique: dict[tuple[int, str], None] = {}
         for link in links[row].as_py():
@@ -233,8 +238,8 @@ def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarra
     return list_array(np.concatenate([[0], np.cumsum(counts)]), structs)
 
 
-def _starts(text: str, sentences: Sequence[str]) -> list[int]:
-    """Where each sentence starts in the text that they are, in order, parts of; ValueError if one is missing."""
+def _find_starts(text: str, sentences: Sequence[str]) -> list[int]:
+    """Return the offset of each sentence in the text. Raises ValueError if one is missing."""
     starts = []
     end = 0
     for sentence in sentences:

@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
 from contexture.objectives.config import OBJECTIVES
-from contexture.streams.base_config import StreamConfig, with_run
+from contexture.streams.base_config import StreamConfig, apply_run_settings
 from contexture.streams.config import STREAMS
 from contexture.strict import STRICT, DropNull, Positive, key_error, validate
 from contexture.tasks.registry import TASKS
@@ -212,7 +212,7 @@ class SystemConfig:
         """All that a run depends on."""
         recipe = self.pretrain.recipe(run)
         streams = {
-            name: with_run(config, recipe.streams[name], "pretrain", "runs", run, "streams", name)
+            name: apply_run_settings(config, recipe.streams[name], "pretrain", "runs", run, "streams", name)
             if name in recipe.streams
             else config
             for name, config in self.streams.items()
@@ -267,8 +267,8 @@ class SystemConfig:
 
     @property
     def made_of(self) -> set[str]:
-        """What examples are made of (`StreamConfig.made_of`)."""
-        return {config.made_of for config in self.streams.values()}
+        """What examples are made of (`StreamConfig.source`)."""
+        return {config.source for config in self.streams.values()}
 
     def restricted(self, variants: list[str]) -> "SystemConfig":
         """The same system with these variants and runs alone, the runs that they need, and no guests."""

@@ -10,7 +10,7 @@ import numpy as np
 from contexture.metrics.language_components import first_component, remove_component
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 from contexture.text.language_codes import two_letters
-from contexture.vocabulary.languages import PARTITION
+from contexture.vocabulary.languages import PARTITION_PREFIX
 from contexture.vocabulary.tokenizers import paragraph_texts
 
 #: How vectors are compared: as they are, and less the first component of their language (PCR; CMLM, section 5.2).
@@ -21,7 +21,7 @@ PURPOSE = "corpus"
 
 def corpus_languages(paragraphs: Path) -> set[str]:
     """The languages of the table of paragraphs."""
-    return {folder.name.removeprefix(PARTITION) for folder in paragraphs.glob(f"{PARTITION}*")}
+    return {folder.name.removeprefix(PARTITION_PREFIX) for folder in paragraphs.glob(f"{PARTITION_PREFIX}*")}
 
 
 def known(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
@@ -32,7 +32,7 @@ def known(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
 
 def corpus_sentences(paragraphs: Path, lang: str, count: int) -> list[str]:
     """At most `count` different sentences of a language, drawn by a hash of their texts."""
-    texts = set(paragraph_texts(paragraphs / f"{PARTITION}{lang}", "sentences"))
+    texts = set(paragraph_texts(paragraphs / f"{PARTITION_PREFIX}{lang}", "sentences"))
     return sorted(heapq.nsmallest(count, texts, key=lambda text: (zlib.crc32(text.encode()), text)))
 
 

@@ -47,7 +47,7 @@ def measure_cost(
         tokens = tokens + row_lengths(part).sum()
         # Objectives on uncorrupted input need a second encoding.
         encodings = {
-            prepared.objectives[name].wants_clean_input for name in weights if stream_by_objective[name] == stream
+            prepared.objectives[name].needs_clean_input for name in weights if stream_by_objective[name] == stream
         }
         flops = flops + len(encodings) * prepared.encoder.flops(part)
     for name in weights:
@@ -61,9 +61,9 @@ def _count_steps(config: Pretraining, prepared: PreparedRun, number: int) -> int
     budget = stage.budget
     if budget is None:
         return stage.steps
-    ranks = max(stream.steps.ranks for stream in streams.values())
+    ranks = max(stream.batching.ranks for stream in streams.values())
     batches = [
-        {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.splits}
+        {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.can_split}
         for step in range(NUM_TRIAL_STEPS)
         for part in range(prepared.passes)
         for rank in range(1 if budget.unit == "seconds" else ranks)

@@ -93,7 +93,7 @@ def _architecture(settings: SavedSettings, dimension: int) -> dict[str, str]:
 
 
 def _format_stream(name: str, stream: StreamConfig) -> str:
-    settings = {key: getattr(stream, key) for key in stream.by_run}
+    settings = {key: getattr(stream, key) for key in stream.run_keys}
     values = {key: " ".join(value) if isinstance(value, list) else value for key, value in settings.items()}
     return f"{name} ({_format_settings(values)})" if values else name
 

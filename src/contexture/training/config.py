@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
-from contexture.streams.base_config import StreamConfig, with_run
+from contexture.streams.base_config import StreamConfig, apply_run_settings
 from contexture.strict import STRICT, DropNull, Positive, validate
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -147,19 +147,21 @@ class PretrainRun:
         """Return objective → stream for objectives with separate batches."""
         separate = {}
         for name in self.objective_names:
-            source = next((streams[stream] for stream in self.objective(name).readable if stream in streams), None)
+            source = next(
+                (streams[stream] for stream in self.objective(name).readable_streams if stream in streams), None
+            )
             if source is not None and OBJECTIVES[name].stream_settings:
-                separate[name] = with_run(source, OBJECTIVES[name].stream_settings, name)
+                separate[name] = apply_run_settings(source, OBJECTIVES[name].stream_settings, name)
         return separate
 
     def find_stream(self, name: str, streams: Mapping[str, Any]) -> str:
         """Return the stream that an objective reads; raises ValueError if it can read none of `streams`."""
         settings = self.objective(name)
-        readable = [stream for stream in settings.readable if stream in streams]
+        readable = [stream for stream in settings.readable_streams if stream in streams]
         if readable and settings.stream in (None, *readable):
             return name if settings.stream_settings else settings.stream or readable[0]
         raise ValueError(
-            f"{name} reads {' or '.join(settings.readable)}; "
+            f"{name} reads {' or '.join(settings.readable_streams)}; "
             + (f"{settings.stream!r} is none of them here" if settings.stream else f"the streams are {sorted(streams)}")
         )
 
@@ -270,4 +272,7 @@ class Pretraining:
         if unread := sorted(set(stage.streams) - set(active)):
             raise ValueError(f"run {self.run}, schedule.{number}.streams: no objective of the stage reads {unread}")
         location = ("pretrain", "runs", self.run, "schedule", str(number), "streams")
-        return {name: with_run(self.streams[name], stage.streams.get(name, {}), *location, name) for name in active}
+        return {
+            name: apply_run_settings(self.streams[name], stage.streams.get(name, {}), *location, name)
+            for name in active
+        }

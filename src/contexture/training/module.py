@@ -106,10 +106,10 @@ class ScheduledObjectives(pl.LightningModule):
             inputs = {False: corrupted, True: batch[stream]}
             states = {
                 clean: self.streams[stream].encode(self.encoder, inputs[clean])
-                for clean in dict.fromkeys(objective.wants_clean_input for objective in objectives.values())
+                for clean in dict.fromkeys(objective.needs_clean_input for objective in objectives.values())
             }
             for name, objective in objectives.items():
-                clean = objective.wants_clean_input
+                clean = objective.needs_clean_input
                 losses[name] = objective(self.encoder, states[clean], inputs[clean])
         return losses
 

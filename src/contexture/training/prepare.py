@@ -14,9 +14,9 @@ from contexture.encoders.transformer import Transformer, init_head_bias
 from contexture.imports import resolve
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
-from contexture.streams.base import Steps, Stream, needs_of
+from contexture.streams.base import Batching, Stream, combine_needs
 from contexture.streams.base_config import StreamConfig
-from contexture.streams.rows import NothingToReadError
+from contexture.streams.rows import EmptyExamplesError
 from contexture.training.config import Pretraining
 from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -63,7 +63,7 @@ def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> P
     encoder.recompute = config.settings.recompute
     try:
         stages, passes = open_stages(config, seed, files, encoder, rank)
-    except NothingToReadError as error:
+    except EmptyExamplesError as error:
         LOG.warning("run %s is not trained: %s", config.run, error)
         return PreparedRun(encoder, {}, [])
     prepared = PreparedRun(encoder, {}, stages, passes)
@@ -81,7 +81,7 @@ def required_table_sizes(config: Pretraining) -> TableSizes:
     All streams of the system count, because other runs may continue the encoder. Untrained published weights, with a
     fixed number of positions, need only those of `lengths`; runs that continue them check theirs.
     """
-    sizes = needs_of(config.streams, config.lengths)
+    sizes = combine_needs(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
     return TableSizes(types=sizes.types) if published and not config.recipe.objective_names else sizes
 
@@ -93,9 +93,9 @@ def open_stages(
     pretrain, active = config.settings, {name: config.streams[name] for name in config.stream_names}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
-    passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].splits})
+    passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].can_split})
     for name, kind in kinds.items():
-        if kind.splits and sizes[name] % (passes * pretrain.devices):
+        if kind.can_split and sizes[name] % (passes * pretrain.devices):
             raise ValueError(
                 f"run {config.run}, stream {name}: batch_size {sizes[name]} must be a multiple of {passes} passes × "
                 f"{pretrain.devices} devices"
@@ -106,7 +106,7 @@ def open_stages(
         for key, shared in opened:
             if key == (name, settings):
                 return shared
-        steps = Steps(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
+        steps = Batching(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
         stream: Stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
         opened.append(((name, settings), stream))
         return stream
@@ -130,7 +130,7 @@ def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: b
             raise ValueError(f"{start} cannot be continued by run {config.run}: {name} {error}") from None
     network = encoder.document
     if isinstance(network, Transformer):
-        sizes, tables = needs_of(config.streams, config.lengths), network.model.config
+        sizes, tables = combine_needs(config.streams, config.lengths), network.model.config
         positions = network.specials.first_position + sizes.positions
         if positions > tables.max_position_embeddings or sizes.types > tables.type_vocab_size:
             raise ValueError(
@@ -145,7 +145,7 @@ def init_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
     assert isinstance(encoder.document, Transformer)
     for stream in streams.values():
         try:
-            ids = stream.sample(NUM_FREQUENCY_EXAMPLES)
+            ids = stream.sample_tokens(NUM_FREQUENCY_EXAMPLES)
         except NotImplementedError:
             continue
         init_head_bias(encoder.document, ids)

@@ -107,7 +107,7 @@ def save_illustrations(config: Pretraining, prepared: PreparedRun, folder: Path)
         stream = prepared.streams[config.stream_by_objective[name]]
         # Collate lazily, one row at a time.
         batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(stream.rows.rows))
-        if illustration := objective.shown(encoder, batches):
+        if illustration := objective.inspect(encoder, batches):
             illustrations[name] = illustration
     if illustrations:
         (folder / ILLUSTRATIONS_FILE).write_text(json.dumps(illustrations), encoding="utf-8")

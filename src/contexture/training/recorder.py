@@ -38,7 +38,7 @@ class Recorder(pl.Callback):
         self.tokens, self.flops = self.tokens + tokens, self.flops + flops
         last = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
         for name in module.objectives:
-            module.objective(name).watched = last and self._is_recorded(module.step + 1, module)
+            module.objective(name).is_logged = last and self._is_recorded(module.step + 1, module)
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """Log and reset if a record is due."""

@@ -1,6 +1,6 @@
-"""Subword vocabularies: trained on the corpus or taken from a published model, kept as a Hugging Face folder.
+"""Subword vocabularies, trained on the corpus or copied from a published model, as Hugging Face folders.
 
-The folder holds `tokenizer.json` and `tokenizer_config.json`. `transformers.AutoTokenizer` loads it, and so does
+A folder has `tokenizer.json` and `tokenizer_config.json`. `transformers.AutoTokenizer` loads it; so does
 `load_tokenizer`, which needs neither transformers nor torch.
 """
 
@@ -26,10 +26,10 @@ from contexture.strict import STRICT
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
 
-#: Least count of a pair of subwords that is merged, and of a word.
+#: Minimum count of a word, and of a pair of subwords that is merged.
 MIN_FREQUENCY = 2
 
-#: Special tokens by role, in the order of their ids, for the two kinds that are trained here.
+#: Special tokens by role, in the order of their ids.
 SPECIALS = {
     "wordpiece": {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
     "bpe": {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"},
@@ -38,26 +38,26 @@ SPECIALS = {
 
 @dataclass(config=STRICT, frozen=True)
 class VocabularyConfig:
-    """Which subwords the models read."""
+    """Settings of a vocabulary of subwords."""
 
-    # WordPiece as in BERT, or byte-level BPE as in RoBERTa
+    # WordPiece as in BERT, or byte-level BPE as in RoBERTa.
     kind: Literal["wordpiece", "bpe"] = "wordpiece"
-    # number of subwords, special tokens included; a small corpus may give fewer
+    # Number of subwords, special tokens included. A small corpus may give fewer.
     size: Annotated[int, Field(ge=300)] = 8000
-    # The text of each of several languages is in proportion to (amount ^ smoothing): CMLM's 0.3 gives small ones a
-    # larger share; 1 changes nothing.
+    # Text of several languages is resampled in proportion to (amount ^ smoothing). CMLM's 0.3 gives small languages a
+    # larger share. 1: no resampling.
     smoothing: Annotated[float, Field(gt=0, le=1)] = 1.0
-    # fold case (WordPiece: also strip accents)
+    # Fold case (WordPiece: also strip accents).
     lowercase: bool = True
-    # name or folder of a published tokenizer to use instead; the four keys above are then not used
+    # Name or folder of a published tokenizer to use instead. The four keys above are then ignored.
     published: str | None = None
-    # Length of the vectors of subwords, made from the corpus where an encoder starts from them.
+    # Size of the subwords' vectors, made from the corpus for encoders that start from them.
     vector_size: Annotated[int, Field(gt=0)] = 300
 
 
 @plain_dataclass(frozen=True)
 class SpecialTokens:
-    """Ids of the special tokens, and the number of rows that an embedding table of this vocabulary needs."""
+    """Ids of the special tokens, and the number of rows of an embedding table."""
 
     cls: int
     sep: int
@@ -67,8 +67,8 @@ class SpecialTokens:
     vocab_size: int
 
 
-class Rereadable(Iterable[str]):
-    """Texts that every `for` reads again from the start."""
+class ReiterableTexts(Iterable[str]):
+    """Texts that each iteration reads from the start."""
 
     def __init__(self, read: Callable[[], Iterator[str]]) -> None:
         self._read = read
@@ -78,17 +78,17 @@ class Rereadable(Iterable[str]):
 
 
 def paragraph_texts(folder: Path, column: Literal["text", "sentences"] = "text") -> Iterable[str]:
-    """Stream texts, or their sentences, of a folder of Parquet files in the order of file names, in constant memory.
+    """Stream texts, or their sentences, from a folder of Parquet files in the order of file names.
 
-    The result can be iterated over any number of times. Raises FileNotFoundError if there is no Parquet file, and,
-    while reading, ValueError for a file that is damaged or has no such column.
+    The result can be iterated repeatedly. Raises FileNotFoundError if there is no Parquet file and, while reading,
+    ValueError for a file that is damaged or has no such column.
     """
-    # Spark skips hidden paths, too: unfinished files, and its markers.
+    # Like Spark, skip hidden paths: unfinished files and markers.
     hidden = re.compile(r"(^|/)[_.]")
     files = [path for path in sorted(folder.rglob("*.parquet")) if not hidden.search(str(path.relative_to(folder)))]
     if not files:
-        raise FileNotFoundError(f"{folder}: no Parquet file there; run the corpus stage first")
-    return Rereadable(lambda: (text for path in files for text in _read_texts(path, column)))
+        raise FileNotFoundError(f"{folder}: no Parquet files; run the corpus stage first")
+    return ReiterableTexts(lambda: (text for path in files for text in _read_texts(path, column)))
 
 
 def _read_texts(path: Path, column: str) -> Iterator[str]:
@@ -96,50 +96,50 @@ def _read_texts(path: Path, column: str) -> Iterator[str]:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             if column not in names:
-                raise ValueError(f"{path}: no column {column!r} (found: {', '.join(names)}); give the paragraphs table")
+                raise ValueError(
+                    f"{path}: no column {column!r} (columns: {', '.join(names)}); use the paragraphs table"
+                )
             for batch in file.iter_batches(batch_size=4096, columns=[column]):
                 values = batch.column(0)
                 texts = values.flatten() if pa.types.is_list(values.type) else values
                 yield from filter(None, texts.to_pylist())
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not a whole Parquet file ({error}); write the table anew") from error
+        raise ValueError(f"{path}: damaged Parquet file ({error}); run the stage that writes it again") from error
 
 
 def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path) -> None:
-    """Write the tokenizer of `config` into `folder`; `texts` is read only if one has to be trained.
+    """Write the tokenizer of `config` into `folder`. `texts` are read only if it has to be trained.
 
-    The result is a function of the words and their counts: neither the order of the texts nor the number of threads
-    changes a byte. Raises ValueError for an iterator, as texts are read twice, for texts without a word, and for a
-    published tokenizer that cannot be loaded or lacks one of the five special tokens.
+    The result is a function of the words and their counts, whatever the order of texts and the number of threads.
+    Raises ValueError for an iterator (texts are read twice), for texts without a word, and for a published tokenizer
+    that cannot be loaded or lacks one of the five special tokens.
     """
     if config.published is not None:
-        write_tokenizer(folder, *_published(config.published))
+        write_tokenizer(folder, *_load_published(config.published))
     else:
         if iter(texts) is texts:
-            raise ValueError("the texts are read twice: give a list or paragraph_texts(folder), not an iterator")
+            raise ValueError("texts are read twice: pass a list or paragraph_texts(folder), not an iterator")
         if not any(text.strip() for text in texts):
-            raise ValueError("no text to train a vocabulary on: the corpus is empty")
+            raise ValueError("no text to train a vocabulary on: the corpus is empty; add text")
         tokenizer = {"wordpiece": _train_wordpiece, "bpe": _train_bpe}[config.kind](texts, config)
-        more = {"bos_token": "<s>", "eos_token": "</s>"} if config.kind == "bpe" else {}
-        write_tokenizer(folder, tokenizer.to_str(pretty=True), tokenizer_config(config.kind, **more))
+        extra_tokens = {"bos_token": "<s>", "eos_token": "</s>"} if config.kind == "bpe" else {}
+        write_tokenizer(folder, tokenizer.to_str(pretty=True), tokenizer_config(config.kind, **extra_tokens))
     load_tokenizer(folder)
 
 
 def load_tokenizer(folder: Path) -> tuple[Tokenizer, SpecialTokens]:
-    """Load a tokenizer folder: the tokenizer and the ids of its special tokens.
+    """Load a tokenizer and the ids of its special tokens from a folder.
 
-    The tokenizer neither pads nor cuts, and reads a special token's name in a text (an article on BERT that writes
-    "[MASK]", say) as ordinary text.
-
-    Raises FileNotFoundError if one of the two files is missing, ValueError (naming the file) if one is damaged or
-    one of the roles cls, sep, pad, mask, unk has no token.
+    The tokenizer neither pads nor truncates, and treats the name of a special token in a text, such as "[MASK]", as
+    ordinary text. Raises FileNotFoundError if one of the two files is missing, and ValueError, naming the file, if one
+    is damaged or one of the roles cls, sep, pad, mask and unk has no token.
     """
     for path in (folder / TOKENIZER_FILE, folder / CONFIG_FILE):
         if not path.is_file():
-            raise FileNotFoundError(f"{path}: missing; run the vocabulary stage, or give a folder that holds it")
+            raise FileNotFoundError(f"{path}: missing; run the vocabulary stage or choose a folder with this file")
     try:
         tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-    except Exception as error:  # the library raises a bare Exception
+    except Exception as error:  # the library raises Exception
         raise ValueError(f"{folder / TOKENIZER_FILE}: not a tokenizer ({error})") from error
     try:
         config = json.loads((folder / CONFIG_FILE).read_text("utf-8"))
@@ -149,7 +149,7 @@ def load_tokenizer(folder: Path) -> tuple[Tokenizer, SpecialTokens]:
     tokenizer.no_truncation()
     tokenizer.encode_special_tokens = True
     ids = {role: _special_id(role, tokenizer, config, folder) for role in SPECIALS["wordpiece"]}
-    # Published vocabularies may have holes: the largest id counts, not the number of tokens.
+    # Published vocabularies may have gaps, so use the largest id, not the number of tokens.
     return tokenizer, SpecialTokens(**ids, vocab_size=max(tokenizer.get_vocab().values()) + 1)
 
 
@@ -173,15 +173,15 @@ def _special_id(role: str, tokenizer: Tokenizer, config: dict[str, Any], folder:
 
 
 def _train_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
-    """Train with the library's trainer, whose ties are made to fall the same way each time.
+    """Train WordPiece reproducibly with the library's trainer.
 
-    The trainer numbers the continuing characters (`##a`) in the order of a hash map that is seeded anew in each
-    process, and equal counts are then decided by these numbers. Handing them over, sorted, as if they were special
-    tokens fixes the numbers, hence the merges.
+    The trainer numbers the continuing characters (`##a`) in the order of a hash map with a random seed, and these
+    numbers break ties between equal counts. Passing them, sorted, as special tokens fixes the numbers, and so the
+    merges.
     """
     normalizer = normalizers.BertNormalizer(lowercase=config.lowercase)
     splitter = pre_tokenizers.BertPreTokenizer()
-    alphabet, continuing = _alphabet(_count_characters(texts, normalizer), splitter, max(128, config.size // 8))
+    alphabet, continuing = _select_alphabet(_count_characters(texts, normalizer), splitter, max(128, config.size // 8))
     specials = list(SPECIALS["wordpiece"].values())
     trainer = trainers.WordPieceTrainer(
         vocab_size=config.size,
@@ -195,7 +195,7 @@ def _train_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenize
     trained = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     trained.normalizer, trained.pre_tokenizer = normalizer, splitter
     trained.train_from_iterator(texts, trainer)
-    # A fresh tokenizer on the same vocabulary: here only the five special tokens are special.
+    # A new tokenizer with the same vocabulary, in which only the five special tokens are special.
     tokenizer = Tokenizer(models.WordPiece(trained.get_vocab(), unk_token="[UNK]", continuing_subword_prefix="##"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
     tokenizer.decoder = decoders.WordPiece(prefix="##")
@@ -204,7 +204,7 @@ def _train_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenize
 
 
 def _train_bpe(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
-    """Train byte-level BPE; its alphabet is the 256 bytes in a fixed order, so that its ties are already fixed."""
+    """Train byte-level BPE. Its alphabet has a fixed order, so ties are already reproducible."""
     specials = list(SPECIALS["bpe"].values())
     trainer = trainers.BpeTrainer(
         vocab_size=config.size,
@@ -229,7 +229,7 @@ def _add_templates(tokenizer: Tokenizer, single: str, pair: str, specials: list[
 
 
 def _count_characters(texts: Iterable[str], normalizer: normalizers.Normalizer) -> Counter[str]:
-    """How often each character occurs after normalization, which works on one character at a time."""
+    """Count characters after normalization, which works on single characters."""
     raw: Counter[str] = Counter()
     for text in texts:
         raw.update(text)
@@ -240,10 +240,12 @@ def _count_characters(texts: Iterable[str], normalizer: normalizers.Normalizer) 
     return counts
 
 
-def _alphabet(counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit: int) -> tuple[list[str], list[str]]:
-    """The most frequent characters that need at most `limit` vocabulary entries, and their `##` forms.
+def _select_alphabet(
+    counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit: int
+) -> tuple[list[str], list[str]]:
+    """Return the most frequent characters that fit into `limit` vocabulary entries, and their `##` forms.
 
-    Punctuation and Chinese characters always stand alone, so that they have no `##` form.
+    Punctuation and Chinese characters are words of their own and have no `##` form.
     """
     alphabet: list[str] = []
     continuing: list[str] = []
@@ -256,21 +258,21 @@ def _alphabet(counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit
     return sorted(alphabet), sorted(continuing)
 
 
-def tokenizer_config(kind: str, **more: str) -> str:
-    """The text of `CONFIG_FILE`: which token has which role."""
+def tokenizer_config(kind: str, **extra_tokens: str) -> str:
+    """Return the text of `CONFIG_FILE`, which assigns tokens to roles."""
     tokens = {f"{role}_token": token for role, token in SPECIALS[kind].items()}
-    return json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **tokens, **more}, indent=2)
+    return json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **tokens, **extra_tokens}, indent=2)
 
 
-def _published(name: str) -> tuple[str, str]:
+def _load_published(name: str) -> tuple[str, str]:
     from transformers import AutoTokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(encoder_path(name), trust_remote_code=False)
-    except Exception as error:  # transformers raises OSError, ValueError, KeyError and more for the same cause
+    except Exception as error:  # transformers raises OSError, ValueError, KeyError and others
         raise ValueError(
-            f"published tokenizer {name!r} cannot be loaded: neither a folder with a tokenizer nor a name that "
-            f"the Hugging Face cache or hub (is the machine online?) knows ({error})"
+            f"published tokenizer {name!r} cannot be loaded from a folder, the Hugging Face cache or hub; check "
+            f"the name and the network ({error})"
         ) from error
     if not tokenizer.is_fast:
         raise ValueError(f"published tokenizer {name!r} has no fast version (tokenizer.json); choose another")
@@ -280,14 +282,14 @@ def _published(name: str) -> tuple[str, str]:
         return (saved / TOKENIZER_FILE).read_text("utf-8"), (saved / CONFIG_FILE).read_text("utf-8")
 
 
-def same_tokens(name: str, other: str) -> bool:
-    """Whether two published tokenizers give all tokens the same ids; ValueError for one that cannot be loaded."""
-    first, second = (Tokenizer.from_str(_published(tokenizer)[0]).get_vocab() for tokenizer in (name, other))
+def have_same_tokens(name: str, other: str) -> bool:
+    """Return whether two published tokenizers have the same ids. Raises ValueError if one cannot be loaded."""
+    first, second = (Tokenizer.from_str(_load_published(tokenizer)[0]).get_vocab() for tokenizer in (name, other))
     return first == second
 
 
 def write_tokenizer(folder: Path, tokenizer_json: str, config_json: str) -> None:
-    """Write the two files, the second one last: without it the folder is not taken for a tokenizer."""
+    """Write the two files. The second is written last: without it the folder is not a tokenizer."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG_FILE).unlink(missing_ok=True)
     for name, text in ((TOKENIZER_FILE, tokenizer_json), (CONFIG_FILE, config_json)):

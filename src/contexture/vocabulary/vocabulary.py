@@ -1,4 +1,4 @@
-"""A folder with a vocabulary of subwords or of words, opened; and inverse document frequencies of its tokens."""
+"""A vocabulary of subwords or words, loaded from its folder, with inverse document frequencies."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from contexture.vocabulary.tokenizers import SpecialTokens, copy_tokenizer, load_tokenizer
-from contexture.vocabulary.words import WORDS_FILE, copy_words, load_table, load_word_vectors, trained_words
+from contexture.vocabulary.words import WORDS_FILE, copy_words, count_trained_words, load_table, load_word_vectors
 
 IDF_FILE = "idf.npy"
 Ids = NDArray[np.integer]
@@ -23,27 +23,27 @@ class Vocabulary:
     folder: Path
     tokenizer: Tokenizer
     tokens: SpecialTokens
-    #: Ids below this have trained embeddings: all subwords; of words, those that were trained.
+    #: Ids below this have trained embeddings: all subwords, or the trained words.
     trained: int
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
-        """Open a folder that the vocabulary stage wrote, or that of an encoder.
+        """Load a folder that the vocabulary stage wrote, or the folder of an encoder.
 
         Raises FileNotFoundError or ValueError, naming the file, if one is missing or damaged.
         """
         tokenizer, tokens = load_tokenizer(folder)
-        trained = trained_words(folder) if (folder / WORDS_FILE).exists() else tokens.vocab_size
+        trained = count_trained_words(folder) if (folder / WORDS_FILE).exists() else tokens.vocab_size
         return cls(folder, tokenizer, tokens, trained)
 
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
-        """Vectors of the words, (V, W); ValueError if the folder has none."""
+        """Vectors of the words, (V, W). Raises ValueError if the folder has none."""
         return load_word_vectors(self.folder)
 
     @cached_property
     def idf(self) -> NDArray[np.float32]:
-        """Inverse document frequencies of the tokens, (V,); ValueError if the folder has none."""
+        """Inverse document frequencies of the tokens, (V,). Raises ValueError if the folder has none."""
         return np.array(load_table(self.folder / IDF_FILE, 1))
 
     def copy(self, folder: Path) -> None:
@@ -54,11 +54,11 @@ class Vocabulary:
 
 
 def corpus_idf(blocks: Iterable[tuple[Ids, Ids]], tokens: int) -> NDArray[np.float32]:
-    """log((N + 1) / (n + 1)) of each token, (V,), which is in n of N sentences.
+    """Return log((N + 1) / (n + 1)), (V,), for tokens that are in n of N sentences.
 
     Args:
-        blocks: ids of the tokens of some sentences, one after the other, and the sentences' lengths.
-        tokens: V, above all ids.
+        blocks: token ids of consecutive sentences, and the sentences' lengths.
+        tokens: V, greater than all ids.
     """
     counts, num_sentences = np.zeros(tokens, np.int64), 0
     for ids, lengths in blocks:
@@ -69,7 +69,7 @@ def corpus_idf(blocks: Iterable[tuple[Ids, Ids]], tokens: int) -> NDArray[np.flo
 
 
 def save_idf(folder: Path, idf: NDArray[np.float32]) -> None:
-    """Write the frequencies of a vocabulary's tokens into its folder; special tokens count nothing."""
+    """Write the frequencies of a vocabulary's tokens into its folder. Special tokens get 0."""
     _, tokens = load_tokenizer(folder)
     idf[[tokens.cls, tokens.sep, tokens.pad, tokens.mask]] = 0
     np.save(folder / IDF_FILE, idf, allow_pickle=False)

@@ -1,6 +1,6 @@
 """Files of word vectors in their published formats: GloVe's text, word2vec's text and binary file, and .npy.
 
-A million words of 300 numbers are read in one pass, some thousand lines at a time.
+A file with a million words of 300 numbers is read in one pass, in blocks of some thousand lines.
 """
 
 import gzip
@@ -21,12 +21,12 @@ Array = NDArray[np.float32]
 #: Consecutive words of a file, and their vectors.
 Block = tuple[list[bytes], Array]
 
-_LINES = 4096
+_BLOCK_LINES = 4096
 _READ_BYTES = 1 << 22
-#: No word of a .bin file is longer: otherwise it is no word2vec file.
+#: Maximum length of a word in a .bin file; with longer ones it is no word2vec file.
 _MAX_WORD_BYTES = 1 << 16
-_HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
-_AGAIN = "fetch the file again"
+_HEADER_PATTERN = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
+_FETCH_AGAIN = "fetch the file again"
 
 
 @dataclass(frozen=True)
@@ -34,42 +34,42 @@ class WordVectors:
     """Words and their vectors."""
 
     words: list[str]
-    #: (N, W), finite; row n is of word n.
+    #: (N, W), finite; row n belongs to word n.
     vectors: Array
-    #: Number of words that occurred again; their first vector is kept.
+    #: Number of repeated words, whose first vector is kept.
     duplicates: int = 0
 
 
 def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
     """Read a file of word vectors.
 
-    The file's suffix, without a `.gz`, is the format:
+    The suffix, without `.gz`, is the format:
 
-    - `.npy`: numbers (N, W), with the words, one a line in UTF-8, in the file `<name>.words.txt`; not gzipped.
+    - `.npy`: numbers (N, W), with one word per line in UTF-8 in `<name>.words.txt`; not gzipped.
     - `.bin`: word2vec's binary file: a line `count dimension`, then for each word its bytes, a blank and W float32.
-    - otherwise text, a word and its numbers a line, separated by blanks: word2vec's, if the first line is
-      `count dimension`, otherwise GloVe's, whose first line decides the number of numbers. As those W numbers are
-      counted from the right, words may hold blanks, as a few of the published files' do.
+    - otherwise text: a word and its numbers per line, separated by blanks. A first line `count dimension` is
+      word2vec's; otherwise the first line determines W (GloVe). Words may contain blanks, as in some published files:
+      the last W fields are the numbers.
 
     Args:
         path: of the file.
-        limit: read the first lines alone, as the published files begin with the most frequent words; None: all.
+        limit: number of words to read; published files begin with the most frequent ones. None: all.
 
     Raises:
         FileNotFoundError: for a missing file, or missing words of an .npy file.
-        ValueError: naming file and line: for a line with another number of numbers, a text that is no number, a
-            number that is not finite, another number of words than the header says, or a file that is cut off.
+        ValueError: naming file and line, for a wrong number of numbers, text that is no number, a number that is not
+            finite, a wrong number of words in the header, or a truncated file.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file; give a file of word vectors (GloVe, word2vec or .npy)")
+        raise FileNotFoundError(f"{path}: no such file; choose a file of word vectors (GloVe, word2vec or .npy)")
     suffix = Path(path.name.removesuffix(".gz")).suffix
     read = {".npy": _read_npy, ".bin": _read_binary}.get(suffix, _read_text)
     words: dict[str, None] = {}
-    numbers = bytearray()  # grows, so that numbers are in memory but once
+    numbers = bytearray()  # one growing buffer, so that numbers are in memory once
     count = size = 0
     try:
         for block, vectors in read(path, limit):
-            # A word that is broken within a character, as cut words are, becomes a word that no text holds.
+            # A word that is cut within a character becomes a word that no text contains.
             texts = [word.decode("utf-8", errors="replace") for word in block]
             first = {text: row for row, text in reversed(list(enumerate(texts))) if text not in words}
             rows = sorted(first.values())
@@ -77,16 +77,16 @@ def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
             numbers += vectors[rows].tobytes()
             count, size = count + len(block), vectors.shape[1]
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}, after word {count}: damaged or cut off ({error}); {_AGAIN}") from error
+        raise ValueError(f"{path}, after word {count}: damaged or cut off ({error}); {_FETCH_AGAIN}") from error
     if not count:
-        raise ValueError(f"{path}: holds no word vectors; {_AGAIN}")
+        raise ValueError(f"{path}: no word vectors; {_FETCH_AGAIN}")
     return WordVectors(list(words), np.frombuffer(numbers, np.float32).reshape(-1, size), count - len(words))
 
 
-def aligned(vectors: WordVectors, vocabulary: Mapping[str, int], size: int) -> Array:
-    """Vectors (V, W) in the order of a vocabulary's ids, which are below `size`, V; zeros for words without a vector.
+def align_vectors(vectors: WordVectors, vocabulary: Mapping[str, int], size: int) -> Array:
+    """Return vectors (V, W) by a vocabulary's ids, which are below `size`, V; zeros for words without a vector.
 
-    A word that is found in lower case alone takes that word's vector.
+    A word without a vector takes that of its lower-cased form.
     """
     rows = {word: row for row, word in enumerate(vectors.words)}
     table = np.zeros((size, vectors.vectors.shape[1]), np.float32)
@@ -101,35 +101,35 @@ def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
 
 
-def _header(line: bytes) -> tuple[int, int] | None:
-    match = _HEADER.fullmatch(line)
+def _parse_header(line: bytes) -> tuple[int, int] | None:
+    match = _HEADER_PATTERN.fullmatch(line)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def _read_text(path: Path, limit: int | None) -> Iterator[Block]:
     with _open(path) as file:
         first = file.readline()
-        header = _header(first)
+        header = _parse_header(first)
         size = header[1] if header else len(first.rstrip().split(b" ")) - 1
         if first and size < 1:
-            raise ValueError(f"{path}, line 1: expected a word and its numbers, or 'count dimension'; {_AGAIN}")
+            raise ValueError(f"{path}, line 1: expected a word and its numbers, or 'count dimension'; {_FETCH_AGAIN}")
         lines = file if header or not first else chain([first], file)
         numbered = islice(enumerate(lines, start=2 if header else 1), limit)
         count = 0
-        while block := list(islice(numbered, _LINES)):
+        while block := list(islice(numbered, _BLOCK_LINES)):
             count += len(block)
             yield _text_block(path, block, size)
     if header and count != min(header[0], limit or header[0]):
         raise ValueError(
-            f"{path}, line 1: promises {header[0]} words, the file holds {count}; {_AGAIN}, or mend its first line"
+            f"{path}, line 1: {header[0]} words announced, but the file has {count}; {_FETCH_AGAIN} or fix line 1"
         )
 
 
 def _text_block(path: Path, lines: list[tuple[int, bytes]], size: int) -> Block:
     words, values = zip(*(_split_line(path, number, line, size) for number, line in lines), strict=True)
-    vectors = _parse(values, size)
+    vectors = _parse_numbers(values, size)
     if vectors is None:
-        rows = (_parse_slowly(path, number, line) for (number, _), line in zip(lines, values, strict=True))
+        rows = (_parse_line(path, number, line) for (number, _), line in zip(lines, values, strict=True))
         vectors = np.array(list(rows), np.float32)
     return list(words), vectors
 
@@ -139,11 +139,11 @@ def _split_line(path: Path, number: int, line: bytes, size: int) -> tuple[bytes,
     if values.count(b" ") != size - 1:
         parts = line.rstrip().rsplit(b" ", size)
         word, values = parts[0], b" ".join(parts[1:])
-        # If a word's last part is a number, the line has too many numbers.
+        # If the last part of the word is a number, the line has too many numbers.
         if len(parts) <= size or b"" in parts[1:] or (b" " in word and _is_number(word.rpartition(b" ")[2])):
             raise ValueError(
-                f"{path}, line {number}: expected a word and {size} numbers, found "
-                f"{len(line.split())} texts ({_quote(line)}); mend or delete the line, or {_AGAIN}"
+                f"{path}, line {number}: expected a word and {size} numbers, got "
+                f"{len(line.split())} fields ({_quote(line)}); fix or delete the line, or {_FETCH_AGAIN}"
             )
     if not word:
         raise ValueError(f"{path}, line {number}: no word before the numbers; delete the line")
@@ -158,8 +158,8 @@ def _is_number(text: bytes) -> bool:
     return True
 
 
-def _parse(lines: tuple[bytes, ...], size: int) -> Array | None:
-    """Numbers (lines, size), or None if one of them is no finite number to Arrow's reader."""
+def _parse_numbers(lines: tuple[bytes, ...], size: int) -> Array | None:
+    """Return numbers (lines, size), or None if Arrow's reader rejects one or one is not finite."""
     names = [str(column) for column in range(size)]
     read = csv.ReadOptions(column_names=names, block_size=sum(map(len, lines)) + len(lines))
     parse = csv.ParseOptions(delimiter=" ", quote_char=False)
@@ -173,16 +173,16 @@ def _parse(lines: tuple[bytes, ...], size: int) -> Array | None:
     return vectors if vectors.shape == (len(lines), size) and np.isfinite(vectors).all() else None
 
 
-def _parse_slowly(path: Path, number: int, line: bytes) -> list[float]:
-    """The numbers of a line; raises ValueError for the first that is none."""
+def _parse_line(path: Path, number: int, line: bytes) -> list[float]:
+    """Return the numbers of a line. Raises ValueError for the first that is invalid."""
     values = []
     for text in line.split(b" "):
         try:
             value = float(text)
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {_quote(text)} is no number; mend or delete the line") from error
+            raise ValueError(f"{path}, line {number}: {_quote(text)} is no number; fix or delete the line") from error
         if not abs(value) <= float(np.finfo(np.float32).max):
-            raise ValueError(f"{path}, line {number}: {_quote(text)} is not finite; mend or delete the line")
+            raise ValueError(f"{path}, line {number}: {_quote(text)} is not finite; fix or delete the line")
         values.append(value)
     return values
 
@@ -194,9 +194,11 @@ def _quote(data: bytes) -> str:
 
 def _read_binary(path: Path, limit: int | None) -> Iterator[Block]:
     with _open(path) as file:
-        header = _header(file.readline(64))
+        header = _parse_header(file.readline(64))
         if header is None or header[1] < 1:
-            raise ValueError(f"{path}: does not begin with 'count dimension' as word2vec's .bin files do; {_AGAIN}")
+            raise ValueError(
+                f"{path}: does not begin with 'count dimension' as word2vec's .bin files do; {_FETCH_AGAIN}"
+            )
         count, size = header
         data, position, width = b"", 0, 4 * size
         for number in range(1, 1 + min(count, limit or count)):
@@ -205,38 +207,40 @@ def _read_binary(path: Path, limit: int | None) -> Iterator[Block]:
                 data, position = data[position:] + file.read(max(_READ_BYTES, _MAX_WORD_BYTES + 1 + width)), 0
                 end = data.find(b" ")
             if end < 0 or end + 1 + width > len(data):
-                fault = "cut off" if len(data) - position < _MAX_WORD_BYTES else "no word there"
+                problem = "cut off" if len(data) - position < _MAX_WORD_BYTES else "no word"
                 raise ValueError(
-                    f"{path}, word {number} of {count}: {fault} (after {number - 1} whole words); {_AGAIN}"
+                    f"{path}, word {number} of {count}: {problem} (after {number - 1} whole words); {_FETCH_AGAIN}"
                 )
             vector = np.frombuffer(data, "<f4", size, end + 1)
             if not np.isfinite(vector).all():
-                raise ValueError(f"{path}, word {number}: a number that is not finite; {_AGAIN}")
-            # The original program ends each vector with a line break.
+                raise ValueError(f"{path}, word {number}: a number that is not finite; {_FETCH_AGAIN}")
+            # word2vec ends each vector with a line break.
             yield [data[position:end].lstrip(b"\n")], vector[None]
             position = end + 1 + width
         if limit is None and (data[position:].strip(b"\n") or file.read(2).strip(b"\n")):
-            raise ValueError(f"{path}: goes on after the {count} words that its first line promises; {_AGAIN}")
+            raise ValueError(f"{path}: more data after the {count} words of its first line; {_FETCH_AGAIN}")
 
 
 def _read_npy(path: Path, limit: int | None) -> Iterator[Block]:
-    names = path.with_suffix(".words.txt")
-    if not names.is_file():
-        raise FileNotFoundError(f"{names}: missing; write the words of {path.name} there, one a line, in their order")
+    words_file = path.with_suffix(".words.txt")
+    if not words_file.is_file():
+        raise FileNotFoundError(f"{words_file}: missing; write the words of {path.name} to it, one per line")
     try:
         vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path}: no whole .npy file of numbers ({error}); write it with numpy.save") from error
+        raise ValueError(f"{path}: damaged or no .npy file of numbers ({error}); write it with numpy.save") from error
     if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
-        raise ValueError(f"{path}: expected floats (words, numbers), found {vectors.dtype} {vectors.shape}")
-    words = [word.rstrip(b"\r") for word in names.read_bytes().removesuffix(b"\n").split(b"\n")]
+        raise ValueError(f"{path}: expected floats (words, numbers), got {vectors.dtype} {vectors.shape}")
+    words = [word.rstrip(b"\r") for word in words_file.read_bytes().removesuffix(b"\n").split(b"\n")]
     if len(words) != len(vectors):
-        raise ValueError(f"{names}: {len(words)} lines, but {path.name} has {len(vectors)} rows: they must be as many")
+        raise ValueError(
+            f"{words_file}: {len(words)} lines, but {path.name} has {len(vectors)} rows; write one word per row"
+        )
     if b"" in words:
-        raise ValueError(f"{names}, line {words.index(b'') + 1}: no word; write the word of the row")
+        raise ValueError(f"{words_file}, line {words.index(b'') + 1}: no word; write the word of the row")
     count = min(len(words), limit or len(words))
-    for start in range(0, count, _LINES):
-        rows = slice(start, min(start + _LINES, count))
+    for start in range(0, count, _BLOCK_LINES):
+        rows = slice(start, min(start + _BLOCK_LINES, count))
         block = np.asarray(vectors[rows], np.float32)
         finite = np.isfinite(block).all(axis=1)
         if not finite.all():

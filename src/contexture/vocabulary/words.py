@@ -1,9 +1,9 @@
-"""Vocabularies of whole words, kept as the same kind of folder as subword vocabularies.
+"""Vocabularies of whole words, in folders like those of subword vocabularies.
 
 Words follow the Penn Treebank's conventions as far as a pattern can ("do n't", "it 's"), so that raw text and the
-tokenized text of older benchmarks give the same words. Ids are those of the special tokens, then the *trained* words,
-the most frequent ones of the corpus, then the other words of a file of word vectors, if there is one: to a model that
-has embeddings for the trained words alone, these are unknown words.
+tokenized text of older benchmarks give the same words. Ids are ordered: special tokens; the *trained* words, which are
+the most frequent ones of the corpus; the other words of a file of word vectors, if any. A model with embeddings of
+trained words only treats the last group as unknown.
 """
 
 import json
@@ -31,7 +31,7 @@ from contexture.vocabulary.tokenizers import (
 WORDS_FILE = "words.json"
 VECTORS_FILE = "word_vectors.npy"
 
-#: The first of these that matches is the next word; what none matches is white space.
+#: Alternatives in the order in which they are tried; anything else is white space.
 _LETTERS = r"[\p{L}\p{N}_\p{M}]+"
 _WORD = "|".join(
     [
@@ -46,32 +46,32 @@ _WORD = "|".join(
         r"[^\s]",
     ]
 )
-#: Quotation marks and apostrophes that stand for the same.
+#: Replacements of quotation marks and apostrophes.
 _QUOTES = {"’": "'", "‘": "'", "“": '"', "”": '"', "``": '"', "''": '"'}
 
 
 @dataclass(config=STRICT, frozen=True)
 class WordsConfig:
-    """Which words the models read."""
+    """Settings of a vocabulary of words."""
 
-    # Words with embeddings of their own, special tokens included: the most frequent ones.
+    # Number of trained words, special tokens included.
     size: Annotated[int, Field(ge=10)] = 50_000
     lowercase: bool = False
     # GloVe or word2vec vectors (text or .bin, plain or .gz) or an .npy file with its words in <name>.words.txt.
-    # null: vectors are made from the corpus itself, by its words' co-occurrences.
+    # null: vectors from the co-occurrences of words in the corpus.
     vectors: str | None = None
-    # Words to take of that file, which begins with the most frequent ones; null: all.
+    # Number of words to read from the file, which begins with the most frequent ones. null: all.
     vectors_limit: Annotated[int, Field(gt=0)] | None = None
-    # Length of the vectors made from the corpus.
+    # Size of vectors made from the corpus.
     vector_size: Annotated[int, Field(gt=0)] = 300
 
 
 def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None:
     """Write a tokenizer of the most frequent words of `texts` into `folder`.
 
-    The result is a function of the words and their counts. Raises ValueError for texts without a word.
+    The result is a function of the words and their counts. Raises ValueError for texts without a frequent word.
     """
-    tokenizer = _tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
+    tokenizer = _make_tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
     trainer = trainers.WordLevelTrainer(
         vocab_size=config.size,
         min_frequency=MIN_FREQUENCY,
@@ -81,18 +81,18 @@ def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None
     tokenizer.train_from_iterator(texts, trainer)
     words = tokenizer.get_vocab()
     if len(words) == len(SPECIALS["wordpiece"]):
-        raise ValueError(f"no word occurs {MIN_FREQUENCY} times in the corpus: there is nothing to train words on")
-    _save(words, len(words), config.lowercase, folder)
+        raise ValueError(f"no word occurs {MIN_FREQUENCY} times in the corpus; add text")
+    _write_words(words, len(words), config.lowercase, folder)
 
 
-def add_words(source: Path, more: Iterable[str], folder: Path) -> None:
-    """Write the tokenizer in `source` to `folder` with more words behind its own."""
+def add_words(source: Path, extra_words: Iterable[str], folder: Path) -> None:
+    """Write the tokenizer in `source`, followed by more words, to `folder`."""
     tokenizer, _ = load_tokenizer(source)
     words = dict(tokenizer.get_vocab())
     trained = len(words)
-    for word in more:
+    for word in extra_words:
         words.setdefault(word, len(words))
-    _save(words, trained, _settings(source)["lowercase"], folder)
+    _write_words(words, trained, _read_settings(source)["lowercase"], folder)
 
 
 def copy_words(source: Path, folder: Path) -> None:
@@ -101,16 +101,16 @@ def copy_words(source: Path, folder: Path) -> None:
     shutil.copyfile(source / WORDS_FILE, folder / WORDS_FILE)
 
 
-def trained_words(folder: Path) -> int:
-    """How many ids of a word tokenizer have trained embeddings; the others' come from word vectors.
+def count_trained_words(folder: Path) -> int:
+    """Return the number of ids with trained embeddings; word vectors cover the others.
 
-    Raises ValueError, naming the file, for a folder that holds no vocabulary of words.
+    Raises ValueError, naming the file, if the folder has no vocabulary of words.
     """
-    return int(_settings(folder)["trained"])
+    return int(_read_settings(folder)["trained"])
 
 
 def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
-    """The vectors of a vocabulary of words, (V, W), row = id, zeros where a word has none; mapped, not copied.
+    """Map the vectors (V, W) of a vocabulary of words, row = id, zeros for words without a vector.
 
     Raises ValueError, naming the file, if it is missing, damaged or of another vocabulary.
     """
@@ -118,28 +118,28 @@ def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
 
 
 def load_table(file: Path, dimensions: int) -> npt.NDArray[np.float32]:
-    """Map a file of numbers in a vocabulary's folder, the first dimension of which are the ids."""
+    """Map a file of numbers in a vocabulary's folder. Ids are its first dimension."""
     try:
         table: npt.NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise ValueError(f"{file} is missing or damaged ({error}); run the vocabulary stage") from error
     if table.ndim != dimensions or table.dtype != np.float32:
-        raise ValueError(f"{file}: expected float32 in {dimensions} dimensions, found {table.dtype} {table.shape}")
-    words = load_tokenizer(file.parent)[1].vocab_size
-    if len(table) != words:
-        raise ValueError(f"{file}: {len(table)} rows for {words} words; run the vocabulary stage again")
+        raise ValueError(f"{file}: expected float32 in {dimensions} dimensions, got {table.dtype} {table.shape}")
+    num_words = load_tokenizer(file.parent)[1].vocab_size
+    if len(table) != num_words:
+        raise ValueError(f"{file}: {len(table)} rows for {num_words} words; run the vocabulary stage again")
     return table
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def _read_settings(folder: Path) -> dict[str, Any]:
     try:
         settings: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text("utf-8"))
         return {"trained": int(settings["trained"]), "lowercase": bool(settings["lowercase"])}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder / WORDS_FILE}: not there or damaged ({error}); run the vocabulary stage") from error
+        raise ValueError(f"{folder / WORDS_FILE}: missing or damaged ({error}); run the vocabulary stage") from error
 
 
-def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
+def _make_tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(model)
     steps = [normalizers.NFC(), *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items())]
     # Older benchmarks also have "don 't" and "do n 't".
@@ -149,9 +149,9 @@ def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
     return tokenizer
 
 
-def _save(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path) -> None:
+def _write_words(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path) -> None:
     specials = SPECIALS["wordpiece"]
-    tokenizer = _tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
+    tokenizer = _make_tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
     tokenizer.add_special_tokens(list(specials.values()))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / WORDS_FILE).write_text(json.dumps({"trained": trained, "lowercase": lowercase}), "utf-8")

@@ -1,4 +1,4 @@
-"""The table of parallel sentences as token ids, the same however the work is cut up."""
+"""Sampling of parallel sentences with Spark."""
 
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from contexture.encoders.config import Lengths
 from contexture.streams.bitext.config import BitextStreamConfig
 from contexture.streams.bitext.sample import bitext_pairs, count_pairs, tables
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import WORDS, saved, settings, written
+from tests.streams.make import WORDS, save_table, spark_settings, write_files
 
 FILES = 3
 SCHEMA = "set string, number bigint, source_lang string, target_lang string, source string, target string"
-#: Twenty pairs of each of two sets; the sources of the first are also those of the second.
+#: Twenty pairs in each of two sets with the same sources.
 ROWS: list[tuple[Any, ...]] = [
     (name, number, "en", lang, " ".join([*(WORDS[(number + i) % len(WORDS)] for i in range(number % 7)), str(number)]),
      f"{WORDS[number % 5]} {lang}{number}")
@@ -25,14 +25,14 @@ ROWS: list[tuple[Any, ...]] = [
 @pytest.fixture(scope="module")
 def bitext(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     nothing = ("b", 20, "en", "fr", WORDS[0], "\u200b")  # a side without a token
-    return saved(spark.createDataFrame([*ROWS, nothing], SCHEMA), tmp_path_factory.mktemp("bitext") / "table")
+    return save_table(spark.createDataFrame([*ROWS, nothing], SCHEMA), tmp_path_factory.mktemp("bitext") / "table")
 
 
 def test_sides_are_tokenized_cut_and_counted(bitext: DataFrame, vocabulary: Path, tmp_path: Path) -> None:
     made = tables(BitextStreamConfig(files=FILES), Lengths(query=3, document=6), 0)
     (bitext_table,) = made.tables
     assert (bitext_table.name, bitext_table.reads) == ("bitext", ("bitext", "tokenizer"))
-    files = written(bitext_table.make(bitext, vocabulary), tmp_path / "table")
+    files = write_files(bitext_table.make(bitext, vocabulary), tmp_path / "table")
     assert len(files) == FILES and all(files)
     pairs = {(row["set"], row["number"]): row for rows in files for row in rows}
     tokenizer = load_tokenizer(vocabulary)[0]
@@ -56,20 +56,22 @@ def test_sides_are_tokenized_cut_and_counted(bitext: DataFrame, vocabulary: Path
     assert 0 < lengths.count(6) < 80
 
 
-def test_the_seed_draws_the_order_and_nothing_else_does(
+def test_only_the_seed_decides_the_order(
     spark: SparkSession, bitext: DataFrame, vocabulary: Path, tmp_path: Path
 ) -> None:
-    first, second = (written(bitext_pairs(bitext, vocabulary, 9, FILES, seed), tmp_path / f"{seed}") for seed in (0, 1))
+    first, second = (
+        write_files(bitext_pairs(bitext, vocabulary, 9, FILES, seed), tmp_path / f"{seed}") for seed in (0, 1)
+    )
     assert first != second
     assert [sorted(map(str, rows)) for rows in first] == [sorted(map(str, rows)) for rows in second]
-    with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
+    with spark_settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
         other = bitext_pairs(bitext.repartition(5, "number"), vocabulary, 9, FILES, 0)
-        assert written(other, tmp_path / "other") == first
+        assert write_files(other, tmp_path / "other") == first
 
 
-def test_nothing_to_learn_from_is_refused(bitext: DataFrame, vocabulary: Path) -> None:
+def test_missing_pairs_raise_an_error(bitext: DataFrame, vocabulary: Path) -> None:
     made = tables(BitextStreamConfig(), Lengths(9, 9), 0)
     nothing = made.tables[0].make(bitext.where("false"), vocabulary)
     assert count_pairs(nothing, 9) == {"pairs": 0, "languages": {}, "tokens": 0, "sides_at_limit": 0}
-    with pytest.raises(ValueError, match="no pair of parallel sentences is left"):
+    with pytest.raises(ValueError, match="no parallel sentences are left"):
         made.count(nothing, bitext)

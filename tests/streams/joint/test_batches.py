@@ -1,4 +1,4 @@
-"""What joint batches hold; what holds for batches of every stream is in `test_streams`."""
+"""Content of joint batches. `test_streams` tests what all streams share."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from contexture.encoders.config import Lengths
-from contexture.streams.base import Steps, needs_of
+from contexture.streams.base import Batching, combine_needs
 from contexture.streams.joint.batches import Joint
 from contexture.streams.joint.config import JointConfig, JointSampling
 from tests.encoders.toys import build
@@ -27,14 +27,16 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def opened(rows: list[dict[str, Any]], folder: Path) -> Joint:
+def open_stream(rows: list[dict[str, Any]], folder: Path) -> Joint:
     write_rows(rows, folder, sentences=pa.list_(TOKENS), labels=TOKENS)
-    encoder = build("transformer_cls", lengths=Lengths(8, 8), table_sizes=needs_of({"joint": CONFIG}, Lengths(8, 8)))
-    return Joint(CONFIG, folder, encoder, 1, Steps(batch_size=12))
+    encoder = build(
+        "transformer_cls", lengths=Lengths(8, 8), table_sizes=combine_needs({"joint": CONFIG}, Lengths(8, 8))
+    )
+    return Joint(CONFIG, folder, encoder, 1, Batching(batch_size=12))
 
 
 def test_a_batch_holds_whole_examples(tmp_path: Path) -> None:
-    stream = opened(ROWS, tmp_path / "joint")
+    stream = open_stream(ROWS, tmp_path / "joint")
     specials = stream.encoder.specials
 
     def expected(row: dict[str, Any]) -> tuple[int, ...]:
@@ -53,7 +55,7 @@ def test_a_batch_holds_whole_examples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["labels", "sentences"])
-def test_examples_of_another_layout_are_refused(name: str, tmp_path: Path) -> None:
-    stream = opened([row | {name: row[name][:-1]} for row in ROWS], tmp_path / name)
-    with pytest.raises(ValueError, match=r"do not hold 2 candidates each, as streams\.joint\.sampling says"):
+def test_examples_of_another_layout_raise_an_error(name: str, tmp_path: Path) -> None:
+    stream = open_stream([row | {name: row[name][:-1]} for row in ROWS], tmp_path / name)
+    with pytest.raises(ValueError, match=r"streams\.joint\.sampling: the examples do not have 2 candidates each"):
         stream.batch(0, 0)

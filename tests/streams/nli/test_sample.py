@@ -1,4 +1,4 @@
-"""Premises and hypotheses in different languages, the same however the work is cut up."""
+"""Sampling of premises and hypotheses in different languages with Spark."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,7 +10,7 @@ from contexture.encoders.config import Lengths
 from contexture.streams.nli.config import NliStreamConfig
 from contexture.streams.nli.sample import nli_pairs, tables
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import WORDS, saved, settings, written
+from tests.streams.make import WORDS, save_table, spark_settings, write_files
 
 LANGUAGES, PAIRS, FILES = ("de", "en", "fr"), 30, 3
 SCHEMA = "premise string, hypothesis string, label int, number bigint, lang string"
@@ -29,11 +29,11 @@ def nli(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFr
     ]
     without_tokens = [("\u200b", "\u200b", 0, PAIRS, "de"), ("word", "\u200b", 0, PAIRS, "en")]
     made = spark.createDataFrame([*rows, *without_tokens], SCHEMA)
-    return saved(made, tmp_path_factory.mktemp("nli") / "table")
+    return save_table(made, tmp_path_factory.mktemp("nli") / "table")
 
 
-@pytest.mark.parametrize(("per_pair", "taken"), [(1, 1), (9, 6)])
-def test_sides_are_of_different_languages(nli: DataFrame, vocabulary: Path, per_pair: int, choices: int) -> None:
+@pytest.mark.parametrize(("per_pair", "choices"), [(1, 1), (9, 6)])
+def test_sides_have_different_languages(nli: DataFrame, vocabulary: Path, per_pair: int, choices: int) -> None:
     made = tables(NliStreamConfig(per_pair=per_pair, files=FILES), Lengths(query=3, document=6), 0)
     (nli_table,) = made.tables
     assert (nli_table.name, nli_table.reads) == ("nli", ("nli", "tokenizer"))
@@ -55,17 +55,19 @@ def test_sides_are_of_different_languages(nli: DataFrame, vocabulary: Path, per_
     }
 
 
-def test_every_choice_of_languages_is_as_likely(nli: DataFrame, vocabulary: Path) -> None:
+def test_language_combinations_are_equally_likely(nli: DataFrame, vocabulary: Path) -> None:
     rows = [row for seed in range(3) for row in nli_pairs(nli, vocabulary, 6, 2, 1, seed).collect()]
     counts = Counter((row["premise_lang"], row["hypothesis_lang"]) for row in rows)
     assert len(counts) == 6 and all(abs(count - 30) < 18 for count in counts.values())  # ±4 standard deviations
 
 
-def test_the_seed_draws_and_nothing_else_does(
+def test_only_the_seed_decides_the_choice(
     spark: SparkSession, nli: DataFrame, vocabulary: Path, tmp_path: Path
 ) -> None:
-    first, second = (written(nli_pairs(nli, vocabulary, 9, 2, FILES, seed), tmp_path / f"{seed}") for seed in (0, 1))
+    first, second = (
+        write_files(nli_pairs(nli, vocabulary, 9, 2, FILES, seed), tmp_path / f"{seed}") for seed in (0, 1)
+    )
     assert first != second
-    with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
+    with spark_settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
         other = nli_pairs(nli.repartition(5, "lang"), vocabulary, 9, 2, FILES, 0)
-        assert written(other, tmp_path / "other") == first
+        assert write_files(other, tmp_path / "other") == first

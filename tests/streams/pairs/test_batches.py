@@ -1,4 +1,4 @@
-"""Batches of pairs: mixtures, probabilities, and that a batch is a function of (seed, step) alone."""
+"""Batches of pairs: mixtures, probabilities, and functions of (seed, step)."""
 
 from collections import Counter
 from pathlib import Path
@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths
 from contexture.encoders.layout import row_lengths
-from contexture.streams.base import Steps
-from contexture.streams.pairs.batches import Pairs, PairStream, Passages
+from contexture.streams.base import Batching
+from contexture.streams.pairs.batches import PairRows, Pairs, Passages
 from contexture.streams.pairs.config import PAIR_TASKS, PairsConfig, PassagesConfig
-from contexture.streams.rows import NothingToReadError
+from contexture.streams.rows import EmptyExamplesError
 from tests.encoders.toys import TOKENS, build
 from tests.factories import Ids, rows_of, texts_of
 from tests.training.toys import write_pairs
@@ -24,13 +24,13 @@ LENGTHS = Lengths(query=8, document=16)
 SIZES = {"ict": 30, "bfs": 17, "wlp": 5}
 ROWS = sum(SIZES.values())
 Mixture = Literal["uniform", "pooled"]
-#: A pair of a batch: the ids of its query and its document, padding left out, and log q.
+#: A pair of a batch: ids of its query and its document without padding, and log q.
 Pair = tuple[Ids, Ids, float]
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pair n of task t has the query [10 + t, 100 + n]; document m of a task stands in m of its pairs, or fewer."""
+    """Pair n of task t has the query [10 + t, 100 + n]; document m of a task is in up to m of its pairs."""
     folder = tmp_path_factory.mktemp("pairs")
     draw = np.random.default_rng(0)
     for task, (name, size) in enumerate(SIZES.items()):
@@ -51,8 +51,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def stream(tables: Path, mixture: Mixture = "uniform", seed: int = 0) -> PairStream:
-    return PairStream([tables / task for task in PAIR_TASKS], mixture, seed)
+def open_rows(tables: Path, mixture: Mixture = "uniform", seed: int = 0) -> PairRows:
+    return PairRows([tables / task for task in PAIR_TASKS], mixture, seed)
 
 
 @pytest.fixture(scope="module")
@@ -60,39 +60,39 @@ def encoder() -> Encoder:
     return build("transformer_cls", lengths=LENGTHS)
 
 
-def batches(tables: Path, encoder: Encoder, mixture: Mixture = "uniform", seed: int = 0, **changed: Any) -> Pairs:
+def open_pairs(tables: Path, encoder: Encoder, mixture: Mixture = "uniform", seed: int = 0, **changed: Any) -> Pairs:
     steps: dict[str, Any] = {"batch_size": 12, "tokens_at_once": 40} | changed
-    return Pairs(PairsConfig(mixture=mixture), tables, encoder, seed, Steps(**steps))
+    return Pairs(PairsConfig(mixture=mixture), tables, encoder, seed, Batching(**steps))
 
 
-def content(batch: dict[str, Any]) -> list[Pair]:
-    """The pairs of a batch, in its order."""
+def read_pairs(batch: dict[str, Any]) -> list[Pair]:
+    """Return the pairs of a batch in order."""
     texts = [texts_of(batch[role]) for role in ("query", "document")]
     return list(zip(*texts, batch["log_q"].tolist(), strict=True))
 
 
-def tasks_of(pairs: PairStream, start: int, count: int) -> Counter[int]:
+def count_tasks(pairs: PairRows, start: int, count: int) -> Counter[int]:
     return Counter(query[0] - 10 for query in pairs.take(start, count)["query"].to_pylist())
 
 
 @settings(deadline=None)
 @given(start=st.integers(0, 500), count=st.integers(1, 40))
-def test_uniform_gives_as_many_pairs_of_each_task_wherever_one_looks(tables: Path, start: int, count: int) -> None:
-    counts = tasks_of(stream(tables), start, count)
+def test_uniform_mixture_has_equally_many_pairs_of_each_task(tables: Path, start: int, count: int) -> None:
+    counts = count_tasks(open_rows(tables), start, count)
     assert counts.total() == count
     assert max(counts.values()) - min(counts[task] for task in range(3)) <= 1
 
 
 @pytest.mark.parametrize("epoch", range(3))
-def test_pooled_gives_each_pair_as_often_as_any_other(tables: Path, epoch: int) -> None:
-    queries = stream(tables, "pooled").take(epoch * ROWS, ROWS)["query"].to_pylist()
+def test_pooled_mixture_has_each_pair_once_per_epoch(tables: Path, epoch: int) -> None:
+    queries = open_rows(tables, "pooled").take(epoch * ROWS, ROWS)["query"].to_pylist()
     assert len(set(map(tuple, queries))) == ROWS
 
 
 @pytest.mark.parametrize("mixture", ["uniform", "pooled"])
-def test_log_q_is_the_logarithm_of_how_often_a_document_comes(tables: Path, mixture: Mixture) -> None:
-    """Over whole epochs of every task, 30 × 17 × 5 turns of each task, shares are exactly probabilities."""
-    table = stream(tables, mixture).take(0, ROWS if mixture == "pooled" else 3 * 30 * 17 * 5)
+def test_log_q_is_the_log_frequency_of_the_document(tables: Path, mixture: Mixture) -> None:
+    """Over whole epochs of all tasks (30 × 17 × 5 pairs each), shares equal probabilities."""
+    table = open_rows(tables, mixture).take(0, ROWS if mixture == "pooled" else 3 * 30 * 17 * 5)
     documents, log_q = table["document"].to_pylist(), np.array(table["log_q"])
     shares = {document: times / len(table) for document, times in Counter(documents).items()}
     np.testing.assert_allclose(np.exp(log_q), [shares[document] for document in documents], rtol=1e-5)
@@ -100,7 +100,7 @@ def test_log_q_is_the_logarithm_of_how_often_a_document_comes(tables: Path, mixt
 
 @pytest.mark.parametrize("mixture", ["uniform", "pooled"])
 def test_another_seed_gives_another_order(tables: Path, mixture: Mixture) -> None:
-    first, again, other = (stream(tables, mixture, seed).take(0, 24)["query"].to_pylist() for seed in (0, 0, 1))
+    first, again, other = (open_rows(tables, mixture, seed).take(0, 24)["query"].to_pylist() for seed in (0, 0, 1))
     assert first == again != other
 
 
@@ -109,80 +109,82 @@ def test_another_seed_gives_another_order(tables: Path, mixture: Mixture) -> Non
 def test_a_batch_is_a_function_of_the_step_alone(
     tables: Path, encoder: Encoder, steps: list[int], tokens_at_once: int
 ) -> None:
-    """Not of the batches before, nor of how many tokens are embedded at a time."""
-    resumed = batches(tables, encoder, tokens_at_once=tokens_at_once)
+    """Previous batches and `tokens_at_once` make no difference."""
+    resumed = open_pairs(tables, encoder, tokens_at_once=tokens_at_once)
     for step in steps:
-        assert content(resumed.batch(step, 0)) == content(batches(tables, encoder).batch(step, 0))
+        assert read_pairs(resumed.batch(step, 0)) == read_pairs(open_pairs(tables, encoder).batch(step, 0))
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_numbers_of_documents_mean_the_same_on_every_rank(tables: Path, encoder: Encoder, ranks: int) -> None:
-    whole = batches(tables, encoder)
-    parts = [batches(tables, encoder, rank=rank, ranks=ranks) for rank in range(ranks)]
+def test_document_ids_are_the_same_on_all_ranks(tables: Path, encoder: Encoder, ranks: int) -> None:
+    whole = open_pairs(tables, encoder)
+    parts = [open_pairs(tables, encoder, rank=rank, ranks=ranks) for rank in range(ranks)]
     for step in range(9):
         expected, of_ranks = whole.batch(step, 0), [part.batch(step, 0) for part in parts]
-        names = dict(zip(content(expected), expected["document_ids"].tolist(), strict=True))
+        names = dict(zip(read_pairs(expected), expected["document_ids"].tolist(), strict=True))
         for part in of_ranks:
-            assert [names[pair] for pair in content(part)] == part["document_ids"].tolist()
+            assert [names[pair] for pair in read_pairs(part)] == part["document_ids"].tolist()
         tokens = [int(row_lengths(part["document"]).sum()) for part in of_ranks]
-        assert max(tokens) <= min(tokens) + LENGTHS.document  # the ranks have like work
+        assert max(tokens) <= min(tokens) + LENGTHS.document  # ranks have similar work
 
 
-def test_equal_numbers_are_equal_documents(tables: Path, encoder: Encoder) -> None:
-    batch = batches(tables, encoder, batch_size=ROWS).batch(0, 0)
+def test_equal_document_ids_are_equal_documents(tables: Path, encoder: Encoder) -> None:
+    batch = open_pairs(tables, encoder, batch_size=ROWS).batch(0, 0)
     numbers = batch["document_ids"].tolist()
-    documents = [document[1:4:2] for _, document, _ in content(batch)]  # its title and the first token of its passage
+    documents = [
+        document[1:4:2] for _, document, _ in read_pairs(batch)
+    ]  # its title and the first token of its passage
     assert len(set(numbers)) < len(numbers)
     assert len(set(zip(numbers, documents, strict=True))) == len(set(numbers)) == len(set(documents))
 
 
-def test_texts_are_cut_and_keep_to_the_tokens_at_once(tables: Path, encoder: Encoder) -> None:
-    batch = batches(tables, encoder, batch_size=48).batch(0, 0)
+def test_texts_are_cut_and_chunks_respect_tokens_at_once(tables: Path, encoder: Encoder) -> None:
+    batch = open_pairs(tables, encoder, batch_size=48).batch(0, 0)
     for chunk in batch["query"]["chunks"] + batch["document"]["chunks"]:
         rows, width = chunk["input_ids"].shape
         assert rows * width <= 40 or rows == 1
         assert width <= LENGTHS.document
     cls, sep = TOKENS.cls, TOKENS.sep
-    for query, document, _ in content(batch):
+    for query, document, _ in read_pairs(batch):
         assert (query[0], query[-1], document[0], document[2], document[-1]) == (cls, sep, cls, sep, sep)
-    assert max(len(document) for _, document, _ in content(batch)) == LENGTHS.document
+    assert max(len(document) for _, document, _ in read_pairs(batch)) == LENGTHS.document
 
 
-def test_vectors_come_in_the_order_of_the_pairs(tables: Path, encoder: Encoder) -> None:
-    stream = batches(tables, encoder)
+def test_vectors_are_in_the_order_of_the_pairs(tables: Path, encoder: Encoder) -> None:
+    stream = open_pairs(tables, encoder)
     batch = stream.batch(2, 0)
     states = stream.encode(encoder, batch)
     assert states["query"].shape == states["document"].shape == (12, encoder.dimension)
-    whole = batches(tables, encoder, tokens_at_once=10_000)
+    whole = open_pairs(tables, encoder, tokens_at_once=10_000)
     for role, vectors in whole.encode(encoder, whole.batch(2, 0)).items():
         np.testing.assert_allclose(states[role].detach(), vectors.detach(), atol=1e-5)
 
 
 def test_masked_language_modelling_reads_the_same_documents(tables: Path, encoder: Encoder) -> None:
-    stream = Passages(PassagesConfig(), tables, encoder, 0, Steps(12))
+    stream = Passages(PassagesConfig(), tables, encoder, 0, Batching(12))
     batch = stream.batch(3, 0)
     assert stream.encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)
-    documents = [document for _, document, _ in content(batches(tables, encoder).batch(3, 0))]
+    documents = [document for _, document, _ in read_pairs(open_pairs(tables, encoder).batch(3, 0))]
     assert sorted(rows_of(batch)) == sorted(documents)
 
 
-def test_a_run_may_read_some_tasks_alone(tables: Path, encoder: Encoder) -> None:
-    stream = Pairs(PairsConfig(tasks=["wlp"]), tables, encoder, 0, Steps(10))
-    assert {query[1] for query, *_ in content(stream.batch(0, 0))} == {12}
+def test_a_run_can_select_tasks(tables: Path, encoder: Encoder) -> None:
+    stream = Pairs(PairsConfig(tasks=["wlp"]), tables, encoder, 0, Batching(10))
+    assert {query[1] for query, *_ in read_pairs(stream.batch(0, 0))} == {12}
     assert stream.rows.rows == SIZES["wlp"]
 
 
-def test_pairs_that_are_not_there_are_named(tables: Path, tmp_path: Path) -> None:
+def test_missing_pairs_raise_an_error(tables: Path, tmp_path: Path) -> None:
     (tmp_path / "ict").mkdir()
     with pytest.raises(FileNotFoundError, match="ict: no Parquet files"):
-        PairStream([tmp_path / "ict"], "uniform", 0)
+        PairRows([tmp_path / "ict"], "uniform", 0)
     write_pairs([], tmp_path / "bfs")
-    with pytest.raises(NothingToReadError, match="bfs: no pairs"):
-        PairStream([tmp_path / "bfs"], "uniform", 0)
+    with pytest.raises(EmptyExamplesError, match="bfs: no pairs"):
+        PairRows([tmp_path / "bfs"], "uniform", 0)
 
 
 @pytest.mark.parametrize("mixture", ["uniform", "pooled"])
-def test_a_task_without_pairs_has_no_part_in_the_mixture(mixture: str, tables: Path, tmp_path: Path) -> None:
+def test_a_task_without_pairs_is_skipped(mixture: str, tables: Path, tmp_path: Path) -> None:
     write_pairs([], tmp_path / "bfs")
-    stream = PairStream([tables / "wlp", tmp_path / "bfs"], mixture, 0)  # type: ignore[arg-type]
-    assert stream.take(0, 9).equals(PairStream([tables / "wlp"], "uniform", 0).take(0, 9))
+    stream = PairRows([tables / "wlp", tmp_path / "bfs"], mixture, 0)  # type: ignore[arg-type]
+    assert stream.take(0, 9).equals(PairRows([tables / "wlp"], "uniform", 0).take(0, 9))

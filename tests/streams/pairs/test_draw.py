@@ -1,4 +1,4 @@
-"""ICT and BFS on one page: what every pair must satisfy, though sentences recur."""
+"""ICT and BFS on one page with repeated sentences."""
 
 from collections import Counter
 from itertools import chain
@@ -10,18 +10,18 @@ from pydantic import ValidationError
 
 from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.pairs.config import PairSampling, PairsConfig, PassagesConfig
-from contexture.streams.pairs.draw import Passage, body_first, inverse_cloze
+from contexture.streams.pairs.draw import Passage, draw_body_first, draw_inverse_cloze
 from contexture.streams.tokens import Sentence
 
-END = 0  # closes each made-up sentence, so that a passage can be taken apart
+END = 0  # last token of each sentence, to split passages
 
 
 def page(*passages: list[int], lead: int = 1) -> list[Passage]:
-    """A page whose sentences are given by one word each; the first `lead` passages are its first section."""
+    """Return a page whose sentences are given by one word each. The first `lead` passages are its first section."""
     return [Passage(f"en:1#{i}", int(i >= lead), [(word, END) for word in words]) for i, words in enumerate(passages)]
 
 
-def parts(tokens: list[int]) -> list[Sentence]:
+def split_passage(tokens: list[int]) -> list[Sentence]:
     return [(word, END) for word in tokens[::2]]
 
 
@@ -30,44 +30,44 @@ configs = st.builds(PairSampling, pairs_per_passage=st.integers(1, 3))
 
 
 @given(words, configs, st.integers(0, 2**32))
-def test_ict_takes_a_sentence_out_of_its_passage(passages: list[list[int]], config: PairSampling, seed: int) -> None:
+def test_ict_removes_the_query_from_its_passage(passages: list[list[int]], config: PairSampling, seed: int) -> None:
     made = page(*passages)
-    pairs = list(inverse_cloze(made, config, seed))
+    pairs = list(draw_inverse_cloze(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
-        of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
+        passage_pairs = [pair for pair in pairs if pair.document == passage.passage_id]
         texts = len(set(passage.sentences))
-        assert len(of_passage) == (min(texts, config.pairs_per_passage) if texts > 1 else 0)
-        assert len({pair.query for pair in of_passage}) == len(of_passage)
-        for pair in of_passage:
+        assert len(passage_pairs) == (min(texts, config.pairs_per_passage) if texts > 1 else 0)
+        assert len({pair.query for pair in passage_pairs}) == len(passage_pairs)
+        for pair in passage_pairs:
             rest = [sentence for sentence in passage.sentences if sentence != pair.query]
             assert len(rest) < len(passage.sentences)
-            assert parts(pair.passage) == rest != []
+            assert split_passage(pair.passage) == rest != []
 
 
 @given(words, st.integers(0, 5), configs, st.integers(0, 2**32))
-def test_bfs_asks_each_passage_with_a_sentence_of_the_first_section_that_it_does_not_say(
+def test_bfs_pairs_passages_with_other_sentences_of_the_first_section(
     passages: list[list[int]], lead: int, config: PairSampling, seed: int
 ) -> None:
     made = page(*passages, lead=lead)
     first = {sentence for passage in made if passage.section_index == 0 for sentence in passage.sentences}
-    pairs = list(body_first(made, config, seed))
+    pairs = list(draw_body_first(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
-        of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
-        assert len(of_passage) == min(len(first - set(passage.sentences)), config.pairs_per_passage)
-        assert len({pair.query for pair in of_passage}) == len(of_passage)
-        for pair in of_passage:
+        passage_pairs = [pair for pair in pairs if pair.document == passage.passage_id]
+        assert len(passage_pairs) == min(len(first - set(passage.sentences)), config.pairs_per_passage)
+        assert len({pair.query for pair in passage_pairs}) == len(passage_pairs)
+        for pair in passage_pairs:
             assert pair.query in first - set(passage.sentences)
             assert pair.passage == list(chain.from_iterable(passage.sentences))
 
 
-def test_pages_without_what_a_task_needs_give_no_pair() -> None:
+def test_unsuitable_pages_give_no_pair() -> None:
     config = PairSampling()
-    assert list(inverse_cloze(page([1], [2, 2]), config, 0)) == []
-    assert list(body_first(page([1, 2, 3]), config, 0)) == []  # one passage says all of the first section
-    assert list(body_first(page([1, 2], [3], lead=0), config, 0)) == []  # no text before the first heading
-    assert list(body_first([], config, 0)) == list(inverse_cloze([], config, 0)) == []
+    assert list(draw_inverse_cloze(page([1], [2, 2]), config, 0)) == []
+    assert list(draw_body_first(page([1, 2, 3]), config, 0)) == []  # one passage contains the first section
+    assert list(draw_body_first(page([1, 2], [3], lead=0), config, 0)) == []  # no text before the first heading
+    assert list(draw_body_first([], config, 0)) == list(draw_inverse_cloze([], config, 0)) == []
 
 
 def test_each_sentence_is_equally_likely() -> None:
@@ -76,8 +76,8 @@ def test_each_sentence_is_equally_likely() -> None:
     ict: Counter[int] = Counter()
     bfs: Counter[tuple[str, int]] = Counter()
     for seed in range(2000):
-        ict.update(pair.query[0] for pair in inverse_cloze(made, config, seed))
-        bfs.update((pair.document, pair.query[0]) for pair in body_first(made, config, seed))
+        ict.update(pair.query[0] for pair in draw_inverse_cloze(made, config, seed))
+        bfs.update((pair.document, pair.query[0]) for pair in draw_body_first(made, config, seed))
     expected = {1: 1000, 2: 1000, 3: 667, 4: 667, 5: 667, 6: 500, 7: 500, 8: 500, 9: 500}
     assert all(abs(ict[word] - count) < 90 for word, count in expected.items())
     choices = {"en:1#0": [3, 4, 5], "en:1#1": [1, 2], "en:1#2": [1, 2, 3, 4, 5]}
@@ -85,20 +85,20 @@ def test_each_sentence_is_equally_likely() -> None:
     assert all(abs(count - 2000 / len(choices[document])) < 90 for (document, _), count in bfs.items())
 
 
-def test_the_sentence_stays_in_the_passage_as_often_as_asked() -> None:
+def test_remove_probability_is_the_share_of_removed_queries() -> None:
     made = page([1, 2, 3])
     kept = [
         len(pair.passage) == 6
         for seed in range(2000)
-        for pair in inverse_cloze(made, PairSampling(remove_probability=0.9), seed)
+        for pair in draw_inverse_cloze(made, PairSampling(remove_probability=0.9), seed)
     ]
     assert len(kept) == 2000
     assert 150 < sum(kept) < 250
 
 
-def test_more_pairs_change_none() -> None:
+def test_more_pairs_per_passage_keep_the_first_ones() -> None:
     made = page([1, 2, 3, 4], [5, 6, 7], [8, 9], lead=2)
-    for draw in (inverse_cloze, body_first):
+    for draw in (draw_inverse_cloze, draw_body_first):
         for seed in range(20):
             few = list(draw(made, PairSampling(remove_probability=0.5), seed))
             many = list(draw(made, PairSampling(remove_probability=0.5, pairs_per_passage=3), seed))
@@ -106,22 +106,22 @@ def test_more_pairs_change_none() -> None:
             assert all(pair in many for pair in few)
 
 
-def test_the_pairs_stay_the_same_in_later_versions() -> None:
-    """Seeded choices are part of what a run must give again: if this fails, existing pairs change."""
+def test_pairs_do_not_change_between_versions() -> None:
+    """Runs must be reproducible: if this fails, existing pairs change."""
     made = page([1, 2, 3], [4, 5], [6, 7, 8])
-    ict = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in inverse_cloze(made, PairSampling(), 1)]
-    bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in body_first(made, PairSampling(), 1)]
+    ict = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in draw_inverse_cloze(made, PairSampling(), 1)]
+    bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in draw_body_first(made, PairSampling(), 1)]
     assert ict == [("ict:en:1#0:1", 2, [1, 3]), ("ict:en:1#1:1", 5, [4]), ("ict:en:1#2:2", 8, [6, 7])]
     assert bfs == [("bfs:en:1#1:0", 1, [4, 5]), ("bfs:en:1#2:1", 2, [6, 7, 8])]
 
 
 @pytest.mark.parametrize("name", ["pairs_per_passage", "remove_probability"])
-def test_impossible_configuration_is_refused(name: str) -> None:
+def test_invalid_settings_raise_an_error(name: str) -> None:
     with pytest.raises(ValidationError, match=name):
         PairSampling(**{name: 1.1 if name == "remove_probability" else 0})  # type: ignore[arg-type]
 
 
-def test_documents_alone_need_positions() -> None:
-    """They are batches of tokens; pairs are texts, which have positions anyway."""
+def test_passages_need_positions() -> None:
+    """Passages are batches of tokens; texts of pairs get positions from their encoder."""
     lengths = Lengths(query=9, document=30)
     assert (PassagesConfig().needs(lengths), PairsConfig().needs(lengths)) == (TableSizes(30), TableSizes())

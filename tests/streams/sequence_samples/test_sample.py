@@ -1,4 +1,4 @@
-"""The Spark side of Cross-Thought: contiguous samples, whatever the partitions, and no token lost."""
+"""Sampling of Cross-Thought's samples with Spark."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -25,48 +25,48 @@ from contexture.streams.sequence_samples.sample import (
     sequence_samples,
     tables,
 )
-from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
-from tests.streams.make import WORDS, Made, table, the_same_however_cut
+from contexture.streams.tokens import select_sentences, tokenize_paragraphs
+from tests.streams.make import WORDS, MadeParagraph, collect_for_any_partitions, paragraphs_table
 
 FILES = 3
 
 
 def texts_of(documents: DataFrame) -> dict[str, list[int]]:
-    """Page → its tokens."""
+    """Return document → tokens."""
     return {
         row["doc_id"]: [token for paragraph in row["sentences"] for sentence in paragraph for token in sentence]
-        for row in sentences_alone(documents).collect()
+        for row in select_sentences(documents).collect()
     }
 
 
 @pytest.mark.parametrize("boundaries", ["documents", "cross"])
-def test_samples_are_those_of_the_documents_in_a_drawn_order(boundaries: Any, documents: DataFrame) -> None:
+def test_samples_follow_the_drawn_order_of_documents(boundaries: Any, documents: DataFrame) -> None:
     config = SampleSampling(sequences=4, tokens=7, boundaries=boundaries, files=1)
     texts = texts_of(documents)
     order = [row["doc_id"] for row in documents.orderBy(F.xxhash64(F.lit(5), "doc_id")).select("doc_id").collect()]
-    expected = plain(contiguous_samples(((name, ids(texts[name])) for name in order), config))
+    expected = unpack_samples(contiguous_samples(((name, ids(texts[name])) for name in order), config))
     rows = sequence_samples(documents, config, 5).collect()
     assert sorted(map(tuple, rows)) == sorted(expected) and len(rows) > 5
     assert len({name for name, *_ in expected}) == len(expected)
 
 
-def test_samples_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
+def test_samples_depend_on_the_seed_but_not_on_partitions(documents: DataFrame) -> None:
     config = SampleSampling(sequences=4, tokens=7, files=FILES)
 
     def sample(partitions: int) -> DataFrame:
         return sequence_samples(documents.repartition(partitions, "sentence_count"), config, 11)
 
-    rows = the_same_however_cut(documents.sparkSession, FILES, sample)
+    rows = collect_for_any_partitions(documents.sparkSession, FILES, sample)
     assert rows != sequence_samples(documents, config, 12).collect()
 
 
 def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
-    """One token a word; samples of three sequences of two."""
-    made = [Made("en:1", 0, ["amber birch cedar", "delta ember"]), Made("en:2", 0, ["fjord"])]
-    made.append(Made("en:3", 0, [" ".join(WORDS[:7])]))
-    documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
+    """One token per word; samples of three sequences of two tokens."""
+    made = [MadeParagraph("en:1", 0, ["amber birch cedar", "delta ember"]), MadeParagraph("en:2", 0, ["fjord"])]
+    made.append(MadeParagraph("en:3", 0, [" ".join(WORDS[:7])]))
+    documents = tokenize_paragraphs(paragraphs_table(spark, made), vocabulary).cache()
     samples = sequence_samples(documents, SampleSampling(sequences=3, tokens=2, files=1), 0).cache()
-    # 3 + 1 + 4 sequences fill two samples and two thirds of a third, in whatever order the pages come.
+    # In any order, 3 + 1 + 4 sequences fill two samples and two thirds of another.
     counts = count_samples(samples, documents, SampleSampling(sequences=3, tokens=2, files=1))
     assert {name: counts[name] for name in ("documents", "samples", "sequences", "tokens", "samples_padded")} == {
         "documents": 3, "samples": 3, "sequences": 8, "tokens": 13, "samples_padded": 1
@@ -78,8 +78,8 @@ def ids(tokens: list[int]) -> np.ndarray:
     return np.array(tokens, np.int32)
 
 
-def plain(samples: Iterable[Sample]) -> list[tuple[str, int, list[list[int]]]]:
-    """Name, number of documents and pieces of each sample."""
+def unpack_samples(samples: Iterable[Sample]) -> list[tuple[str, int, list[list[int]]]]:
+    """Return name, number of documents and pieces of each sample."""
     return [(filled.name, len(filled.documents), [piece.tolist() for piece in filled.pieces]) for filled in samples]
 
 
@@ -88,7 +88,7 @@ PAGES = st.lists(st.integers(0, 20), max_size=6)
 
 @given(PAGES, st.integers(1, 4), st.integers(1, 5))
 def test_contiguous_samples_are_those_of_a_slow_loop(sizes: list[int], sequences: int, length: int) -> None:
-    """Cut into sequences, which follow one another: those of a page stay together, or all text is one."""
+    """With boundaries, pieces are documents; with crossed boundaries, all text is one piece."""
     texts = {f"d{number}": [100 * number + token for token in range(size)] for number, size in enumerate(sizes)}
     tokens = [(name, start, token) for name, text in texts.items() for start, token in enumerate(text)]
     cells = [
@@ -96,8 +96,8 @@ def test_contiguous_samples_are_those_of_a_slow_loop(sizes: list[int], sequences
         for name, text in texts.items()
         for begin in range(0, len(text), length)
     ]
-    running_on = [tokens[i : i + length] for i in range(0, len(tokens), length)]
-    for boundaries, parts in (("documents", cells), ("cross", running_on)):
+    crossed = [tokens[i : i + length] for i in range(0, len(tokens), length)]
+    for boundaries, parts in (("documents", cells), ("cross", crossed)):
         config = SampleSampling(sequences=sequences, tokens=length, boundaries=boundaries)  # type: ignore[arg-type]
         expected = []
         for sample in (parts[i : i + sequences] for i in range(0, len(parts), sequences)):
@@ -106,11 +106,11 @@ def test_contiguous_samples_are_those_of_a_slow_loop(sizes: list[int], sequences
             pieces = list(by_page.values()) if boundaries == "documents" else [[token for *_, token in text]]
             expected.append((f"{text[0][0]}@{text[0][1]}", len(by_page), pieces))
         rows = ((name, ids(text)) for name, text in texts.items())
-        assert plain(contiguous_samples(rows, config)) == expected
+        assert unpack_samples(contiguous_samples(rows, config)) == expected
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
-def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: int) -> None:
+def test_pieces_are_cut_into_sequences(sizes: list[list[int]], length: int) -> None:
     tokens = iter(range(1000))
     samples = [[[next(tokens) for _ in range(size)] for size in of_sample] for of_sample in sizes]
     config = ShortSequencesConfig(sampling=SampleSampling(sequences=8, tokens=length))
@@ -129,7 +129,7 @@ def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: 
 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 4))
-def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owners: list[int], documents: int) -> None:
+def test_group_runs_uses_each_run_once_and_a_document_once_per_sample(owners: list[int], documents: int) -> None:
     runs = [(str(owner), ids([start]), start) for start, owner in enumerate(owners)]
     samples = list(group_runs(runs, documents))
     names = [(sample, owners[int(piece[0])]) for sample, filled in enumerate(samples) for piece in filled.pieces]
@@ -137,17 +137,16 @@ def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owne
     assert len(set(names)) == len(names)
     sizes = [len(filled.pieces) for filled in samples]
     assert max(sizes, default=1) <= documents and min(sizes, default=1) >= 1
-    # A sample that is not full lacks no document that a later sample has twice over: no two could be merged into one
-    # without a document that both have, or too many runs.
+    # An incomplete sample shares a document with each later sample, so they cannot be merged.
     for first, filled in enumerate(samples):
         for other in samples[first + 1 :]:
             assert len(filled.pieces) == documents or other.documents & filled.documents
 
 
 def test_runs_of_a_file_by_hand() -> None:
-    """Documents a, b and c with three, two and one run, two documents a sample."""
+    """Documents a, b and c have three, two and one runs; samples have two documents."""
     runs = [("a", 1, 0), ("a", 2, 8), ("b", 3, 0), ("a", 4, 16), ("c", 5, 0), ("b", 6, 8)]
-    assert plain(group_runs([(name, ids([token]), start) for name, token, start in runs], 2)) == [
+    assert unpack_samples(group_runs([(name, ids([token]), start) for name, token, start in runs], 2)) == [
         ("a@0", 2, [[1], [3]]),
         ("a@8", 2, [[2], [5]]),
         ("a@16", 2, [[4], [6]]),
@@ -161,7 +160,7 @@ def test_runs_are_of_different_documents_and_do_not_depend_on_partitions(documen
     def sample(partitions: int) -> DataFrame:
         return sequence_samples(documents.repartition(partitions, "sentence_count"), config, 5)
 
-    rows = the_same_however_cut(documents.sparkSession, FILES, sample)
+    rows = collect_for_any_partitions(documents.sparkSession, FILES, sample)
     assert rows != sequence_samples(documents, config, 6).collect()
     assert max(row["documents"] for row in rows) == 3 and len({row["sample"] for row in rows}) == len(rows)
     assert all(row["documents"] == len(row["pieces"]) for row in rows)
@@ -177,7 +176,7 @@ TOKENS = st.lists(st.lists(st.integers(0, 8), min_size=1, max_size=7), min_size=
 
 
 @given(st.lists(TOKENS, min_size=1, max_size=4), st.integers(1, 3), st.sampled_from([None, 1, 2, 3]))
-def test_shared_tokens_and_parts_are_those_of_a_loop(
+def test_shared_tokens_are_those_of_a_slow_loop(
     samples: list[list[list[int]]], length: int, documents: int | None
 ) -> None:
     """Tokens 0 and 1 are frequent."""
@@ -208,44 +207,44 @@ class Pieces:
         return pa.table({"pieces": pieces})
 
 
-def test_frequent_tokens_are_counted_by_sampled_sequences() -> None:
-    """Of 100 sequences of two tokens token 1 is in all, token 2 in three, each other in at most two."""
+def test_frequent_tokens_are_counted_in_sampled_sequences() -> None:
+    """Of 100 sequences of two tokens, token 1 is in all, token 2 in three, each other in at most two."""
     samples = [[[1, 2 if number < 3 else 10 + number // 2]] for number in range(100)]
     frequent = frequent_tokens(Pieces(samples), SampleSampling(sequences=1, tokens=2), 70)
     assert np.flatnonzero(frequent).tolist() == [1, 2]
 
 
-def test_samples_that_cannot_be_made_raise_errors() -> None:
-    with pytest.raises(ValidationError, match="run_length is 3: it must divide sequences, 8"):
+def test_invalid_settings_raise_an_error() -> None:
+    with pytest.raises(ValidationError, match="run_length 3 must divide sequences 8"):
         SampleSampling(sequences=8, run_length=3)
-    with pytest.raises(ValidationError, match="runs are of one document each: set boundaries to documents"):
+    with pytest.raises(ValidationError, match="a run belongs to one document: set boundaries to documents"):
         SampleSampling(sequences=8, run_length=2, boundaries="cross")
-    with pytest.raises(ValidationError, match=r"documents splits samples of runs: set sampling\.run_length"):
+    with pytest.raises(ValidationError, match=r"documents needs samples of runs: set sampling\.run_length"):
         SequenceSamplesConfig(documents=2)
-    with pytest.raises(ValidationError, match="documents is 3: it must divide the 4 documents of a sample"):
+    with pytest.raises(ValidationError, match="documents 3 must divide the 4 documents of a sample"):
         SequenceSamplesConfig(sampling=SampleSampling(sequences=8, run_length=2), documents=3)
 
 
 @pytest.mark.parametrize(
-    ("sampling", "said"),
+    ("sampling", "message"),
     [
         (
             {"tokens": 9},
-            r"no document fills a sequence of 9 tokens, the longest has 5: lower sampling\.tokens to at mo",
+            r"no document fills a sequence of 9 tokens, the longest has 5; lower sampling\.tokens to at mo",
         ),
         (
             {"tokens": 2, "sequences": 8, "run_length": 1},
-            r"no sample has runs of 8 documents, the fullest has 2: lower sampling\.sequences to at most 2",
+            r"no sample has runs of 8 documents, the fullest has 2; lower sampling\.sequences to at most 2",
         ),
-        ({"tokens": 2, "sequences": 9}, r"does not fill a sample of 9 sequences, the fullest of its 1 files has 4: "),
+        ({"tokens": 2, "sequences": 9}, r"does not fill a sample of 9 sequences, the fullest of its 1 files has 4; "),
     ],
 )
-def test_samples_that_the_corpus_does_not_fill_are_refused_with_what_fits(
-    sampling: dict[str, int], said: str, spark: SparkSession, vocabulary: Path
+def test_samples_larger_than_the_corpus_raise_an_error(
+    sampling: dict[str, int], message: str, spark: SparkSession, vocabulary: Path
 ) -> None:
-    made = [Made("en:1", 0, ["amber birch cedar", "delta ember"]), Made("en:2", 0, ["fjord"])]
-    documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
+    made = [MadeParagraph("en:1", 0, ["amber birch cedar", "delta ember"]), MadeParagraph("en:2", 0, ["fjord"])]
+    documents = tokenize_paragraphs(paragraphs_table(spark, made), vocabulary).cache()
     config = SequenceSamplesConfig(sampling=SampleSampling(**sampling, files=1))
     tables_made = tables(config, Lengths(query=64, document=64), 0)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         tables_made.count(tables_made.tables[0].make(documents).cache(), documents)

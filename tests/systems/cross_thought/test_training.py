@@ -62,7 +62,7 @@ def test_a_run_killed_on_the_way_ends_as_if_it_was_not(examples: Path, tokenizer
 @pytest.fixture(autouse=True)
 def no_token_is_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toys' vocabulary is so small that every token is in more sequences than a shared one may be."""
-    monkeypatch.setattr(batches, "MAX_SHARE", 1.0)
+    monkeypatch.setattr(batches, "MAX_SEQUENCE_SHARE", 1.0)
 
 
 RUNS = {"sequences": 4, "tokens": 8, "run_length": 2}
@@ -167,7 +167,7 @@ def test_settings_of_a_stage_are_checked() -> None:
 def test_what_is_shown_is_of_every_sample_once(
     examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CrossThought, "shown", lambda _, encoder, batches: {"batches": len(list(batches))})
+    monkeypatch.setattr(CrossThought, "inspect", lambda _, encoder, batches: {"batches": len(list(batches))})
     train(system(), "ct", examples, tokenizer, tmp_path / "run")
     rows = ShuffledRows(examples / "sequence_samples", ["pieces"], 0).rows
     assert read_illustrations(tmp_path / "run") == {"cross_thought": {"batches": rows}}
@@ -252,7 +252,7 @@ def test_sequences_that_do_not_fit_the_positions_are_refused(examples: Path, tok
 
 def test_text_that_runs_on_has_no_documents_to_attend_to_alone() -> None:
     sampling = STREAMS["sequence_samples"]["sampling"] | {"boundaries": "cross"}
-    with pytest.raises(ValidationError, match="attends is document, but where text runs on"):
+    with pytest.raises(ValidationError, match=r"attends: document, but with sampling\.boundaries: cross"):
         system(streams={"sequence_samples": {"sampling": sampling, "attends": "document"}})
 
 

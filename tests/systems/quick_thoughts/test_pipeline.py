@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from contexture.encoders.files import load_encoder
 from contexture.training.snapshots import list_snapshots
 from contexture.vocabulary.tokenizers import load_tokenizer
-from contexture.vocabulary.words import VECTORS_FILE, trained_words
+from contexture.vocabulary.words import VECTORS_FILE, count_trained_words
 from tests.pipelines.conftest import (
     SMALLEST,
     check_records,
@@ -105,9 +105,9 @@ def test_every_variant_and_task_is_recorded(project: Path) -> None:
 @pytest.mark.slow
 def test_models_have_the_words_and_vectors_that_they_are_said_to_have(project: Path) -> None:
     words = project / "data/04_feature/words"
-    assert trained_words(words) == load_tokenizer(words)[1].vocab_size <= 500
+    assert count_trained_words(words) == load_tokenizer(words)[1].vocab_size <= 500
     vectors = np.load(words / VECTORS_FILE)
-    assert vectors.shape == (trained_words(words), 12) and (vectors != 0).any(axis=1).mean() > 0.9
+    assert vectors.shape == (count_trained_words(words), 12) and (vectors != 0).any(axis=1).mean() > 0.9
     for name in RUNS:
         folder = project / f"data/06_models/quick_thoughts/pretrained/{name}/seed-0"
         assert load_encoder(folder).dimension == (8 if name in ("skip_thought", "random_single") else 16)
@@ -164,7 +164,7 @@ def test_words_may_be_expanded_and_seeds_more_than_one(project: Path) -> None:
     }
     run(project, params, pipeline_names=["quick_thoughts"], from_nodes=["text.make_words"])
     words = project / "data/04_feature/words"
-    assert load_tokenizer(words)[1].vocab_size == trained_words(words) + 2
+    assert load_tokenizer(words)[1].vocab_size == count_trained_words(words) + 2
     vectors = project / "data/07_model_output/quick_thoughts/vectors/sentences/tasks"
     assert any("expanded" in file.read_text() for file in vectors.glob("*uni-seed-1-*/identity.json"))
     table = records(project, "quick_thoughts")

@@ -286,11 +286,13 @@ def test_parameters_of_a_run_are_counted_with_those_of_its_decoders(
 def test_fewer_sentences_than_a_batch_are_refused(
     word_examples: Path, words: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(ValueError, match=r"90 sentences are fewer than a batch of 92: give more text, or a smaller"):
+    with pytest.raises(ValueError, match="90 sentences are fewer than batch_size 92; add text or lower"):
         train("uni", word_examples, words, tmp_path / "run", quick_thoughts(batch_size=92))
     assert not (tmp_path / "run").exists()
     train("uni", word_examples, words, tmp_path / "run", quick_thoughts(batch_size=90))  # the way out is open
-    with pytest.raises(ValueError, match="batch_size 1 on 1 devices: texts are negatives of one another, each device"):
+    with pytest.raises(
+        ValueError, match="batch_size 1 on 1 devices: texts are negatives of one another, so each device"
+    ):
         train("uni", word_examples, words, tmp_path / "one", quick_thoughts(batch_size=1))
     (tmp_path / "none").mkdir()
     write_sentences([], tmp_path / "none" / "sentences")

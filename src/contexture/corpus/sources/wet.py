@@ -148,7 +148,7 @@ class _Chunks(io.RawIOBase):
         self._chunks = chunks
         self._data = memoryview(b"")
 
-    def readable(self) -> bool:
+    def readable_streams(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -35,7 +35,7 @@ def _create_stream_pipeline(system: str, config: SystemConfig, kind: str, stream
         label = table.name.replace("/", "_")
         outputs = [f"{table.name}-examples@spark"] + ([f"{table.name}-observed"] if table.observed else [])
         observed += outputs[1:]
-        read += [outputs[0]] if table.name not in made.between else []
+        read += [outputs[0]] if table.name not in made.intermediate else []
         nodes.append(node(table.make, inputs, outputs if table.observed else outputs[0], name=f"sample_{label}"))
     # Observed counts are complete when the table is written: the folder is an input to wait for that.
     counted = [*observed, *(f"{name.removesuffix('@spark')}@files" for name in read)] if observed else read

@@ -130,7 +130,9 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
 
 def read_examples(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
     """Return what the objectives of each run showed with the first seed, if anything."""
-    examples = {run: read_illustrations(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
+    examples = {
+        run: read_illustrations(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs
+    }
     return {run: example for run, example in examples.items() if example}
 
 
@@ -173,7 +175,7 @@ def explain_variants(config: SystemConfig) -> dict[str, str]:
     explanations = {}
     for name, variant in config.measured.items():
         learned = "; ".join(
-            OBJECTIVES[objective].explained for objective in get_objectives(config, config.runs_of(name))
+            OBJECTIVES[objective].description for objective in get_objectives(config, config.runs_of(name))
         )
         explanations[name] = variant.explained or learned or "new weights, nothing learned"
     return explanations

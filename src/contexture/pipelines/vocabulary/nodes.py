@@ -6,8 +6,8 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from contexture.folders import work_folder
-from contexture.streams.tokens import sentence_blocks, tokenize_paragraphs
-from contexture.vocabulary.languages import smoothed_texts
+from contexture.streams.tokens import read_sentence_blocks, tokenize_paragraphs
+from contexture.vocabulary.languages import resample_texts
 from contexture.vocabulary.tokenizers import (
     VocabularyConfig,
     copy_tokenizer,
@@ -16,14 +16,21 @@ from contexture.vocabulary.tokenizers import (
     train_tokenizer,
 )
 from contexture.vocabulary.vocabulary import corpus_idf, save_idf
-from contexture.vocabulary.word_vectors import aligned, read_word_vectors
-from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
+from contexture.vocabulary.word_vectors import align_vectors, read_word_vectors
+from contexture.vocabulary.words import (
+    VECTORS_FILE,
+    WordsConfig,
+    add_words,
+    copy_words,
+    count_trained_words,
+    train_words,
+)
 
 
 def make_tokenizer(config: VocabularyConfig, paragraphs: Path, output_dir: Path) -> Path:
     """Train a tokenizer on the paragraphs, or copy a published one."""
     with work_folder(output_dir) as work:
-        train_tokenizer(smoothed_texts(paragraphs, config.smoothing), config, work)
+        train_tokenizer(resample_texts(paragraphs, config.smoothing), config, work)
     return output_dir
 
 
@@ -51,9 +58,9 @@ def make_subword_statistics(
     with work_folder(output_dir) as work:
         copy_tokenizer(tokenizer, work)
         if vectors:
-            table = corpus_vectors(sentence_blocks(documents), tokens.vocab_size, config.vector_size)
+            table = corpus_vectors(read_sentence_blocks(documents), tokens.vocab_size, config.vector_size)
             np.save(work / VECTORS_FILE, table, allow_pickle=False)
-        save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
+        save_idf(work, corpus_idf(read_sentence_blocks(documents), tokens.vocab_size))
     return output_dir
 
 
@@ -64,11 +71,11 @@ def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, out
     tokenizer, tokens = load_tokenizer(word_list)
     if config.vectors is not None:
         published = read_word_vectors(Path(config.vectors), config.vectors_limit)
-        vectors = aligned(published, tokenizer.get_vocab(), tokens.vocab_size)
+        vectors = align_vectors(published, tokenizer.get_vocab(), tokens.vocab_size)
     else:
-        vectors = corpus_vectors(sentence_blocks(documents), trained_words(word_list), config.vector_size)
+        vectors = corpus_vectors(read_sentence_blocks(documents), count_trained_words(word_list), config.vector_size)
     with work_folder(output_dir) as work:
         copy_words(word_list, work)
         np.save(work / VECTORS_FILE, vectors, allow_pickle=False)
-        save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
+        save_idf(work, corpus_idf(read_sentence_blocks(documents), tokens.vocab_size))
     return output_dir

@@ -6,19 +6,19 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from contexture.streams.base import SidedStream, TextStream
+from contexture.streams.base import TextPairStream, TextStream
 
 SIDES = ("source", "target")
 
 
-class Bitext(SidedStream, TextStream):
-    """Sentences and their translations: `document`, and `ids` (B, 2), the same where a sentence is."""
+class Bitext(TextPairStream, TextStream):
+    """Parallel sentences: `document`, and `ids` (B, 2), equal for equal sentences."""
 
     columns = (*SIDES, *(f"{side}_id" for side in SIDES))
-    texts = SIDES
+    token_columns = SIDES
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        batch, mine = self.document(table, part, parts)
-        ids = np.stack([table[f"{side}_id"].to_numpy()[mine] for side in SIDES], axis=1)
+        batch, rows = self.collate_documents(table, part, parts)
+        ids = np.stack([table[f"{side}_id"].to_numpy()[rows] for side in SIDES], axis=1)
         return batch | {"ids": torch.from_numpy(ids)}

@@ -17,4 +17,4 @@ class BitextStreamConfig(StreamConfig):
     implementation: ClassVar[str] = "contexture.streams.bitext.batches:Bitext"
     tables: ClassVar[str] = "contexture.streams.bitext.sample:tables"
     examples: ClassVar[str] = "bitext"
-    made_of: ClassVar[str] = "bitext"
+    source: ClassVar[str] = "bitext"

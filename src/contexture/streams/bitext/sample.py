@@ -1,4 +1,4 @@
-"""Parallel sentences as token ids: one row a pair, shuffled."""
+"""Sampling of parallel sentences: one shuffled row of token ids per pair."""
 
 from pathlib import Path
 from typing import Any
@@ -8,35 +8,36 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
 from contexture.streams.bitext.config import BitextStreamConfig
-from contexture.streams.draws import shuffled_files
-from contexture.streams.languages import without_text
+from contexture.streams.draws import shuffle_into_files
+from contexture.streams.languages import count_without_text
 from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import tokenize_columns
 
 SIDES = ("source", "target")
-_ID = ("set", "number")
+_KEY = ("set", "number")
 
 
-def bitext_pairs(bitext: DataFrame, vocabulary: Path, max_tokens: int, files: int, seed: int) -> DataFrame:
-    """One row a pair: `source` and `target`, token ids cut at `max_tokens`, with `set`, `number` and the languages.
+def bitext_pairs(bitext: DataFrame, vocabulary_dir: Path, max_tokens: int, files: int, seed: int) -> DataFrame:
+    """Tokenize parallel sentences, one row per pair.
 
-    `source_id` and `target_id` are the same where the text is, in whatever pair: one sentence may have several
-    translations. Pairs of which a side has no token are left out. The table is shuffled, see `shuffled_files`. The same
-    bitext and seed give the same rows on any number of cores.
+    Columns: `set`, `number`, `source_lang`, `target_lang`, `source` and `target` (token ids cut at `max_tokens`),
+    `source_id` and `target_id` (equal for equal sentences, which may have several translations). Pairs with a side
+    without tokens are dropped. The table is shuffled by `shuffle_into_files`. The same bitext and seed give the same
+    rows on any number of cores.
     """
-    tokens = tokenize_columns(bitext, SIDES, vocabulary)
+    tokens = tokenize_columns(bitext, SIDES, vocabulary_dir)
     pairs = tokens.where(" and ".join(f"size({side}_tokens) > 0" for side in SIDES)).select(
-        *_ID,
+        *_KEY,
         "source_lang",
         "target_lang",
         *(F.slice(f"{side}_tokens", 1, max_tokens).alias(side) for side in SIDES),
         *(F.xxhash64(side).alias(f"{side}_id") for side in SIDES),
     )
-    return shuffled_files(pairs, files, seed, *_ID)
+    return shuffle_into_files(pairs, files, seed, *_KEY)
 
 
 def count_pairs(pairs: DataFrame, max_tokens: int) -> dict[str, Any]:
-    """Pairs, also by their languages; tokens; and sides as long as the limit, most of which were cut."""
+    """Count pairs, in total and by languages, tokens, and sides at the length limit, most of which were cut."""
     at_limit = " + ".join(f"count_if(size({side}) = {max_tokens})" for side in SIDES)
     rows = (
         pairs.groupBy(F.concat_ws("-", "source_lang", "target_lang").alias("languages"))
@@ -57,7 +58,7 @@ def count_pairs(pairs: DataFrame, max_tokens: int) -> dict[str, Any]:
 
 
 def tables(config: BitextStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of pairs, their sides as long as documents, and its counts."""
+    """Define the table of pairs, with sides as long as documents, and its counts."""
 
     def sample(bitext: DataFrame, tokenizer: Path) -> DataFrame:
         return bitext_pairs(bitext, tokenizer, lengths.document, config.files, seed)
@@ -65,7 +66,7 @@ def tables(config: BitextStreamConfig, lengths: Lengths, seed: int) -> ExampleTa
     def count(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
         counts = count_pairs(examples, lengths.document)
         if not counts["pairs"]:
-            raise ValueError("no pair of parallel sentences is left: data/08_reporting/corpus/bitext.json says why")
-        return counts | without_text(examples, ("source_lang", "target_lang"), documents)
+            raise ValueError("no parallel sentences are left: see the counts in data/08_reporting/corpus/bitext.json")
+        return counts | count_without_text(examples, ("source_lang", "target_lang"), documents)
 
     return ExampleTables([ExampleTable("bitext", sample, ("bitext", "tokenizer"))], count)

@@ -1,1 +1,1 @@
-"""Sentences of a paragraph read together (MSPP)."""
+"""Sentences that are encoded together (MSPP)."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 import torch
 
 from contexture.encoders.layout import Ints, Sentences, joint_layout, select_rows
-from contexture.streams.base import TokenStream, dealt
+from contexture.streams.base import TokenStream, part_rows
 from contexture.streams.joint.config import JointConfig
 
 
@@ -20,23 +20,23 @@ class Joint(TokenStream):
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
         sentences, labels = joint_examples(table, self.config.layout.candidates)
-        mine = dealt(sentences.lengths.sum(axis=1), part, parts)
-        batch = joint_layout(select_rows(sentences, mine), self.encoder.specials, self.config.layout)
-        return batch | {"labels": torch.from_numpy(labels[mine])}
+        rows = part_rows(sentences.lengths.sum(axis=1), part, parts)
+        batch = joint_layout(select_rows(sentences, rows), self.encoder.specials, self.config.layout)
+        return batch | {"labels": torch.from_numpy(labels[rows])}
 
-    def sample(self, count: int) -> Ints:
+    def sample_tokens(self, count: int) -> Ints:
         """See `Stream.sample`."""
         return joint_examples(self.rows.take(0, min(self.rows.rows, count)), self.config.layout.candidates)[0].tokens
 
 
 def joint_examples(table: pa.Table, candidates: int) -> tuple[Sentences, Ints]:
-    """Columns `sentences` (lists of k+1 lists of ids) and `labels` (lists of k) → arrays."""
+    """Read `sentences` (k+1 lists of ids per row) and `labels` (k per row) into arrays."""
     sentences = table["sentences"].combine_chunks().flatten()
     lengths = np.diff(sentences.offsets.to_numpy()).astype(np.int64)
     labels = table["labels"].combine_chunks().flatten().to_numpy().astype(np.int64)
     if len(lengths) != len(table) * (candidates + 1) or len(labels) != len(table) * candidates:
         raise ValueError(
-            f"the examples do not hold {candidates} candidates each, as streams.joint.sampling says: "
+            f"streams.joint.sampling: the examples do not have {candidates} candidates each; "
             "run the examples stage again with these parameters"
         )
     tokens = sentences.flatten().to_numpy().astype(np.int64)

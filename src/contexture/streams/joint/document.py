@@ -1,7 +1,7 @@
-"""Examples for Multi-Sentences in Paragraph Prediction within one document (section 3.4). Knows no Spark.
+"""Sampling of examples for Multi-Sentences in Paragraph Prediction from one document (section 3.4), without Spark.
 
-Sentences are distinguished by their text (their token ids): within an example no sentence text occurs twice, and a
-negative never has the text of a sentence of s0's own paragraph.
+Sentences with the same token ids are the same text. No text occurs twice in an example, and no negative has the text of
+a sentence in s0's paragraph.
 """
 
 from bisect import bisect_left, bisect_right
@@ -12,38 +12,38 @@ from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
-from contexture.streams.draws import generator, shuffled
+from contexture.streams.draws import lazy_shuffle, seeded_random
 from contexture.streams.joint.config import JointSampling
 from contexture.streams.tokens import Document, Sentence
 
-COUNTS = (
+COUNT_NAMES = (
     "documents",
-    "documents_too_short",  # no paragraph of theirs gives an example
+    "documents_too_short",  # no paragraph gives an example
     "paragraphs",
-    "paragraphs_too_short",  # no sentence has k1 other texts (after it, where positives follow) in its paragraph
+    "paragraphs_too_short",  # no sentence has k1 possible positives
     "sentences",
     "examples",
-    "examples_incomplete",  # dropped: not enough negatives anywhere
-    "hard_filled_with_easy",  # hard negatives of the examples that the document could not give
+    "examples_incomplete",  # dropped: not enough negatives
+    "hard_filled_with_easy",  # hard negatives replaced by easy ones
 )
 
 
 class Candidate(NamedTuple):
-    """A sentence, and the next one of its paragraph if a candidate may hold both."""
+    """A sentence, and the next one of its paragraph if a candidate may contain both."""
 
     sentence: Sentence
     following: Sentence | None
 
 
 class Pool(NamedTuple):
-    """What easy negatives are drawn from, sorted by document, and the document id of each."""
+    """Candidates for easy negatives, sorted by document, and the document id of each."""
 
     doc_ids: list[str]
     candidates: list[Candidate]
 
 
 class Example(NamedTuple):
-    """s0 and k candidates in random order, and k labels: 1 if the candidate is from s0's paragraph."""
+    """s0 and k candidates in random order, with k labels: 1 if the candidate is from s0's paragraph."""
 
     example_id: str
     sentences: list[Sentence]
@@ -53,24 +53,24 @@ class Example(NamedTuple):
 def sample_document(
     document: Document, pool: Pool, config: JointSampling, max_tokens: int, seed: int
 ) -> tuple[list[Example], Counter[str]]:
-    """Sample the examples of one document, in the order of its paragraphs, and count as `COUNTS` says.
+    """Sample the examples of one document, in the order of its paragraphs, and count `COUNT_NAMES`.
 
-    A function of its arguments alone: each paragraph and each s0 has a generator of its own, seeded from (seed,
-    document id, paragraph index, sentence index). Sentence indices count the sentences that have tokens.
+    A function of its arguments alone: each paragraph and each s0 has its own generator, seeded with (seed, document id,
+    paragraph index, sentence index). Sentence indices count the sentences that have tokens.
     """
-    sources = _Sources(document, pool, config, max_tokens)
+    sources = _CandidateSources(document, pool, config, max_tokens)
     examples: list[Example] = []
     counts = Counter(
-        documents=1, paragraphs=len(document.paragraphs), sentences=len(sources.flat), documents_too_short=1
+        documents=1, paragraphs=len(document.paragraphs), sentences=len(sources.candidates), documents_too_short=1
     )
     for number, (index, sentences) in enumerate(document.paragraphs):
-        eligible = _eligible(sentences, config)
+        eligible = _eligible_positions(sentences, config)
         counts["paragraphs_too_short"] += not eligible
         if eligible:
             counts["documents_too_short"] = 0
-        rng = generator(seed, document.doc_id, index)
+        rng = seeded_random(seed, document.doc_id, index)
         for s0 in sorted(rng.sample(eligible, min(len(eligible), config.examples_per_paragraph))):
-            labelled, filled = _draw(sources, number, s0, generator(seed, document.doc_id, index, s0))
+            labelled, filled = _draw_candidates(sources, number, s0, seeded_random(seed, document.doc_id, index, s0))
             if len(labelled) < config.candidates:
                 counts["examples_incomplete"] += 1
                 continue
@@ -82,8 +82,8 @@ def sample_document(
     return examples, counts
 
 
-def _eligible(sentences: Sequence[Sentence], config: JointSampling) -> list[int]:
-    """Positions that s0 may have: those with k1 different texts to be its positives."""
+def _eligible_positions(sentences: Sequence[Sentence], config: JointSampling) -> list[int]:
+    """Return the positions of sentences with at least k1 possible positives."""
     texts = set(sentences) if config.positive_rule == "any" else set()
     eligible = []
     for position in reversed(range(len(sentences))):
@@ -93,23 +93,25 @@ def _eligible(sentences: Sequence[Sentence], config: JointSampling) -> list[int]
     return eligible[::-1]
 
 
-def _draw(sources: "_Sources", number: int, s0: int, rng: Random) -> tuple[list[tuple[Sentence, int]], int]:
-    """Draw the labelled candidates of one example, and how many hard negatives easy ones stand in for."""
+def _draw_candidates(
+    sources: "_CandidateSources", number: int, s0: int, rng: Random
+) -> tuple[list[tuple[Sentence, int]], int]:
+    """Draw the labelled candidates of an example. Also returns how many hard negatives are replaced by easy ones."""
     config = sources.config
-    home = sources.paragraph(number)
-    texts = {candidate.sentence for candidate in home}
-    used = {home[s0].sentence}
-    positives = _take(sources.positives(number, s0, rng), config.positives, used)
-    hard = _take(sources.hard_negatives(number, s0, texts, rng), config.hard_negatives, used)
+    paragraph = sources.paragraph(number)
+    texts = {candidate.sentence for candidate in paragraph}
+    used = {paragraph[s0].sentence}
+    positives = _take_unused(sources.positives(number, s0, rng), config.positives, used)
+    hard = _take_unused(sources.hard_negatives(number, s0, texts, rng), config.hard_negatives, used)
     filled = config.hard_negatives - len(hard)
-    easy = _take(sources.easy_negatives(texts, rng), config.easy_negatives + filled, used)
+    easy = _take_unused(sources.easy_negatives(texts, rng), config.easy_negatives + filled, used)
     labelled = [(candidate, 1) for candidate in positives] + [(candidate, 0) for candidate in hard + easy]
     rng.shuffle(labelled)
-    return [(_text(candidate, used, sources.max_tokens, rng), label) for candidate, label in labelled], filled
+    return [(_draw_text(candidate, used, sources.max_tokens, rng), label) for candidate, label in labelled], filled
 
 
-def _take(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> list[Candidate]:
-    """Take the first `count` candidates whose text is not used yet, and mark their texts as used."""
+def _take_unused(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> list[Candidate]:
+    """Take the first `count` candidates with unused texts, and mark their texts as used."""
     chosen: list[Candidate] = []
     for candidate in candidates if count else ():
         if candidate.sentence not in used:
@@ -120,8 +122,8 @@ def _take(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> l
     return chosen
 
 
-def _text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Random) -> Sentence:
-    """The candidate's sentence or, half of the time where that repeats no text, it and the following one."""
+def _draw_text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Random) -> Sentence:
+    """Return the candidate's sentence or, with probability 0.5 unless that repeats a text, it and the following one."""
     sentence, following = candidate
     if following is None or following in used or rng.random() < 0.5:
         return sentence
@@ -132,42 +134,44 @@ def _text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Rando
     return both
 
 
-class _Sources:
-    """Where the candidates of one document come from; each method gives them lazily in random order."""
+class _CandidateSources:
+    """The sources of a document's candidates. Methods yield candidates lazily in random order."""
 
     def __init__(self, document: Document, pool: Pool, config: JointSampling, max_tokens: int) -> None:
         self.config, self.max_tokens = config, max_tokens
-        self.flat: list[Candidate] = []
+        self.candidates: list[Candidate] = []
         for _, sentences in document.paragraphs:
             following = [*sentences[1:], None] if config.candidate_sentences == 2 else [None] * len(sentences)
-            self.flat += map(Candidate, sentences, following)
+            self.candidates += map(Candidate, sentences, following)
         self.bounds = [0, *accumulate(len(sentences) for _, sentences in document.paragraphs)]
         self.pool = pool.candidates
-        self.own = bisect_left(pool.doc_ids, document.doc_id), bisect_right(pool.doc_ids, document.doc_id)
+        self.own_range = bisect_left(pool.doc_ids, document.doc_id), bisect_right(pool.doc_ids, document.doc_id)
 
     def paragraph(self, number: int) -> list[Candidate]:
-        return self.flat[self.bounds[number] : self.bounds[number + 1]]
+        return self.candidates[self.bounds[number] : self.bounds[number + 1]]
 
     def positives(self, number: int, s0: int, rng: Random) -> Iterator[Candidate]:
         start = s0 if self.config.positive_rule == "any" else 0
-        return shuffled(self.paragraph(number), rng, start, s0 + 1)
+        return lazy_shuffle(self.paragraph(number), rng, start, s0 + 1)
 
     def hard_negatives(self, number: int, s0: int, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
         if self.config.hard_rule == "other_paragraphs":
-            return _foreign(shuffled(self.flat, rng, self.bounds[number], self.bounds[number + 1]), texts)
+            return _exclude_texts(
+                lazy_shuffle(self.candidates, rng, self.bounds[number], self.bounds[number + 1]), texts
+            )
         paragraphs = [other for other in range(len(self.bounds) - 1) if other != number]
         chosen = rng.sample(paragraphs, min(len(paragraphs), 2 * self.config.hard_negatives))
-        candidates = list(_foreign((c for other in chosen for c in self.paragraph(other)), texts))
+        candidates = list(_exclude_texts((c for other in chosen for c in self.paragraph(other)), texts))
         if s0 > 0:
             candidates.append(self.paragraph(number)[rng.randrange(s0)])
-        return shuffled(candidates, rng)
+        return lazy_shuffle(candidates, rng)
 
     def easy_negatives(self, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
-        return _foreign(shuffled(self.pool, rng, *self.own), texts)
+        return _exclude_texts(lazy_shuffle(self.pool, rng, *self.own_range), texts)
 
 
-def _foreign(candidates: Iterable[Candidate], texts: AbstractSet[Sentence]) -> Iterator[Candidate]:
-    """Leave out the texts of s0's paragraph: the paragraph does say them, wherever else they stand."""
+def _exclude_texts(candidates: Iterable[Candidate], texts: AbstractSet[Sentence]) -> Iterator[Candidate]:
+    """Drop candidates that have a text of s0's paragraph."""
     for sentence, following in candidates:
         if sentence not in texts:
             yield Candidate(sentence, None if following in texts else following)

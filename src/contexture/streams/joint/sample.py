@@ -1,4 +1,4 @@
-"""Examples for Multi-Sentences in Paragraph Prediction (section 3.4): the documents table to the examples table."""
+"""Sampling for Multi-Sentences in Paragraph Prediction (section 3.4): documents to examples."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,64 +9,66 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import shuffled_files
+from contexture.streams.draws import shuffle_into_files
 from contexture.streams.joint.config import JointConfig, JointSampling
-from contexture.streams.joint.document import COUNTS, Candidate, Example, Pool, sample_document
+from contexture.streams.joint.document import COUNT_NAMES, Candidate, Example, Pool, sample_document
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import read_documents, read_sentences, sentences_alone
+from contexture.streams.tokens import read_documents, read_sentences, select_sentences
 
-#: Documents and sentences meet in buckets of about this many sentences, from which easy negatives are drawn.
+#: Easy negatives are drawn from buckets of about this many sentences.
 SENTENCES_PER_BUCKET = 4096
 
 
 def sample_mspp(
     documents: DataFrame, config: JointSampling, max_tokens: int, seed: int
 ) -> tuple[DataFrame, Observation]:
-    """Sample the examples of all documents (the table that `tokenize_paragraphs` made, read from disk).
+    """Sample the examples of all documents, which must be read from disk (see `tokenize_paragraphs`).
 
-    Returns the table with the columns `example_id`, `sentences` (k + 1 lists of token ids, s0 first, no special
-    tokens) and `labels` (k times 0 or 1), and an observation that holds the counts once the table was written:
-    give it to `count_mspp` then. The table is shuffled, see `shuffled_files`. The same documents and seed give the same
-    rows on any number of cores.
+    Each document draws its easy negatives from one bucket of about `SENTENCES_PER_BUCKET` sentences of the corpus,
+    chosen by hash. Only the number of buckets grows with the corpus.
 
-    Each document draws its easy negatives from one bucket: those of the corpus's sentences, about
-    `SENTENCES_PER_BUCKET`, whose hash is the document's. So nothing grows with the corpus but the number of buckets.
+    Returns:
+        The examples and an observation for `count_mspp`, which has the counts once the table is written. Columns:
+        `example_id`, `sentences` (k + 1 lists of token ids, s0 first, no special tokens) and `labels` (k times 0 or 1).
+        The table is shuffled by `shuffle_into_files`. The same documents and seed give the same rows on any number of
+        cores.
     """
     total = documents.agg(F.sum("sentence_count")).head()
     sentence_count = 0 if total is None or total[0] is None else int(total[0])
     buckets = max(1, sentence_count // SENTENCES_PER_BUCKET)
-    texts = sentences_alone(documents)
-    keyed = texts.select("*", _bucket(seed, buckets, "doc_id"))
+    texts = select_sentences(documents)
+    keyed_documents = texts.select("*", _bucket_column(seed, buckets, "doc_id"))
     pool = _pool_rows(texts, config).withColumns(
-        {"bucket": _bucket(seed, buckets, "doc_id", "paragraph_index", "sentence_index")}
+        {"bucket": _bucket_column(seed, buckets, "doc_id", "paragraph_index", "sentence_index")}
     )
     observation = Observation("mspp")
     schema = "example_id string, sentences array<array<int>>, labels array<int>, "
     examples = (
-        keyed.groupBy("bucket")
+        keyed_documents.groupBy("bucket")
         .cogroup(pool.groupBy("bucket"))
         .applyInArrow(
-            _bucket_sampler(config, max_tokens, seed), schema + ", ".join(f"counted_{name} bigint" for name in COUNTS)
+            _bucket_sampler(config, max_tokens, seed),
+            schema + ", ".join(f"counted_{name} bigint" for name in COUNT_NAMES),
         )
-        .observe(observation, *(F.sum(f"counted_{name}").alias(name) for name in COUNTS))
+        .observe(observation, *(F.sum(f"counted_{name}").alias(name) for name in COUNT_NAMES))
         .where(F.col("example_id").isNotNull())
         .select("example_id", "sentences", "labels")
     )
-    return shuffled_files(examples, config.files, seed, "example_id"), observation
+    return shuffle_into_files(examples, config.files, seed, "example_id"), observation
 
 
 def count_mspp(observation: Observation) -> dict[str, int]:
-    """Counts by the names in `COUNTS`, gathered while the examples were written (before that this waits for ever)."""
+    """Return the counts of `COUNT_NAMES`. Blocks until the examples are written."""
     counts = observation.get
-    return {name: int(counts.get(name) or 0) for name in COUNTS}
+    return {name: int(counts.get(name) or 0) for name in COUNT_NAMES}
 
 
-def _bucket(seed: int, buckets: int, *columns: str) -> Column:
+def _bucket_column(seed: int, buckets: int, *columns: str) -> Column:
     return F.pmod(F.xxhash64(F.lit(seed), *columns), F.lit(buckets)).alias("bucket")
 
 
 def _pool_rows(texts: DataFrame, config: JointSampling) -> DataFrame:
-    """One row per sentence: doc_id, paragraph_index, sentence_index, sentence, following (null unless wanted)."""
+    """Return one row per sentence: doc_id, paragraph_index, sentence_index, sentence and following (or null)."""
     paragraphs = texts.select("doc_id", "paragraph_indices", F.posexplode("sentences").alias("paragraph", "sentences"))
     rows = paragraphs.select(
         "doc_id",
@@ -74,8 +76,8 @@ def _pool_rows(texts: DataFrame, config: JointSampling) -> DataFrame:
         "sentences",
         F.posexplode("sentences").alias("sentence_index", "sentence"),
     )
-    wanted = F.lit(config.candidate_sentences == 2)
-    following = F.when(wanted, F.get("sentences", F.col("sentence_index") + 1))
+    needs_following = F.lit(config.candidate_sentences == 2)
+    following = F.when(needs_following, F.get("sentences", F.col("sentence_index") + 1))
     return rows.withColumn("following", following).drop("sentences")
 
 
@@ -104,19 +106,19 @@ def _read_pool(table: pa.Table, max_tokens: int) -> Pool:
 
 
 def _to_table(examples: list[Example], counts: Counter[str]) -> pa.Table:
-    """The examples as rows, and after them one row that holds the counts and no example."""
+    """Return the examples as rows, followed by one row with the counts."""
     columns: dict[str, pa.Array] = {
         "example_id": pa.array([*(example.example_id for example in examples), None], pa.string()),
         "sentences": pa.array([*(example.sentences for example in examples), None], pa.list_(pa.list_(pa.int32()))),
         "labels": pa.array([*(example.labels for example in examples), None], pa.list_(pa.int32())),
     }
-    for name in COUNTS:
+    for name in COUNT_NAMES:
         columns[f"counted_{name}"] = pa.array([None] * len(examples) + [counts[name]], pa.int64())
     return pa.table(columns)
 
 
 def tables(config: JointConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """MSPP's table of examples and its counts."""
+    """Define MSPP's table of examples and its counts."""
 
     def sample(documents: DataFrame) -> tuple[DataFrame, Observation]:
         return sample_mspp(documents, config.sampling, config.max_tokens, seed)
@@ -124,7 +126,7 @@ def tables(config: JointConfig, lengths: Lengths, seed: int) -> ExampleTables:
     def count(observation: Observation, *_: Any) -> dict[str, int]:
         counts = count_mspp(observation)
         if not counts["examples"]:
-            raise ValueError(f"no example could be sampled from this corpus: {counts}")
+            raise ValueError(f"no example could be sampled from this corpus: {counts}; add text with longer paragraphs")
         return counts
 
     return ExampleTables([ExampleTable("joint", sample, ("documents",), observed=True)], count)

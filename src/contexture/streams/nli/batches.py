@@ -6,16 +6,16 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from contexture.streams.base import SidedStream
+from contexture.streams.base import TextPairStream
 
 
-class Nli(SidedStream):
-    """`document`, the premises in front, and `labels` (B,)."""
+class Nli(TextPairStream):
+    """Premises and hypotheses: `document`, premises first, and `labels` (B,)."""
 
     columns = ("premise", "hypothesis", "label")
-    texts = ("premise", "hypothesis")
+    token_columns = ("premise", "hypothesis")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        batch, mine = self.document(table, part, parts)
-        return batch | {"labels": torch.from_numpy(table["label"].to_numpy()[mine].astype(np.int64))}
+        batch, rows = self.collate_documents(table, part, parts)
+        return batch | {"labels": torch.from_numpy(table["label"].to_numpy()[rows].astype(np.int64))}

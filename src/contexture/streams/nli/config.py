@@ -12,11 +12,11 @@ from contexture.strict import STRICT, Positive
 class NliStreamConfig(StreamConfig):
     """Premises and hypotheses in different languages (CMLM, section 4.3), drawn at random."""
 
-    # Choices of two languages that are made of each pair, at most as many as there are.
+    # Maximum number of language combinations that are drawn for each pair.
     per_pair: Positive = 2
     # Files of the table of pairs.
     files: Positive = 4
     implementation: ClassVar[str] = "contexture.streams.nli.batches:Nli"
     tables: ClassVar[str] = "contexture.streams.nli.sample:tables"
     examples: ClassVar[str] = "nli"
-    made_of: ClassVar[str] = "nli"
+    source: ClassVar[str] = "nli"

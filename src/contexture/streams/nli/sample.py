@@ -1,4 +1,4 @@
-"""Premises and hypotheses in different languages as token ids (CMLM, section 4.3): one row a pair, shuffled."""
+"""Sampling of premises and hypotheses in different languages (CMLM, section 4.3): one shuffled row per pair."""
 
 from pathlib import Path
 from typing import Any
@@ -7,24 +7,24 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import drawn, shuffled_files
-from contexture.streams.languages import without_text
+from contexture.streams.draws import shuffle_into_files, uniform_draw
+from contexture.streams.languages import count_without_text
 from contexture.streams.nli.config import NliStreamConfig
 from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import tokenize_columns
 
 SIDES = ("premise", "hypothesis")
-_ID = ("number", *(f"{side}_lang" for side in SIDES))
+_KEY = ("number", *(f"{side}_lang" for side in SIDES))
 
 
-def nli_pairs(nli: DataFrame, vocabulary: Path, max_tokens: int, per_pair: int, files: int, seed: int) -> DataFrame:
-    """Of each pair `per_pair` choices of a language for the premise and another for the hypothesis, none twice.
+def nli_pairs(nli: DataFrame, vocabulary_dir: Path, max_tokens: int, per_pair: int, files: int, seed: int) -> DataFrame:
+    """Draw `per_pair` distinct combinations of two different languages for each pair.
 
-    Columns: `number`, `premise_lang`, `hypothesis_lang`, `premise` and `hypothesis`, token ids cut at `max_tokens`, and
-    `label`. Which ones are chosen is a function of the seed and the pair. Pairs of which a side has no token are left
-    out. The table is shuffled, see `shuffled_files`. The same pairs and seed give the same rows on any number of cores.
+    Columns: `number`, `premise_lang`, `hypothesis_lang`, `premise` and `hypothesis` (token ids cut at `max_tokens`) and
+    `label`. The choice is a function of the seed and the pair. Pairs with a side without tokens are dropped. The table
+    is shuffled by `shuffle_into_files`. The same pairs and seed give the same rows on any number of cores.
     """
-    tokens = tokenize_columns(nli, SIDES, vocabulary)
+    tokens = tokenize_columns(nli, SIDES, vocabulary_dir)
     premise, hypothesis = (
         tokens.where(F.size(f"{side}_tokens") > 0).select(
             "number",
@@ -35,25 +35,25 @@ def nli_pairs(nli: DataFrame, vocabulary: Path, max_tokens: int, per_pair: int, 
         for side in SIDES
     )
     both = premise.join(hypothesis.drop("label"), "number").where("premise_lang <> hypothesis_lang")
-    order = Window.partitionBy("number").orderBy(drawn(seed, "languages", *_ID), *_ID)
+    order = Window.partitionBy("number").orderBy(uniform_draw(seed, "languages", *_KEY), *_KEY)
     chosen = both.withColumn("choice", F.row_number().over(order)).where(F.col("choice") <= per_pair)
-    return shuffled_files(chosen.select(*_ID, *SIDES, "label"), files, seed, *_ID)
+    return shuffle_into_files(chosen.select(*_KEY, *SIDES, "label"), files, seed, *_KEY)
 
 
 def count_pairs(pairs: DataFrame) -> dict[str, Any]:
-    """Pairs, also by their languages."""
+    """Count pairs, in total and by languages."""
     languages = F.concat_ws("-", "premise_lang", "hypothesis_lang").alias("languages")
     rows = pairs.groupBy(languages).count().orderBy("languages").collect()
     return {"pairs": sum(row["count"] for row in rows), "languages": {row["languages"]: row["count"] for row in rows}}
 
 
 def tables(config: NliStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of pairs, their sides as long as documents, and its counts."""
+    """Define the table of pairs, with sides as long as documents, and its counts."""
 
     def sample(nli: DataFrame, tokenizer: Path) -> DataFrame:
         return nli_pairs(nli, tokenizer, lengths.document, config.per_pair, config.files, seed)
 
     def count(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
-        return count_pairs(examples) | without_text(examples, [f"{side}_lang" for side in SIDES], documents)
+        return count_pairs(examples) | count_without_text(examples, [f"{side}_lang" for side in SIDES], documents)
 
     return ExampleTables([ExampleTable("nli", sample, ("nli", "tokenizer"))], count)

@@ -1,1 +1,1 @@
-"""Queries and documents for two towers: `pairs`, and `passages`, the documents alone."""
+"""Pairs of queries and documents (`pairs`), and their documents (`passages`)."""

@@ -1,4 +1,4 @@
-"""Two towers' batches: pairs of several pre-training tasks, or their documents alone."""
+"""Batches for two towers: pairs of several pre-training tasks, or their documents."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,36 +13,40 @@ import torch
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Sentences, select_rows, text_layout
-from contexture.streams.base import Stream, TextStream, TokenStream, dealt, numbers, parts_of
+from contexture.streams.base import Stream, TextStream, TokenStream, factorize, part_rows, read_token_columns
 from contexture.streams.pairs.config import PairsConfig
-from contexture.streams.rows import NothingToReadError, ShuffledRows
+from contexture.streams.rows import EmptyExamplesError, ShuffledRows
 
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
 
 
-class PairStream:
-    """An endless stream of pairs of several pre-training tasks, one folder each.
+class PairRows:
+    """An endless stream of pairs of several pre-training tasks, one folder per task.
 
-    `uniform`: any stretch of it has as many pairs of each task; `pooled`: as many of each as the task has pairs. A task
-    without pairs, such as WLP where nothing is linked, has no part in it; where none has any, NothingToReadError.
+    With mixture `uniform`, every range of rows has equally many pairs of each task; with `pooled`, pairs in proportion
+    to the tasks' sizes. Tasks without pairs, such as WLP on text without links, are skipped. Raises EmptyExamplesError
+    if no task has pairs.
     """
 
     def __init__(self, folders: Sequence[Path], mixture: Literal["uniform", "pooled"], seed: int) -> None:
         streams = []
         for folder in folders:
-            with suppress(NothingToReadError):
+            with suppress(EmptyExamplesError):
                 streams.append(ShuffledRows(folder, COLUMNS, seed))
         if not streams:
-            raise NothingToReadError(
-                f"{', '.join(map(str, folders))}: no pairs in these files; see the examples stage's counts"
+            raise EmptyExamplesError(
+                f"{', '.join(map(str, folders))}: no pairs in these files; see the counts of the examples stage"
             )
-        self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_counts_at`
+        self.streams = sorted(streams, key=lambda stream: stream.rows)  # largest last, see `_counts_at`
         weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
         self.shares = [Fraction(weight, sum(weights)) for weight in weights]
         self.rows = sum(stream.rows for stream in streams)
 
     def take(self, start: int, count: int) -> pa.Table:
-        """Pairs start … start+count−1, two or more; `log_q` is the log of the probability of its task and document."""
+        """Return pairs start … start+count−1 (two or more).
+
+        `log_q` is the log probability of a pair's task and document.
+        """
         tables = []
         for stream, share, first, end in zip(
             self.streams, self.shares, self._counts_at(start), self._counts_at(start + count), strict=True
@@ -55,52 +59,52 @@ class PairStream:
         return pa.concat_tables(tables, promote_options="default")
 
     def _counts_at(self, position: int) -> list[int]:
-        """Pairs of each task before a position of the stream: its share, rounded; the largest task has the rest.
+        """Return the number of each task's pairs before `position`.
 
-        Each is rounded at another fraction, so that tasks take turns.
+        A task gets its share, rounded with an offset of its own so that tasks alternate; the largest gets the rest.
         """
         starts = accumulate(self.shares, initial=Fraction(0))
         counts = [int(position * share + start) for share, start in zip(self.shares[:-1], starts, strict=False)]
         return [*counts, position - sum(counts)]
 
 
-class _PairRows(Stream):
+class _PairTaskStream(Stream):
     config: PairsConfig
 
-    def open(self, folder: Path, seed: int) -> PairStream:
+    def open(self, folder: Path, seed: int) -> PairRows:
         """See `Stream.open`."""
-        return PairStream([folder / task for task in self.config.read], self.config.mixture, seed)
+        return PairRows([folder / task for task in self.config.selected_tasks], self.config.mixture, seed)
 
 
-class Pairs(_PairRows, TextStream):
-    """A `query` and a `document` each; `document_ids` (B,) and `log_q` (B,), see `InBatchNegatives`."""
+class Pairs(_PairTaskStream, TextStream):
+    """Pairs of `query` and `document`, with `document_ids` (B,) and `log_q` (B,); see `InBatchNegatives`."""
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        documents = parts_of(table, "title", "passage")
-        mine = dealt(documents.lengths.sum(axis=1), part, parts)
-        queries = select_rows(parts_of(table, "query"), mine)
-        # Numbers for the documents of the whole step: all ranks give a document the same one.
-        return pair_batch(self.encoder, queries, select_rows(documents, mine), self.steps.tokens_at_once) | {
-            "document_ids": numbers(table["document"])[mine],
-            "log_q": torch.from_numpy(table["log_q"].to_numpy()[mine]),
+        documents = read_token_columns(table, "title", "passage")
+        rows = part_rows(documents.lengths.sum(axis=1), part, parts)
+        queries = select_rows(read_token_columns(table, "query"), rows)
+        # Codes of the whole step's documents, which are the same on all ranks.
+        return pair_batch(self.encoder, queries, select_rows(documents, rows), self.batching.tokens_at_once) | {
+            "document_ids": factorize(table["document"])[rows],
+            "log_q": torch.from_numpy(table["log_q"].to_numpy()[rows]),
         }
 
 
-class Passages(_PairRows, TokenStream):
+class Passages(_PairTaskStream, TokenStream):
     """The documents of pairs as batches of tokens."""
 
-    texts = ("title", "passage")
+    token_columns = ("title", "passage")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `text_layout`."""
-        documents = parts_of(table, *self.texts)
-        mine = dealt(documents.lengths.sum(axis=1), part, parts)
-        return text_layout(select_rows(documents, mine), self.encoder.specials, self.encoder.lengths.document)
+        """See `Stream.collate`."""
+        documents = read_token_columns(table, *self.token_columns)
+        rows = part_rows(documents.lengths.sum(axis=1), part, parts)
+        return text_layout(select_rows(documents, rows), self.encoder.specials, self.encoder.lengths.document)
 
 
 def pair_batch(encoder: Encoder, queries: Sentences, documents: Sentences, tokens_at_once: int) -> dict[str, Any]:
-    """Queries and documents as the encoder reads them."""
+    """Batch queries and documents for the encoder."""
     return {
         "query": encoder.batch(queries, "query", tokens_at_once),
         "document": encoder.batch(documents, "document", tokens_at_once),

@@ -1,4 +1,4 @@
-"""Pairs for two towers: how they are drawn, and how they are mixed."""
+"""Settings of pairs for two towers: sampling and mixture."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -9,24 +9,24 @@ from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT, Positive
 
-#: Inverse Cloze Task, Body First Selection and Wiki Link Prediction (section 3); of our own, what any text gives away:
-#: the title and heading of a section, and a sentence of a passage next to another.
+#: Inverse Cloze Task, Body First Selection and Wiki Link Prediction (section 3). Not in the paper: `headings` pairs a
+#: section's title and heading with its text, `neighbours` a sentence with an adjacent passage.
 PairTask = Literal["ict", "bfs", "wlp", "headings", "neighbours"]
 PAIR_TASKS: tuple[PairTask, ...] = ("ict", "bfs", "wlp")
 
 
 @dataclass(config=STRICT, frozen=True)
 class PairSampling(Sampling):
-    """How pairs are drawn; the defaults are the paper's (sections 3 and 4.1)."""
+    """Sampling of pairs. The defaults are the paper's (sections 3 and 4.1)."""
 
-    # Tasks whose pairs are drawn.
+    # Tasks to sample pairs for.
     tasks: list[PairTask] = Field(default_factory=lambda: list(PAIR_TASKS), min_length=1)
-    # Share of the documents that no pair is drawn from, to ask about them.
+    # Share of the documents without pairs, for the held-out questions.
     held_out: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    # ICT, BFS and neighbours: different queries drawn for each passage, a pair each; headings: passages
-    # drawn for each section. More of them stretch a small corpus
+    # ICT, BFS and neighbours: different queries for each passage, a pair each. headings: passages for each section.
+    # More pairs help with a small corpus.
     pairs_per_passage: Positive = 1
-    # ICT: how often the query's sentence is taken out of the passage (1: paper; 0.9: ORQA, that words may match too)
+    # ICT: probability that the query is removed from the passage (1: paper; 0.9: ORQA, so that word overlap counts).
     remove_probability: Annotated[float, Field(ge=0, le=1)] = 1.0
 
 
@@ -34,30 +34,30 @@ class PairSampling(Sampling):
 class PairsConfig(StreamConfig):
     """Pairs of a query and a document (section 3)."""
 
-    # Tasks whose pairs are read; null: all that are drawn.
+    # Tasks whose pairs are read. null: all of sampling.tasks.
     tasks: Annotated[list[PairTask], Field(min_length=1)] | None = None
-    # uniform: as many pairs of each task (paper); pooled: each pair as often as any other.
+    # uniform: equally many pairs of each task (paper). pooled: every pair equally often.
     mixture: Literal["uniform", "pooled"] = "uniform"
-    # How the pairs are drawn.
+    # Sampling of the pairs.
     sampling: PairSampling = Field(default_factory=PairSampling)
     implementation: ClassVar[str] = "contexture.streams.pairs.batches:Pairs"
     tables: ClassVar[str] = "contexture.streams.pairs.sample:tables"
     examples: ClassVar[str] = "pairs"
-    by_run: ClassVar[tuple[str, ...]] = ("tasks", "mixture")
+    run_keys: ClassVar[tuple[str, ...]] = ("tasks", "mixture")
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.tasks or ()) - set(self.sampling.tasks)):
-            raise ValueError(f"tasks: no pairs of {unknown} are drawn; sampling.tasks is {self.sampling.tasks}")
+            raise ValueError(f"tasks: no pairs of {unknown} are sampled; sampling.tasks is {self.sampling.tasks}")
 
     @property
-    def read(self) -> list[PairTask]:
-        """The tasks whose pairs are read."""
+    def selected_tasks(self) -> list[PairTask]:
+        """Tasks whose pairs are read."""
         return self.tasks or self.sampling.tasks
 
 
 @dataclass(config=STRICT, frozen=True)
 class PassagesConfig(PairsConfig):
-    """The documents of the same pairs, each alone, for masked language modelling."""
+    """The documents of the pairs, for masked language modelling."""
 
     implementation: ClassVar[str] = "contexture.streams.pairs.batches:Passages"
 

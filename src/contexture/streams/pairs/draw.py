@@ -1,16 +1,16 @@
-"""Pairs of a query and a passage from one page, each a function of (seed, ids) alone."""
+"""Drawing of (query, passage) pairs from one page, as functions of the seed and ids."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
-from contexture.streams.draws import generator, shuffled
+from contexture.streams.draws import lazy_shuffle, seeded_random
 from contexture.streams.pairs.config import PairSampling
 from contexture.streams.tokens import Sentence
 
 
 class Passage(NamedTuple):
-    """A passage of a page; the page's first section has index 0."""
+    """A passage of a page. The first section of a page has index 0."""
 
     passage_id: str
     section_index: int
@@ -18,7 +18,7 @@ class Passage(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A query, the passage that belongs to it, and the id of the passage that this is or was a part of."""
+    """A query, the text of its passage, and the passage's id (`document`)."""
 
     pair_id: str
     query: Sentence
@@ -26,61 +26,63 @@ class Pair(NamedTuple):
     document: str
 
 
-#: Draws the pairs of one page's passages, given in a fixed order.
-Draw = Callable[[Sequence[Passage], PairSampling, int], Iterator[Pair]]
+#: Draws pairs from the passages of a page.
+DrawFunction = Callable[[Sequence[Passage], PairSampling, int], Iterator[Pair]]
 
 
-def inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
-    """ICT (section 3): the query is a random sentence of a passage, and the rest of it the document.
+def draw_inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
+    """ICT (section 3): the query is a random sentence of a passage, the document is the rest of the passage.
 
-    Where the passage says the sentence twice, both go: the rest never holds the query, unless it was left in (see
-    `remove_probability`). A passage of one sentence, or of one said again and again, gives no pair.
+    With probability `remove_probability`, all occurrences of the sentence are removed; otherwise all are kept. Passages
+    with fewer than two different sentences give no pair.
     """
     for passage_id, _, sentences in passages:
         if len(set(sentences)) > 1:
-            for number, query in _draw("ict", passage_id, sentences, set(), config, seed):
-                remove = generator(seed, "ict", passage_id, number).random() < config.remove_probability
+            for number, query in _draw_queries("ict", passage_id, sentences, set(), config, seed):
+                remove = seeded_random(seed, "ict", passage_id, number).random() < config.remove_probability
                 rest = [sentence for sentence in sentences if not (remove and sentence == query)]
                 yield Pair(f"ict:{passage_id}:{number}", query, list(chain.from_iterable(rest)), passage_id)
 
 
-def body_first(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
-    """BFS (section 3): the query is a random sentence of the page's first section, the document a passage of the page.
+def draw_body_first(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
+    """BFS (section 3): the query is a random sentence of the page's first section, the document is a passage.
 
-    Each passage is a document once, and gets a sentence that it does not say itself; where there is none, no pair.
-    A page whose first section has no text gives no pair.
+    Each passage of the page is a document if the first section has a sentence that the passage does not contain. Pages
+    without text in the first section give no pair.
     """
     first = [sentence for passage in passages if passage.section_index == 0 for sentence in passage.sentences]
     for passage in passages:
-        yield from _ask("bfs", passage, first, config, seed)
+        yield from _pair_with_passage("bfs", passage, first, config, seed)
 
 
-def neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
-    """The query is a random sentence of the passage before or behind a passage of the same page, that the document is.
+def draw_neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
+    """The query is a random sentence of the previous or next passage of the page.
 
-    What Quick-Thoughts learns of sentences (its section 3) between a sentence and a passage. The document does not say
-    the sentence itself; a page of one passage gives no pair.
+    This applies Quick-Thoughts (its section 3) to sentences and passages. The document does not contain the query.
+    Pages with one passage give no pair.
     """
     for number, passage in enumerate(passages):
         adjacent = [*passages[max(number - 1, 0) : number], *passages[number + 1 : number + 2]]
-        near = [sentence for other in adjacent for sentence in other.sentences]
-        yield from _ask("neighbours", passage, near, config, seed)
+        candidates = [sentence for other in adjacent for sentence in other.sentences]
+        yield from _pair_with_passage("neighbours", passage, candidates, config, seed)
 
 
-def _ask(task: str, passage: Passage, queries: Sequence[Sentence], config: PairSampling, seed: int) -> Iterator[Pair]:
-    """Pairs of the whole passage with some of the queries that it does not say itself."""
+def _pair_with_passage(
+    task: str, passage: Passage, queries: Sequence[Sentence], config: PairSampling, seed: int
+) -> Iterator[Pair]:
+    """Yield pairs of the whole passage with queries that it does not contain."""
     passage_id, _, sentences = passage
-    for number, query in _draw(task, passage_id, queries, set(sentences), config, seed):
+    for number, query in _draw_queries(task, passage_id, queries, set(sentences), config, seed):
         yield Pair(f"{task}:{passage_id}:{number}", query, list(chain.from_iterable(sentences)), passage_id)
 
 
-def _draw(
+def _draw_queries(
     task: str, passage_id: str, queries: Sequence[Sentence], seen: set[Sentence], config: PairSampling, seed: int
 ) -> Iterator[tuple[int, Sentence]]:
-    """`pairs_per_passage` different queries in random order, none of them in `seen`, with their positions."""
+    """Yield `pairs_per_passage` different queries in random order, none in `seen`, with their positions."""
 
     def different() -> Iterator[tuple[int, Sentence]]:
-        for number in shuffled(range(len(queries)), generator(seed, task, passage_id)):
+        for number in lazy_shuffle(range(len(queries)), seeded_random(seed, task, passage_id)):
             if queries[number] not in seen:
                 seen.add(queries[number])
                 yield number, queries[number]

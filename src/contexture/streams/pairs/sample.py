@@ -1,4 +1,4 @@
-"""Pairs for two-tower retrieval (section 3): the passages table to a table of pairs for each task."""
+"""Sampling of pairs for two-tower retrieval (section 3): passages to one table of pairs per task."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,53 +11,65 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import drawn, shuffled_files
+from contexture.streams.draws import shuffle_into_files, uniform_draw
 from contexture.streams.packing import pack_passages
 from contexture.streams.pairs.config import PairSampling, PairsConfig, PairTask
-from contexture.streams.pairs.draw import Draw, Pair, Passage, body_first, inverse_cloze, neighbours
+from contexture.streams.pairs.draw import (
+    DrawFunction,
+    Pair,
+    Passage,
+    draw_body_first,
+    draw_inverse_cloze,
+    draw_neighbours,
+)
 from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import token_lists, tokenize_columns
 
-_PAIRS = (
+_PAIR_SCHEMA = (
     "pair_id string, query array<int>, title array<int>, passage array<int>, document string, document_pairs bigint"
 )
-#: A passage as the drawing functions read it; its id first, to sort by.
-_PASSAGE = ("passage_id", "section_index", "tokens", "sentence_lengths")
-_DRAWS: dict[str, Draw] = {"ict": inverse_cloze, "bfs": body_first, "neighbours": neighbours}
+#: Fields of a passage that pairs are drawn from, sorted by the first.
+_PASSAGE_COLUMNS = ("passage_id", "section_index", "tokens", "sentence_lengths")
+_DRAW_FUNCTIONS: dict[str, DrawFunction] = {
+    "ict": draw_inverse_cloze,
+    "bfs": draw_body_first,
+    "neighbours": draw_neighbours,
+}
 
 
 def sample_pairs(
     task: PairTask, passages: DataFrame, documents: DataFrame, config: PairSampling, lengths: Lengths, seed: int
 ) -> DataFrame:
-    """Sample one task's pairs from the tables that `pack_passages` and `tokenize_paragraphs` made, read from disk.
+    """Sample one task's pairs from passages and documents, which must be read from disk.
 
-    ICT, BFS and neighbours are drawn as `pairs.draw` says; headings have `sample_headings`. WLP gives a pair
-    for each passage and each other page that it links to: the query is a random sentence of that page's first
-    section, the document that passage.
+    `pairs.draw` defines ICT, BFS and neighbours, `sample_headings` the headings. WLP gives a pair for each passage and
+    each other page that it links to: the query is a random sentence of that page's first section, the document is the
+    passage.
 
-    Columns: `pair_id`, `query`, `title`, `passage` (token ids without special tokens, cut to `lengths` with them),
-    `document` (the id of the passage on the document side) and `document_pairs` (how many pairs of the table have it).
-    The table is shuffled, see `shuffled_files`. The same tables and seed give the same rows on any number of cores.
+    Columns: `pair_id`, `query`, `title`, `passage` (token ids without special tokens, cut to `lengths`, which include
+    special tokens), `document` (id of the passage) and `document_pairs` (number of pairs in the table with this
+    document). The table is shuffled by `shuffle_into_files`. The same tables and seed give the same rows on any number
+    of cores.
     """
     if task == "wlp":
-        pairs = _linked(passages, documents, seed)
+        pairs = _sample_links(passages, documents, seed)
     else:
-        pages = _single_passages(passages) if task == "ict" else _pages(passages)
-        pairs = _draw(pages, _DRAWS[task], config, seed)
-    return _ready(pairs, config, lengths, seed)
+        pages = _single_passages(passages) if task == "ict" else _group_pages(passages)
+        pairs = _draw_pairs(pages, _DRAW_FUNCTIONS[task], config, seed)
+    return _cut_and_shuffle(pairs, config, lengths, seed)
 
 
-def _ready(pairs: DataFrame, config: PairSampling, lengths: Lengths, seed: int) -> DataFrame:
-    """Pairs as they are read: cut to the lengths of the encoders, in a random order."""
+def _cut_and_shuffle(pairs: DataFrame, config: PairSampling, lengths: Lengths, seed: int) -> DataFrame:
+    """Cut pairs to the encoder's lengths and shuffle them."""
     room = F.greatest(F.lit(1), F.lit(lengths.document - 3) - F.size("title"))
     cut = pairs.withColumn("query", F.slice("query", 1, lengths.query - 2))
-    return shuffled_files(cut.withColumn("passage", F.slice("passage", 1, room)), config.files, seed, "pair_id")
+    return shuffle_into_files(cut.withColumn("passage", F.slice("passage", 1, room)), config.files, seed, "pair_id")
 
 
 def count_pairs(pairs: DataFrame) -> dict[str, float]:
-    """What Table 1 says of a task's pairs: `pairs`, `tokens`, `mean_query_tokens` and `mean_document_tokens`.
+    """Count what Table 1 reports of a task: `pairs`, `tokens`, `mean_query_tokens` and `mean_document_tokens`.
 
-    Tokens are those of queries and passages, without titles and special tokens. The means of no pairs are 0.
+    Tokens are those of queries and passages, without titles and special tokens. Without pairs, means are 0.
     """
     row = pairs.agg(F.count("*"), F.sum(F.size("query")), F.sum(F.size("passage"))).collect()[0]
     count, query, document = (int(value or 0) for value in row)
@@ -72,13 +84,15 @@ def count_pairs(pairs: DataFrame) -> dict[str, float]:
 def sample_headings(
     passages: DataFrame, tokenizer: Path, config: PairSampling, lengths: Lengths, seed: int
 ) -> DataFrame:
-    """Pairs of a heading and what stands below it, in the columns of `sample_pairs`.
+    """Sample pairs of a heading and a passage below it, with the columns of `sample_pairs`.
 
-    The query is the page's title and the heading of one of its sections, the document a passage of that section without
-    the title, which would give it away. A section gives as many pairs as `config.pairs_per_passage` says; one
-    without title and heading gives none.
+    The query is the page's title and a section's heading. The document is a passage of that section without the title,
+    which would reveal the answer. Each section gives up to `config.pairs_per_passage` pairs, and none if title and
+    heading are empty.
     """
-    order = Window.partitionBy("doc_id", "section_index").orderBy(drawn(seed, "headings", "passage_id"), "passage_id")
+    order = Window.partitionBy("doc_id", "section_index").orderBy(
+        uniform_draw(seed, "headings", "passage_id"), "passage_id"
+    )
     chosen = passages.withColumn("rank", F.row_number().over(order)).where(F.col("rank") <= config.pairs_per_passage)
     headings = chosen.select("passage_id", "title_tokens", "heading", "tokens")
     query = F.concat("title_tokens", "heading_tokens")
@@ -94,18 +108,18 @@ def sample_headings(
             F.lit(1).cast("bigint").alias("document_pairs"),
         )
     )
-    return _ready(pairs, config, lengths, seed)
+    return _cut_and_shuffle(pairs, config, lengths, seed)
 
 
-def _linked(passages: DataFrame, documents: DataFrame, seed: int) -> DataFrame:
-    """WLP's pairs.
+def _sample_links(passages: DataFrame, documents: DataFrame, seed: int) -> DataFrame:
+    """Sample WLP's pairs.
 
-    Links get their sentence before they meet the text of their passages, as rows of two ids: those to a page that is
-    linked from everywhere all come to one task, and stay small.
+    Links are joined with their queries as rows of ids before they are joined with passages: all links to a page go to
+    one Spark task, and its rows stay small even for a page with very many links.
     """
     links = passages.select("passage_id", F.explode("links").alias("target"))
     draw = F.pmod(F.xxhash64(F.lit(seed), F.lit("wlp"), "passage_id", "target"), F.size("first"))
-    queries = links.join(_first_sections(documents), "target").select(
+    queries = links.join(_select_first_sections(documents), "target").select(
         F.concat_ws(":", F.lit("wlp"), "passage_id", "target").alias("pair_id"),
         F.get("first", draw.cast("int")).alias("query"),
         "passage_id",
@@ -121,50 +135,50 @@ def _linked(passages: DataFrame, documents: DataFrame, seed: int) -> DataFrame:
     )
 
 
-def _first_sections(documents: DataFrame) -> DataFrame:
-    """One row for each document whose first section has text: `target`, its doc_id, and `first`, the sentences."""
-    lead = documents.select(
+def _select_first_sections(documents: DataFrame) -> DataFrame:
+    """Return `target` (doc_id) and `first` (sentences) of documents whose first section has text."""
+    pages = documents.select(
         F.col("doc_id").alias("target"),
         F.col("paragraphs.sentences").alias("sentences"),
         F.size(F.filter("paragraphs.section_index", lambda index: index == 0)).alias("count"),
     )
-    # Paragraphs are in order, so that those of the first section come first.
-    return lead.where("count > 0").select("target", F.flatten(F.slice("sentences", 1, F.col("count"))).alias("first"))
+    # Paragraphs are sorted: those of the first section come first.
+    return pages.where("count > 0").select("target", F.flatten(F.slice("sentences", 1, F.col("count"))).alias("first"))
 
 
 def _single_passages(passages: DataFrame) -> DataFrame:
-    """One row for each passage, in the form of a page that holds no other."""
-    return passages.select("title_tokens", F.array(F.struct(*_PASSAGE)).alias("passages"))
+    """Return one row per passage, in the form of a page with a single passage."""
+    return passages.select("title_tokens", F.array(F.struct(*_PASSAGE_COLUMNS)).alias("passages"))
 
 
-def _pages(passages: DataFrame) -> DataFrame:
-    """One row for each page: its title and all its passages, in the order of their ids."""
-    of_page = F.sort_array(F.collect_list(F.struct(*_PASSAGE)))
+def _group_pages(passages: DataFrame) -> DataFrame:
+    """Return one row per page: its title and its passages, sorted by id."""
+    passages_column = F.sort_array(F.collect_list(F.struct(*_PASSAGE_COLUMNS)))
     return (
         passages.groupBy("doc_id")
-        .agg(F.min("title_tokens").alias("title_tokens"), of_page.alias("passages"))
+        .agg(F.min("title_tokens").alias("title_tokens"), passages_column.alias("passages"))
         .drop("doc_id")
     )
 
 
-def _draw(pages: DataFrame, draw: Draw, config: PairSampling, seed: int) -> DataFrame:
-    """The pairs that `draw` finds among each row's passages."""
+def _draw_pairs(pages: DataFrame, draw: DrawFunction, config: PairSampling, seed: int) -> DataFrame:
+    """Draw the pairs of each row's passages."""
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def draw_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             pairs = [list(draw(passages, config, seed)) for passages in _read_passages(batch.column("passages"))]
             titles = np.repeat(np.arange(len(pairs)), [len(of_page) for of_page in pairs])
             yield _to_batch(list(chain.from_iterable(pairs)), batch.column("title_tokens").take(pa.array(titles)))
 
-    return pages.mapInArrow(run, _PAIRS)
+    return pages.mapInArrow(draw_batches, _PAIR_SCHEMA)
 
 
 def _read_passages(pages: pa.ListArray) -> Iterator[list[Passage]]:
-    """Read the passages of each page out of an Arrow array of lists of structs."""
-    ids, sections, tokens, lengths = (pages.values.field(name) for name in _PASSAGE)
+    """Read the passages of each page from an Arrow array of lists of structs."""
+    ids, sections, tokens, lengths = (pages.values.field(name) for name in _PASSAGE_COLUMNS)
     ends = np.cumsum(lengths.values.to_numpy()).tolist()
-    words = tokens.values.to_numpy().tolist()
-    sentences = [tuple(words[start:end]) for start, end in pairwise([0, *ends])]
+    token_ids = tokens.values.to_numpy().tolist()
+    sentences = [tuple(token_ids[start:end]) for start, end in pairwise([0, *ends])]
     bounds = lengths.offsets.to_numpy().tolist()
     passages = [
         Passage(passage_id, section, sentences[start:end])
@@ -177,7 +191,7 @@ def _read_passages(pages: pa.ListArray) -> Iterator[list[Passage]]:
 
 
 def _to_batch(pairs: list[Pair], titles: pa.ListArray) -> pa.RecordBatch:
-    count = Counter(pair.document for pair in pairs)  # a document's pairs are drawn from one row
+    count = Counter(pair.document for pair in pairs)  # all pairs of a document are in one row's pairs
     columns = {
         "pair_id": pa.array([pair.pair_id for pair in pairs], pa.string()),
         "query": token_lists([pair.query for pair in pairs]),
@@ -190,12 +204,12 @@ def _to_batch(pairs: list[Pair], titles: pa.ListArray) -> pa.RecordBatch:
 
 
 def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """Passages, the pairs of each task, and their counts, like the paper's Table 1."""
+    """Define passages, the pairs of each task, and their counts, as in the paper's Table 1."""
     sampling = config.sampling
 
     def pack(documents: DataFrame, paragraphs: DataFrame) -> DataFrame:
         packed = pack_passages(documents, paragraphs, lengths.document, sampling.files)
-        return packed.withColumn("held_out", drawn(seed, "held out", "doc_id") < sampling.held_out)
+        return packed.withColumn("held_out", uniform_draw(seed, "held out", "doc_id") < sampling.held_out)
 
     def sample(task: PairTask) -> ExampleTable:
         def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
@@ -216,8 +230,8 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
             task: count_pairs(table) for task, table in zip(sampling.tasks, tables, strict=False)
         }
         if not any(counted["pairs"] for counted in counts.values()):
-            raise ValueError("no pair could be sampled from this corpus: its passages have one sentence each")
+            raise ValueError("no pair could be sampled from this corpus: add passages with more than one sentence")
         return counts
 
     packed = ExampleTable("passages", pack, ("documents", "paragraphs"))
-    return ExampleTables([packed, *(sample(task) for task in sampling.tasks)], count, between=("passages",))
+    return ExampleTables([packed, *(sample(task) for task in sampling.tasks)], count, intermediate=("passages",))

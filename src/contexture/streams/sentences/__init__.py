@@ -1,1 +1,1 @@
-"""Sentences: `contiguous`, in the order of the corpus, and `sentences`, at random."""
+"""Sentences in corpus order (`contiguous`) and in random order (`sentences`)."""

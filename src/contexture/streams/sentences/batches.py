@@ -1,4 +1,4 @@
-"""Streams of sentences: in the order of the corpus, or shuffled."""
+"""Streams of sentences in corpus order or in random order."""
 
 from pathlib import Path
 from typing import Any
@@ -9,41 +9,41 @@ import torch
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Sentences, select_rows, word_layout
-from contexture.streams.base import TextStream, numbers, parts_of
+from contexture.streams.base import TextStream, factorize, read_token_columns
 from contexture.streams.rows import OrderedRows
 from contexture.streams.sentences.config import ContiguousConfig
 
 
 class Contiguous(TextStream):
-    """Runs of sentences in the order of the corpus, the same for every seed; each device has a run of its own.
+    """Sentences in corpus order, the same for every seed. Each device gets a contiguous range of a step's sentences.
 
-    Beside `texts`: `document_numbers` and `positions` (R·B,), of the sentences of all devices, `first`, the position of
-    this device's first one among them, and `words`, the sentences as they are, without special tokens.
+    Batches have `texts`; `words`, the sentences without special tokens; `document_numbers` and `positions` (R·B,) of
+    the sentences of all devices; and `first`, the index of this device's first sentence among them.
     """
 
     config: ContiguousConfig
     columns = ("document", "position", "tokens")
-    texts = ("tokens",)
+    token_columns = ("tokens",)
 
     def open(self, folder: Path, seed: int) -> OrderedRows:
-        """See `Stream.open`. Raises ValueError for fewer sentences than a batch."""
+        """See `Stream.open`. Raises ValueError if there are fewer sentences than `batch_size`."""
         rows = OrderedRows(folder, self.columns, seed)
-        if rows.rows < self.steps.batch_size:
+        if rows.rows < self.batching.batch_size:
             raise ValueError(
-                f"{folder}: {rows.rows} sentences are fewer than a batch of {self.steps.batch_size}: give more text, "
-                "or a smaller batch_size"
+                f"{folder}: {rows.rows} sentences are fewer than batch_size {self.batching.batch_size}; "
+                "add text or lower batch_size"
             )
         return rows
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
         size = len(table) // parts
-        mine = np.arange(part * size, (part + 1) * size)
-        documents, positions = numbers(table["document"]), torch.from_numpy(table["position"].to_numpy().astype("i8"))
+        rows = np.arange(part * size, (part + 1) * size)
+        documents, positions = factorize(table["document"]), torch.from_numpy(table["position"].to_numpy().astype("i8"))
         if self.config.boundaries == "cross":
             documents, positions = torch.zeros(len(table), dtype=torch.int64), torch.arange(len(table))
-        sentences = select_rows(parts_of(table, "tokens"), mine)
-        return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once) | {
+        sentences = select_rows(read_token_columns(table, "tokens"), rows)
+        return sentence_batch(self.encoder, sentences, self.batching.tokens_at_once) | {
             "document_numbers": documents,
             "positions": positions,
             "first": torch.tensor(part * size),
@@ -51,18 +51,18 @@ class Contiguous(TextStream):
 
 
 class ShuffledSentences(TextStream):
-    """Sentences drawn at random: `texts` and `words`, as above."""
+    """Sentences in random order: `texts`, and `words`, the sentences without special tokens."""
 
     columns = ("tokens",)
-    texts = ("tokens",)
+    token_columns = ("tokens",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        sentences = select_rows(parts_of(table, "tokens"), np.arange(part, len(table), parts))
-        return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once)
+        sentences = select_rows(read_token_columns(table, "tokens"), np.arange(part, len(table), parts))
+        return sentence_batch(self.encoder, sentences, self.batching.tokens_at_once)
 
 
 def sentence_batch(encoder: Encoder, sentences: Sentences, tokens_at_once: int) -> dict[str, Any]:
-    """`texts`, which the encoder reads, and `words` (B, T), the same without special tokens, in the batch's order."""
+    """Return `texts`, for the encoder, and `words` (B, T), without special tokens, in the same order."""
     words = word_layout(sentences, encoder.vocabulary.tokens.pad, encoder.lengths.document)
     return {"texts": encoder.batch(sentences, "document", tokens_at_once), "words": words}

@@ -11,9 +11,9 @@ from contexture.strict import STRICT, Positive
 
 @dataclass(config=STRICT, frozen=True)
 class SentencesConfig(StreamConfig):
-    """Sentences of a corpus, drawn at random from the table of the contiguous ones."""
+    """Sentences of the corpus in random order, from the same table as the contiguous ones."""
 
-    # Files of the table of sentences; a document lies in one of them.
+    # Files of the table of sentences. A document is in one file.
     files: Positive = Field(default=1, kw_only=True)
     implementation: ClassVar[str] = "contexture.streams.sentences.batches:ShuffledSentences"
     tables: ClassVar[str] = "contexture.streams.sentences.sample:tables"
@@ -22,9 +22,9 @@ class SentencesConfig(StreamConfig):
 
 @dataclass(config=STRICT, frozen=True)
 class ContiguousConfig(SentencesConfig):
-    """Sentences of a corpus in their order (Quick-Thoughts, section 4.3)."""
+    """Sentences of the corpus in their order (Quick-Thoughts, section 4.3)."""
 
-    # documents: the neighbours of a sentence are of its own document. cross: whatever stands next to it in the batch,
-    # such as the first sentence of the next document (released code).
+    # documents: neighbours are in the same document. cross: neighbours are adjacent sentences of the batch, also of
+    # different documents (released code).
     boundaries: Literal["documents", "cross"] = "documents"
     implementation: ClassVar[str] = "contexture.streams.sentences.batches:Contiguous"

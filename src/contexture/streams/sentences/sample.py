@@ -1,35 +1,35 @@
-"""Sentences in the order of the corpus (Quick-Thoughts, section 4.3): the documents table to one row a sentence."""
+"""Sampling of sentences in corpus order (Quick-Thoughts, section 4.3): documents to one row per sentence."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import shuffled_files
+from contexture.streams.draws import shuffle_into_files
 from contexture.streams.sentences.config import SentencesConfig
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import sentences_alone
+from contexture.streams.tokens import select_sentences
 
 
 def contiguous_sentences(documents: DataFrame, max_words: int, files: int, seed: int) -> DataFrame:
-    """One row a sentence: `document`, `position` in it from 0, and `tokens`, cut at `max_words`.
+    """Return one row per sentence: `document`, `position` in it from 0, and `tokens` cut at `max_words`.
 
-    Documents follow one another in an order drawn from the seed, each with all its sentences in one of so many files;
-    the files in the order of their names, and their rows in theirs, are the corpus. A document of one sentence, which
-    has no neighbour, is left out. The same documents and seed give the same rows on any number of cores.
+    The seed decides the order of documents. Each document is in one of `files` files; reading them in the order of
+    their names gives the corpus. Documents with one sentence, which has no neighbour, are dropped. The same documents
+    and seed give the same rows on any number of cores.
     """
-    flat = sentences_alone(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
+    flat = select_sentences(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
     return (
-        shuffled_files(flat.where(F.size("sentences") > 1), files, seed, "doc_id")
+        shuffle_into_files(flat.where(F.size("sentences") > 1), files, seed, "doc_id")
         .select(F.col("doc_id").alias("document"), F.posexplode("sentences").alias("position", "words"))
         .select("document", "position", F.slice("words", 1, max_words).alias("tokens"))
     )
 
 
 def count_sentences(documents: DataFrame, max_words: int) -> dict[str, int]:
-    """Documents, sentences and words of `contiguous_sentences`, and what was left out or cut."""
+    """Count documents, sentences and words of `contiguous_sentences`, dropped documents and cut sentences."""
     lengths = F.transform(F.flatten("sentences"), F.size)
     row = (
-        sentences_alone(documents)
+        select_sentences(documents)
         .select(lengths.alias("lengths"))
         .selectExpr("size(lengths) AS size", "IF(size(lengths) > 1, lengths, array()) AS kept")
         .selectExpr(
@@ -45,7 +45,7 @@ def count_sentences(documents: DataFrame, max_words: int) -> dict[str, int]:
 
 
 def tables(config: SentencesConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of sentences, cut to what encoders read, and its counts."""
+    """Define the table of sentences, cut to the encoder's length, and its counts."""
 
     def sample(documents: DataFrame) -> DataFrame:
         return contiguous_sentences(documents, lengths.document, config.files, seed)
@@ -53,7 +53,7 @@ def tables(config: SentencesConfig, lengths: Lengths, seed: int) -> ExampleTable
     def count(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
         counts = count_sentences(documents, lengths.document)
         if not counts["sentences"]:
-            raise ValueError(f"no document of the corpus has two sentences, hence none has a neighbour: {counts}")
+            raise ValueError(f"no document of the corpus has two sentences: {counts}; add longer documents")
         return counts
 
     return ExampleTables([ExampleTable("sentences", sample, ("documents",))], count)

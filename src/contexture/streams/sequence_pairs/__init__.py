@@ -1,1 +1,1 @@
-"""Consecutive sequences (CMLM): `sequence_pairs`, and `sequences`, the second of each alone."""
+"""Consecutive sequences (CMLM): `sequence_pairs`, and `sequences`, the second of each pair."""

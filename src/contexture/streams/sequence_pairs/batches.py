@@ -1,4 +1,4 @@
-"""CMLM's batches: two consecutive sequences, one for its vector, one for its tokens; or the second alone."""
+"""CMLM's batches: pairs of consecutive sequences, or the second of each pair."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,39 +8,39 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import row_lengths, select_rows, text_layout
-from contexture.streams.base import Stream, TokenStream, dealt, parts_of
+from contexture.streams.base import Stream, TokenStream, part_rows, read_token_columns
 
 
 class SequencePairs(Stream):
-    """`texts`, the first sequences, and `second`, tokens of `text_layout`; a row of one belongs to the other's."""
+    """Pairs of sequences: `texts`, the first ones, and `second`, tokens in the same order; see `text_layout`."""
 
     columns = ("first", "second")
-    texts = ("second",)
+    token_columns = ("second",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        first, second = parts_of(table, "first"), parts_of(table, "second")
-        mine = dealt((first.lengths + second.lengths)[:, 0], part, parts)
-        tokens = text_layout(select_rows(second, mine), self.encoder.specials, self.encoder.lengths.document)
+        first, second = read_token_columns(table, "first"), read_token_columns(table, "second")
+        rows = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
+        tokens = text_layout(select_rows(second, rows), self.encoder.specials, self.encoder.lengths.document)
         return {
-            "texts": self.encoder.batch(select_rows(first, mine), "document", self.steps.tokens_at_once),
-            # As plain numbers lengths stay on the host.
+            "texts": self.encoder.batch(select_rows(first, rows), "document", self.batching.tokens_at_once),
+            # Plain numbers stay on the host.
             "second": tokens | {"lengths": row_lengths(tokens).tolist()},
         }
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
-        """Pooled states (B, H) of the first sequences."""
+        """Return pooled states (B, H) of the first sequences."""
         return encoder.pooled_states(batch["texts"])
 
 
 class Sequences(TokenStream):
-    """The second sequences as batches of tokens."""
+    """Second sequences as batches of tokens."""
 
     columns = ("second",)
-    texts = ("second",)
+    token_columns = ("second",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        texts = parts_of(table, "second")
-        mine = dealt(texts.lengths[:, 0], part, parts)
-        return text_layout(select_rows(texts, mine), self.encoder.specials, self.encoder.lengths.document)
+        texts = read_token_columns(table, "second")
+        rows = part_rows(texts.lengths[:, 0], part, parts)
+        return text_layout(select_rows(texts, rows), self.encoder.specials, self.encoder.lengths.document)

@@ -1,4 +1,4 @@
-"""CMLM's examples: how sequences are made of a document's sentences and paired."""
+"""Settings of CMLM's examples: how sequences are made and paired."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -12,20 +12,20 @@ from contexture.strict import STRICT
 
 @dataclass(config=STRICT, frozen=True)
 class SequenceSampling(Sampling):
-    """How pairs are drawn; the defaults are the paper's (section 3)."""
+    """Sampling of pairs. The defaults are the paper's (section 3)."""
 
-    # packed: as many whole sentences as the length of documents holds (paper: 256 tokens). sentences: one each.
+    # packed: as many whole sentences as fit into a document's length (paper: 256 tokens). sentences: one sentence.
     unit: Literal["packed", "sentences"] = "packed"
-    # Languages are to each other as (their number of pairs) ^ smoothing: pairs of small ones are repeated, of large
-    # ones left out. 1: as they are.
+    # Languages are resampled in proportion to (number of pairs) ^ smoothing: pairs of small languages are repeated, of
+    # large ones dropped. 1: no resampling.
     smoothing: Annotated[float, Field(gt=0, le=1)] = 1.0
 
 
 @dataclass(config=STRICT, frozen=True)
 class SequencePairsConfig(StreamConfig):
-    """Pairs of consecutive sequences of a document: what CMLM reads."""
+    """Pairs of consecutive sequences of a document (CMLM)."""
 
-    # How the pairs are drawn.
+    # Sampling of the pairs.
     sampling: SequenceSampling = Field(default_factory=SequenceSampling)
     implementation: ClassVar[str] = "contexture.streams.sequence_pairs.batches:SequencePairs"
     tables: ClassVar[str] = "contexture.streams.sequence_pairs.sample:tables"
@@ -38,6 +38,6 @@ class SequencePairsConfig(StreamConfig):
 
 @dataclass(config=STRICT, frozen=True)
 class SequencesConfig(SequencePairsConfig):
-    """The second sequences of the same pairs, each alone, for masked language modelling."""
+    """The second sequences of the pairs, for masked language modelling."""
 
     implementation: ClassVar[str] = "contexture.streams.sequence_pairs.batches:Sequences"

@@ -1,4 +1,4 @@
-"""Examples for CMLM (section 3): the documents table to pairs of consecutive sequences."""
+"""Sampling for CMLM (section 3): documents to pairs of consecutive sequences."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,50 +10,50 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import drawn, shuffled_files
-from contexture.streams.languages import COPY, language_of, smoothed
+from contexture.streams.draws import shuffle_into_files, uniform_draw
+from contexture.streams.languages import COPY, document_language, resample_languages
 from contexture.streams.packing import pack_sentences
 from contexture.streams.sequence_pairs.config import SequencePairsConfig, SequenceSampling
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import list_array, sentences_alone
+from contexture.streams.tokens import list_array, select_sentences
 
 Ints = npt.NDArray[np.int64]
-#: Tokens of `[CLS] sequence [SEP]` beside the sequence.
-OVERHEAD = 2
-#: How often the two sequences of a pair change places.
+#: Special tokens of `[CLS] sequence [SEP]`.
+NUM_SPECIAL_TOKENS = 2
+#: Probability that the sequences of a pair are swapped.
 SWAP_PROBABILITY = 0.5
 
 
 def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: int, seed: int) -> DataFrame:
-    """One row for every two consecutive sequences of a document: `first` and `second`, lists of token ids.
+    """Return one row for every two consecutive sequences of a document.
 
-    A sequence is one sentence, or as many whole ones as `max_tokens` hold, special tokens included, whatever paragraphs
-    and sections they are of; one longer than that is cut. `document` is its page, `position` the place of the pair on
-    it. The two change places half of the time, so that what comes before is predicted, too: a function of the seed and
-    both. Of several languages, with `config.smoothing`, pairs are repeated or left out. The table is shuffled, see
-    `shuffled_files`. The same documents and seed give the same rows on any number of cores.
+    Columns: `document`, `position` of the pair in it, and `first` and `second`, lists of token ids. A sequence is one
+    sentence, or as many whole sentences as fit into `max_tokens`, special tokens included, across paragraphs and
+    sections. Longer sentences are cut. Half of the pairs, chosen by seed, document and position, are swapped, so that
+    the previous sequence is predicted, too. `config.smoothing` resamples languages. The table is shuffled by
+    `shuffle_into_files`. The same documents and seed give the same rows on any number of cores.
     """
 
     def pair(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (_pairs(batch, config.unit, max_tokens - OVERHEAD) for batch in batches)
+        return (_pair_sequences(batch, config.unit, max_tokens - NUM_SPECIAL_TOKENS) for batch in batches)
 
     key: tuple[str, ...] = ("document", "position")
-    swapped = drawn(seed, "swap", *key) < SWAP_PROBABILITY
-    sequences = sentences_alone(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
+    swapped = uniform_draw(seed, "swap", *key) < SWAP_PROBABILITY
+    sequences = select_sentences(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
     pairs = sequences.mapInArrow(pair, "document string, position int, before array<int>, after array<int>").select(
         *key,
         F.when(swapped, F.col("after")).otherwise(F.col("before")).alias("first"),
         F.when(swapped, F.col("before")).otherwise(F.col("after")).alias("second"),
     )
     if config.smoothing < 1:
-        pairs, key = smoothed(pairs, "document", key, config.smoothing, seed), (*key, COPY)
-    return shuffled_files(pairs, config.files, seed, *key).drop(COPY)
+        pairs, key = resample_languages(pairs, "document", key, config.smoothing, seed), (*key, COPY)
+    return shuffle_into_files(pairs, config.files, seed, *key).drop(COPY)
 
 
 def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict[str, int]:
-    """Pairs, of several languages also by language, their pages and tokens; pages of one sequence; sentences cut."""
+    """Count pairs (also by language), documents, tokens, documents with one sequence, and cut sentences."""
     rows = (
-        pairs.groupBy(language_of("document").alias("language"))
+        pairs.groupBy(document_language("document").alias("language"))
         .agg(
             F.count("*").alias("pairs"),
             F.count_distinct("document").alias("documents"),
@@ -63,19 +63,19 @@ def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict
         .collect()
     )
     sentences = F.flatten(F.col("sentences"))
-    cut = F.size(F.filter(sentences, lambda sentence: F.size(sentence) > max_tokens - OVERHEAD))
-    pages = sentences_alone(documents).agg(F.count("*").alias("documents"), F.sum(cut).alias("cut")).collect()[0]
-    in_all = {name: sum(row[name] for row in rows) for name in ("pairs", "documents", "tokens")}
+    cut = F.size(F.filter(sentences, lambda sentence: F.size(sentence) > max_tokens - NUM_SPECIAL_TOKENS))
+    pages = select_sentences(documents).agg(F.count("*").alias("documents"), F.sum(cut).alias("cut")).collect()[0]
+    totals = {name: sum(row[name] for row in rows) for name in ("pairs", "documents", "tokens")}
     return {
-        **in_all,
+        **totals,
         **{f"pairs_{row['language']}": row["pairs"] for row in rows if len(rows) > 1},
-        "documents_of_one_sequence": pages["documents"] - in_all["documents"],
+        "documents_of_one_sequence": pages["documents"] - totals["documents"],
         "sentences_cut": int(pages["cut"] or 0),
     }
 
 
 def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of pairs, of sequences as long as documents, and its counts."""
+    """Define the table of pairs, with sequences as long as documents, and its counts."""
 
     def sample(documents: DataFrame) -> DataFrame:
         return sequence_pairs(documents, config.sampling, lengths.document, seed)
@@ -84,7 +84,7 @@ def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleT
         counts = count_pairs(examples, documents, lengths.document)
         if not counts["pairs"]:
             raise ValueError(
-                f"no document of the corpus gives two sequences of {lengths.document} tokens: {counts}; lower "
+                f"no document of the corpus has two sequences of {lengths.document} tokens: {counts}; lower "
                 "lengths.document, or set the stream's sampling.unit to sentences"
             )
         return counts
@@ -92,8 +92,8 @@ def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleT
     return ExampleTables([ExampleTable("sequence_pairs", sample, ("documents",))], count)
 
 
-def _pairs(batch: pa.RecordBatch, unit: str, room: int) -> pa.RecordBatch:
-    """Pages to pairs. A sequence is a run of the batch's sentences, hence of its tokens, which stay where they are."""
+def _pair_sequences(batch: pa.RecordBatch, unit: str, room: int) -> pa.RecordBatch:
+    """Turn pages into pairs. Sequences are ranges of the batch's tokens."""
     sentences = batch.column("sentences")
     bounds, token_bounds = sentences.offsets.to_numpy(), sentences.values.offsets.to_numpy()
     lengths = np.diff(token_bounds)
@@ -111,14 +111,14 @@ def _pairs(batch: pa.RecordBatch, unit: str, room: int) -> pa.RecordBatch:
         {
             "document": batch.column("doc_id").take(pa.array(page[left])),
             "position": pa.array(np.concatenate(positions)[left].astype(np.int32)),
-            "before": _slices(sentences.values.values, start[left], end[left]),
-            "after": _slices(sentences.values.values, start[left + 1], end[left + 1]),
+            "before": _slice_tokens(sentences.values.values, start[left], end[left]),
+            "after": _slice_tokens(sentences.values.values, start[left + 1], end[left + 1]),
         }
     )
 
 
-def _slices(tokens: pa.Array, starts: Ints, ends: Ints) -> pa.ListArray:
-    """Tokens start … end−1 of each run, a list each."""
+def _slice_tokens(tokens: pa.Array, starts: Ints, ends: Ints) -> pa.ListArray:
+    """Return tokens start … end−1 of each range as a list."""
     bounds = np.concatenate([[0], np.cumsum(ends - starts)])
     indices = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], ends - starts)
     return list_array(bounds, tokens.take(pa.array(indices)))

@@ -1,4 +1,4 @@
-"""Cross-Thought's batches: samples of sequences that attend to one another; or their sequences, each for itself."""
+"""Cross-Thought's batches: samples of sequences that attend to one another, or single sequences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Ints, Sentences, text_layout
-from contexture.streams.base import Steps, Stream, TokenStream, dealt
+from contexture.streams.base import Batching, Stream, TokenStream, part_rows
 from contexture.streams.rows import Rows
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
 
-#: Sequences from which frequent tokens are counted.
-COUNTED_SEQUENCES = 5_000
-#: A token in a larger share of all sequences is too frequent to count as shared: it tells nothing about a text.
-MAX_SHARE = 0.02
+#: Number of sequences in which frequent tokens are counted.
+NUM_COUNTED_SEQUENCES = 5_000
+#: A token in a larger share of sequences is too frequent to be informative and does not count as shared.
+MAX_SEQUENCE_SHARE = 0.02
 
 
 @dataclass(frozen=True)
 class CutSamples:
-    """The S sequences of some samples.
+    """The S sequences of a batch of samples.
 
     Attributes:
         sequences: their tokens.
-        samples: (S,) the number of the sample of each, from 0, rising.
-        documents: (S,) the number of the piece of text, hence of the document, of each.
+        samples: (S,) index of each sequence's sample, ascending from 0.
+        documents: (S,) index of each sequence's piece of text, and so of its document.
     """
 
     sequences: Sentences
@@ -38,34 +38,36 @@ class CutSamples:
     documents: Ints
 
 
-class _Samples(Stream):
-    """What both streams of samples share."""
+class _SampleStream(Stream):
+    """Base of the streams of samples."""
 
     config: ShortSequencesConfig
     columns = ("pieces",)
 
-    def __init__(self, config: ShortSequencesConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
-        """Raise ValueError if the table of positions is too short for a sequence with its special tokens."""
-        super().__init__(config, folder, encoder, seed, steps)
+    def __init__(
+        self, config: ShortSequencesConfig, folder: Path, encoder: Encoder, seed: int, batching: Batching
+    ) -> None:
+        """Raise ValueError if a sequence with its special tokens does not fit into the table of positions."""
+        super().__init__(config, folder, encoder, seed, batching)
         self.limit = config.length + len(encoder.specials.extra) + 2
         if self.limit > config.positions:
             raise ValueError(
                 f"sequences of {config.length} tokens and {self.limit - config.length} special ones do not fit into "
-                f"{config.positions} positions: raise the stream's positions, or lower its tokens"
+                f"{config.positions} positions; raise the stream's positions or lower its tokens"
             )
         if config.maskable == "shared":
             self.frequent = frequent_tokens(self.rows, config.sampling, encoder.vocabulary.tokens.vocab_size)
 
     def cut(self, table: pa.Table, part: int, parts: int) -> CutSamples:
-        """The sequences of the samples that come to a part."""
+        """Return the sequences of the samples that belong to a part."""
         pieces = table["pieces"].combine_chunks()
         sizes = np.diff(pieces.flatten().offsets.to_numpy())
         bounds = pieces.offsets.to_numpy() - pieces.offsets.to_numpy()[0]
         totals = np.add.reduceat(sizes, bounds[:-1])
-        return cut_samples(pieces.take(pa.array(dealt(totals, part, parts))), self.config)
+        return cut_samples(pieces.take(pa.array(part_rows(totals, part, parts))), self.config)
 
     def maskable(self, cut: CutSamples, width: int) -> Tensor:
-        """A table (S, width): whether the token in this position, behind the special ones, may be masked."""
+        """Return a mask (S, width) of the tokens that may be masked. Special tokens come first in a row."""
         lengths = cut.sequences.lengths[:, 0]
         table = np.zeros((len(lengths), width), np.bool_)
         row = np.repeat(np.arange(len(lengths)), lengths)
@@ -73,19 +75,19 @@ class _Samples(Stream):
         table[row, 1 + len(self.encoder.specials.extra) + column] = shared_tokens(cut, self.frequent)
         return torch.from_numpy(table)
 
-    def sample(self, count: int) -> Ints:
-        """The tokens that may be masked, of as many samples as have about `count` sequences."""
+    def sample_tokens(self, count: int) -> Ints:
+        """Return the maskable tokens of samples with about `count` sequences."""
         samples = min(self.rows.rows, max(1, count // self.config.sampling.sequences))
         cut = cut_samples(self.rows.take(0, samples)["pieces"].combine_chunks(), self.config)
         tokens: Ints = cut.sequences.tokens
         return tokens if self.config.maskable == "any" else tokens[shared_tokens(cut, self.frequent)]
 
 
-class SequenceSamples(_Samples):
-    """`sequences`, texts in chunks of like length, and `grid` (S,), the cell of each in a table (samples × M).
+class SequenceSamples(_SampleStream):
+    """Samples: `sequences`, texts in chunks of similar length, and `grid` (S,), their cells in a table (samples × M).
 
-    `present` (B, M) is false for empty cells. A sequence attends to those with its number in `groups` (B, M), and to
-    itself if `to_itself`. `documents` (B, M) numbers the documents. With `maskable: shared` the chunks have `maskable`
+    `present` (B, M) is false for empty cells. A sequence attends to sequences with its number in `groups` (B, M), and
+    to itself if `to_itself`. `documents` (B, M) numbers the documents. With `maskable: shared`, chunks have `maskable`
     (B, T), true for tokens that may be masked; see `shared_tokens`.
     """
 
@@ -99,7 +101,7 @@ class SequenceSamples(_Samples):
         present = np.arange(counts.max()) < counts[:, None]
         documents = np.zeros(present.shape, np.int64)
         documents[cut.samples, within] = cut.documents
-        chunks, rows = self.encoder.document.chunks(cut.sequences, self.limit, self.steps.tokens_at_once)
+        chunks, rows = self.encoder.document.chunks(cut.sequences, self.limit, self.batching.tokens_at_once)
         if self.config.maskable == "shared":
             widths = [chunk["input_ids"].shape[1] for chunk in chunks]
             maskable = self.maskable(cut, max(widths))[rows.argsort()]
@@ -117,12 +119,12 @@ class SequenceSamples(_Samples):
         }
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> list[Tensor]:
-        """Hidden states (B, T, H) of each chunk of sequences."""
+        """Return hidden states (B, T, H) of each chunk of sequences."""
         return encoder.sequence_states(batch["sequences"]["chunks"])
 
 
-class ShortSequences(_Samples, TokenStream):
-    """The same sequences as batches of tokens, perhaps with `maskable` (B, T); a row of examples gives its sample."""
+class ShortSequences(_SampleStream, TokenStream):
+    """The sequences as batches of tokens, with `maskable` (B, T) if shared. One example row is one sample."""
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
@@ -134,9 +136,9 @@ class ShortSequences(_Samples, TokenStream):
 
 
 def cut_samples(pieces: pa.ListArray, config: ShortSequencesConfig) -> CutSamples:
-    """Cut the pieces of samples into sequences, the last of each piece perhaps shorter.
+    """Cut the pieces of samples into sequences; the last of each piece may be shorter.
 
-    Where `config.documents` says so a sample is split into several, each of so many pieces.
+    `config.documents` splits a sample into several, each with that number of pieces.
     """
     tokens = pieces.flatten()
     sizes, per_sample = np.diff(tokens.offsets.to_numpy()), np.diff(pieces.offsets.to_numpy())
@@ -155,7 +157,7 @@ def cut_samples(pieces: pa.ListArray, config: ShortSequencesConfig) -> CutSample
 
 
 def shared_tokens(cut: CutSamples, frequent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Whether each token stands in another sequence of its sample, too; those that are `frequent` (V,) do not count."""
+    """Return whether each token occurs in another sequence of its sample and is not `frequent` (V,)."""
     tokens = cut.sequences.tokens
     sequence = np.repeat(np.arange(len(cut.samples)), cut.sequences.lengths[:, 0])
     vocabulary = int(tokens.max(initial=0)) + 1
@@ -167,14 +169,16 @@ def shared_tokens(cut: CutSamples, frequent: npt.NDArray[np.bool_]) -> npt.NDArr
 
 
 def frequent_tokens(rows: Rows, sampling: SampleSampling, vocabulary: int) -> npt.NDArray[np.bool_]:
-    """Whether each token of a vocabulary (V,) stands in more than `MAX_SHARE` of the first sequences of the rows.
+    """Return whether each token (V,) is in more than `MAX_SEQUENCE_SHARE` of the first sequences.
 
-    Sequences are counted as they were sampled, so that a run with longer ones has the same frequent tokens.
+    The sequences have their sampled length, so that runs with longer sequences have the same frequent tokens.
     """
-    count = min(rows.rows, -(-COUNTED_SEQUENCES // sampling.sequences))
+    count = min(rows.rows, -(-NUM_COUNTED_SEQUENCES // sampling.sequences))
     pieces = rows.take(0, count)["pieces"].combine_chunks()
     sequences = cut_samples(pieces, ShortSequencesConfig(sampling=sampling)).sequences
     sequence = np.repeat(np.arange(len(sequences.lengths)), sequences.lengths[:, 0])
     types = np.unique(sequence * vocabulary + sequences.tokens) % vocabulary
-    frequent: npt.NDArray[np.bool_] = np.bincount(types, minlength=vocabulary) > MAX_SHARE * len(sequences.lengths)
+    frequent: npt.NDArray[np.bool_] = np.bincount(types, minlength=vocabulary) > MAX_SEQUENCE_SHARE * len(
+        sequences.lengths
+    )
     return frequent

@@ -1,4 +1,4 @@
-"""Cross-Thought's examples: how samples are made of a corpus, and how they are read."""
+"""Settings of Cross-Thought's examples: sampling and reading of samples."""
 
 from typing import ClassVar, Literal
 
@@ -12,60 +12,59 @@ from contexture.strict import STRICT, Positive
 
 @dataclass(config=STRICT, frozen=True)
 class SampleSampling(Sampling):
-    """How samples of contiguous text are drawn; the defaults are the paper's (section 4.2)."""
+    """Sampling of contiguous text. The defaults are the paper's (section 4.2)."""
 
-    # M, the sequences of a sample …
+    # Sequences of a sample (M).
     sequences: Positive = 500
-    # … and L, the tokens of a sequence, special ones not counted.
+    # Tokens of a sequence (L), without special tokens.
     tokens: Positive = 64
-    # R: a sample is made of runs of R consecutive sequences, each of another document: of M / R documents in all.
-    # null: contiguous text, as many sequences of a document as there are (paper).
+    # R: a sample has runs of R consecutive sequences from M / R different documents. null: contiguous text (paper).
     run_length: Positive | None = None
-    # documents: a sequence ends where its document ends. cross: text runs on into the next document (released code).
+    # documents: sequences end with their document. cross: text continues with the next document (released code).
     boundaries: Literal["documents", "cross"] = "documents"
 
     def __post_init__(self) -> None:
         if self.run_length is None:
             return
         if self.sequences % self.run_length:
-            raise ValueError(f"run_length is {self.run_length}: it must divide sequences, {self.sequences}")
+            raise ValueError(f"run_length {self.run_length} must divide sequences {self.sequences}")
         if self.boundaries == "cross":
-            raise ValueError("runs are of one document each: set boundaries to documents, or run_length to null")
+            raise ValueError("a run belongs to one document: set boundaries to documents, or run_length to null")
 
 
 @dataclass(config=STRICT, frozen=True)
 class ShortSequencesConfig(StreamConfig):
-    """The sequences of samples, each alone, for masked and left-to-right language models."""
+    """Single sequences of samples, for masked and left-to-right language models."""
 
-    # How samples are drawn.
+    # Sampling of the samples.
     sampling: SampleSampling = Field(default_factory=SampleSampling)
-    # Tokens of a sequence where not as many as it was sampled for: the same text in longer ones. null: so many.
+    # Tokens of a sequence in training, to cut the same text differently. null: sampling.tokens.
     tokens: Positive | None = None
-    # Documents that are read together: a sample is split into parts of so many runs (sampling.run_length). A schedule
-    # may begin with few. null: all documents of a sample.
+    # Documents that are read together: samples are split into parts with this number of runs (sampling.run_length).
+    # null: all documents of a sample.
     documents: Positive | None = None
-    # Tokens that may be masked. any: all of them (paper). shared: those that stand in another sequence of the sample,
-    # too, frequent ones left out; an objective's `probability` is then the share of these.
+    # Tokens that may be masked. any: all (paper). shared: those that are not frequent and also occur in another
+    # sequence of the sample; an objective's `probability` is then the share of these.
     maskable: Literal["any", "shared"] = "any"
-    # Rows of the table of positions: the words of a sequence may begin anywhere in it (paper: 0 … 564).
+    # Rows of the table of positions, at any of which a sequence may begin (paper: 0 … 564).
     positions: Positive = 565
     implementation: ClassVar[str] = "contexture.streams.sequence_samples.batches:ShortSequences"
     tables: ClassVar[str] = "contexture.streams.sequence_samples.sample:tables"
     examples: ClassVar[str] = "sequence_samples"
-    by_run: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable")
+    run_keys: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable")
 
     def __post_init__(self) -> None:
         if self.documents is None:
             return
         if self.sampling.run_length is None:
-            raise ValueError("documents splits samples of runs: set sampling.run_length, or documents to null")
+            raise ValueError("documents needs samples of runs: set sampling.run_length, or documents to null")
         runs = self.sampling.sequences // self.sampling.run_length
         if runs % self.documents:
-            raise ValueError(f"documents is {self.documents}: it must divide the {runs} documents of a sample")
+            raise ValueError(f"documents {self.documents} must divide the {runs} documents of a sample")
 
     @property
     def length(self) -> int:
-        """Tokens of a sequence, special ones not counted."""
+        """Tokens of a sequence, without special tokens."""
         return self.tokens or self.sampling.tokens
 
     def needs(self, lengths: Lengths) -> TableSizes:
@@ -75,18 +74,18 @@ class ShortSequencesConfig(StreamConfig):
 
 @dataclass(config=STRICT, frozen=True)
 class SequenceSamplesConfig(ShortSequencesConfig):
-    """Samples of contiguous sequences, which attend to one another: what Cross-Thought reads."""
+    """Samples of contiguous sequences that attend to one another (Cross-Thought)."""
 
-    # sample: sequences attend to all of their sample, themselves included (paper). others: to all but themselves.
-    # document: to those of their own document, themselves included.
+    # Sequences attend to: sample: all of their sample (paper). others: all but themselves. document: those of their
+    # own document, themselves included.
     attends: Literal["sample", "others", "document"] = "sample"
     implementation: ClassVar[str] = "contexture.streams.sequence_samples.batches:SequenceSamples"
-    by_run: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable", "attends")
+    run_keys: ClassVar[tuple[str, ...]] = ("tokens", "documents", "maskable", "attends")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.attends == "document" and self.sampling.boundaries == "cross":
             raise ValueError(
-                "attends is document, but where text runs on (sampling.boundaries: cross) sequences are of several: "
+                "attends: document, but with sampling.boundaries: cross a sequence has several documents; "
                 "set boundaries to documents, or attends to sample"
             )

@@ -1,4 +1,4 @@
-"""Examples for Cross-Thought (section 3.1): the documents table to samples of sequences."""
+"""Sampling for Cross-Thought (section 3.1): documents to samples of sequences."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,56 +13,55 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import shuffled_files
+from contexture.streams.draws import shuffle_into_files
 from contexture.streams.sequence_samples.config import SampleSampling, ShortSequencesConfig
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import list_array, sentences_alone
+from contexture.streams.tokens import list_array, select_sentences
 
 Ids = npt.NDArray[np.int32]
-#: Samples of runs that are written together.
-SAMPLES_AT_ONCE = 256
-COLUMNS = "sample string, documents int, pieces array<array<int>>"
+#: Samples in a record batch.
+SAMPLES_PER_BATCH = 256
+SAMPLE_SCHEMA = "sample string, documents int, pieces array<array<int>>"
 
 
 def sequence_samples(documents: DataFrame, config: SampleSampling, seed: int) -> DataFrame:
-    """One row for every sample: `pieces` of text, lists of token ids, and how many `documents` they are of.
+    """Return one row per sample: `sample`, `documents` and `pieces`.
 
-    Cut into sequences of `config.tokens` each, the last of a piece perhaps shorter, the pieces of a sample are at most
-    `config.sequences` sequences. `sample` is the name of the document of the first piece and the token where that
-    begins. The table is shuffled, see `shuffled_files`. The same documents and seed give the same rows on any number of
-    cores.
+    `pieces` are lists of token ids, from a number of `documents`. Cut into sequences of `config.tokens` tokens, of
+    which a piece's last may be shorter, the pieces of a sample give at most `config.sequences` sequences. `sample` is
+    the document and token at which the first piece begins. The table is shuffled by `shuffle_into_files`. The same
+    documents and seed give the same rows on any number of cores.
 
-    - `run_length: null`: contiguous text. Documents follow one another in an order drawn from the seed, in one of
-      `config.files` by a hash of their names. A piece is of one document, whole or as much of it as there is room for,
-      so that short documents share a sample; if boundaries are crossed, a sample is one piece. The last sample of a
-      file may have fewer sequences.
-    - `run_length: R`: a piece is a run of R consecutive sequences of a document, its last run perhaps shorter. A sample
-      has `config.sequences / R` pieces, each of another document; see `group_runs`.
+    - `run_length: null`: contiguous text. Documents are hashed into `config.files` files and ordered by the seed. A
+      piece is a document or the part of it that fits, so that short documents share a sample; with crossed boundaries,
+      a sample is one piece. The last sample of a file may have fewer sequences.
+    - `run_length: R`: a piece is a run of R consecutive sequences of a document; its last run may be shorter. A sample
+      has `config.sequences / R` pieces, each from a different document; see `group_runs`.
     """
-    texts = sentences_alone(documents).select("doc_id", F.flatten(F.flatten("sentences")).alias("tokens"))
+    texts = select_sentences(documents).select("doc_id", F.flatten(F.flatten("sentences")).alias("tokens"))
     if config.run_length is None:
-        ordered = shuffled_files(texts, config.files, seed, "doc_id")
+        ordered = shuffle_into_files(texts, config.files, seed, "doc_id")
     else:
-        runs = _runs(texts, config.run_length * config.tokens).withColumn(
+        runs = _split_runs(texts, config.run_length * config.tokens).withColumn(
             "drawn", F.xxhash64(F.lit(seed), "doc_id", "start")
         )
         by_hash = runs.repartition(config.files, "drawn").sortWithinPartitions("drawn", "doc_id", "start")
         ordered = by_hash.select("doc_id", "tokens", "start")
 
     def sample(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = (row for batch in batches for row in _rows(batch))
+        rows = (row for batch in batches for row in _read_rows(batch))
         if config.run_length is None:
             samples = contiguous_samples(rows, config)
         else:
             samples = group_runs(rows, config.sequences // config.run_length)
-        while full := list(islice(samples, SAMPLES_AT_ONCE)):
-            yield _table(full)
+        while block := list(islice(samples, SAMPLES_PER_BATCH)):
+            yield _to_batch(block)
 
-    return shuffled_files(ordered.mapInArrow(sample, COLUMNS), config.files, seed, "sample")
+    return shuffle_into_files(ordered.mapInArrow(sample, SAMPLE_SCHEMA), config.files, seed, "sample")
 
 
-def _runs(texts: DataFrame, length: int) -> DataFrame:
-    """Documents → their runs of `length` tokens, with the token where each begins."""
+def _split_runs(texts: DataFrame, length: int) -> DataFrame:
+    """Split documents into runs of `length` tokens, with the token at which each begins."""
     starts = F.explode(F.sequence(F.lit(0), F.size("tokens") - 1, F.lit(length)))
     return texts.select("doc_id", starts.alias("start"), "tokens").withColumn(
         "tokens", F.slice("tokens", F.col("start") + 1, F.lit(length))
@@ -79,7 +78,7 @@ class Sample:
 
 
 def contiguous_samples(rows: Iterable[tuple[str, Ids]], config: SampleSampling) -> Iterator[Sample]:
-    """Samples of documents (name, tokens) that follow one another; the last one may not be full."""
+    """Yield samples of consecutive documents (name, tokens). The last may not be full."""
     crossing = config.boundaries == "cross"
     room = config.sequences * config.tokens
     sample = Sample("")
@@ -92,28 +91,27 @@ def contiguous_samples(rows: Iterable[tuple[str, Ids]], config: SampleSampling) 
             begin += len(piece)
             sample.documents.add(name)
             sample.pieces.append(piece)
-            # Within boundaries the last sequence of a piece takes the room of a whole one.
+            # Unless boundaries are crossed, a piece's last sequence counts as a full one.
             room -= len(piece) if crossing else -(-len(piece) // config.tokens) * config.tokens
             if not room:
-                yield _joined(sample) if crossing else sample
+                yield _join_pieces(sample) if crossing else sample
                 sample, room = Sample(""), config.sequences * config.tokens
     if sample.pieces:
-        yield _joined(sample) if crossing else sample
+        yield _join_pieces(sample) if crossing else sample
 
 
-def _joined(sample: Sample) -> Sample:
+def _join_pieces(sample: Sample) -> Sample:
     return replace(sample, pieces=[np.concatenate(sample.pieces)])
 
 
 def group_runs(runs: Iterable[tuple[str, Ids, int]], documents: int) -> Iterator[Sample]:
-    """Samples of runs (document, tokens, start), each of `documents` runs of different documents.
+    """Yield samples of `documents` runs (document, tokens, start), each from a different document.
 
-    A run joins the first sample that has room and none of its document. What is left at the end, because most runs are
-    of few documents, is in samples of fewer documents.
+    A run joins the first sample that has room and no run of its document. The last samples may have fewer documents.
     """
     samples: deque[Sample] = deque()
-    first = 0  # the number of samples[0]; samples with smaller numbers are complete
-    following: dict[str, int] = {}  # document → the sample after the last one that has a run of it
+    first = 0  # number of samples[0]; samples with smaller numbers are complete
+    following: dict[str, int] = {}  # document → sample after the last one with a run of it
     for name, tokens, start in runs:
         number = max(following.get(name, 0), first)
         while number - first < len(samples) and len(samples[number - first].pieces) == documents:
@@ -131,7 +129,7 @@ def group_runs(runs: Iterable[tuple[str, Ids, int]], documents: int) -> Iterator
 
 
 def count_samples(samples: DataFrame, documents: DataFrame, config: SampleSampling) -> dict[str, int]:
-    """Samples, their sequences, documents and tokens; those that are padded; and documents per sample."""
+    """Count samples, sequences, documents and tokens, padded samples and sequences, and documents per sample."""
     rows = samples.selectExpr(
         "documents",
         f"aggregate(pieces, 0, (total, piece) -> total + int(ceil(size(piece) / {config.tokens}))) AS sequences",
@@ -143,27 +141,27 @@ def count_samples(samples: DataFrame, documents: DataFrame, config: SampleSampli
         "sum(sequences) AS sequences",
         "max(sequences) AS most_sequences",
         "sum(tokens) AS tokens",
-        f"count_if({'documents' if config.run_length else 'sequences'} < {_full(config)}) AS samples_padded",
+        f"count_if({'documents' if config.run_length else 'sequences'} < {_full_size(config)}) AS samples_padded",
         "sum(short) AS sequences_padded",
         "min(documents) AS documents_per_sample_min",
         "median(documents) AS documents_per_sample_median",
         "max(documents) AS documents_per_sample_max",
     ).collect()[0]
-    in_all = (
-        sentences_alone(documents)
+    document_counts = (
+        select_sentences(documents)
         .selectExpr("count(*) AS documents", "max(size(flatten(flatten(sentences)))) AS longest_document")
         .collect()[0]
     )
-    return {name: int(value or 0) for name, value in (in_all.asDict() | counts.asDict()).items()}
+    return {name: int(value or 0) for name, value in (document_counts.asDict() | counts.asDict()).items()}
 
 
-def _full(config: SampleSampling) -> int:
-    """Documents of a full sample of runs; sequences of one of contiguous text."""
+def _full_size(config: SampleSampling) -> int:
+    """Number of documents in a full sample of runs, or of sequences in a full sample of contiguous text."""
     return config.sequences // (config.run_length or 1)
 
 
 def tables(config: ShortSequencesConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of samples and its counts."""
+    """Define the table of samples and its counts."""
     sampling = config.sampling
 
     def sample(documents: DataFrame) -> DataFrame:
@@ -174,19 +172,19 @@ def tables(config: ShortSequencesConfig, lengths: Lengths, seed: int) -> Example
         longest, fullest = counts.pop("longest_document"), counts.pop("most_sequences")
         if sampling.boundaries == "documents" and longest < sampling.tokens:
             raise ValueError(
-                f"no document fills a sequence of {sampling.tokens} tokens, the longest has {longest}: lower "
+                f"no document fills a sequence of {sampling.tokens} tokens, the longest has {longest}; lower "
                 f"sampling.tokens to at most {longest}, or set sampling.boundaries to cross"
             )
-        if sampling.run_length is not None and counts["documents_per_sample_max"] < _full(sampling):
+        if sampling.run_length is not None and counts["documents_per_sample_max"] < _full_size(sampling):
             fullest = counts["documents_per_sample_max"]
             raise ValueError(
-                f"no sample has runs of {_full(sampling)} documents, the fullest has {fullest}: lower "
+                f"no sample has runs of {_full_size(sampling)} documents, the fullest has {fullest}; lower "
                 f"sampling.sequences to at most {fullest * sampling.run_length}, or sampling.files"
             )
         if sampling.run_length is None and fullest < sampling.sequences:
             raise ValueError(
                 f"the corpus does not fill a sample of {sampling.sequences} sequences, the fullest of its "
-                f"{sampling.files} files has {fullest}: lower sampling.sequences to at most "
+                f"{sampling.files} files has {fullest}; lower sampling.sequences to at most "
                 f"{fullest}, or sampling.files"
             )
         return counts
@@ -194,8 +192,8 @@ def tables(config: ShortSequencesConfig, lengths: Lengths, seed: int) -> Example
     return ExampleTables([ExampleTable("sequence_samples", sample, ("documents",))], count)
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """The rows of `doc_id`, `tokens` and, of runs, `start`."""
+def _read_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of `doc_id`, `tokens` and, for runs, `start`."""
     tokens = batch.column("tokens")
     values = tokens.values.to_numpy()
     pieces = [values[begin:end] for begin, end in pairwise(tokens.offsets.to_numpy())]
@@ -203,7 +201,7 @@ def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
     return zip(batch.column("doc_id").to_pylist(), pieces, *starts, strict=True)
 
 
-def _table(samples: Sequence[Sample]) -> pa.RecordBatch:
+def _to_batch(samples: Sequence[Sample]) -> pa.RecordBatch:
     pieces = [piece for sample in samples for piece in sample.pieces]
     bounds = np.cumsum([0, *map(len, pieces)]), np.cumsum([0, *(len(sample.pieces) for sample in samples)])
     return pa.RecordBatch.from_pydict(

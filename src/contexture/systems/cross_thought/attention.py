@@ -20,7 +20,7 @@ WIDE = 100
 def attention_table(title: str, shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
     """How often, and how much, the sequence with the masked word is attended to, by run.
 
-    `shown` has the results of `objectives.attended.attended_sequences` by run.
+    `shown` has the results of `objectives.attended.measure_attention` by run.
     """
     heads = ["Masked words", "Attended to first, of 100", "By chance", "Times the others' weight"]
     rows = []

@@ -8,7 +8,7 @@ from contexture.encoders.config import HeadKind, HeadStyle, LayoutConfig
 from contexture.encoders.heads import EvidenceHead, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
-from contexture.objectives.devices import gathered
+from contexture.objectives.devices import gather_devices
 from contexture.strict import STRICT
 from contexture.tasks.answer_selection.data import IGNORED
 
@@ -37,7 +37,7 @@ class AnswerSelection(Objective):
         labels = batch["labels"].flatten()
         logits = self.logits(states, batch).flatten(0, 1).float()
         total = nn.functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
-        return Loss(total / gathered((labels != IGNORED).sum()[None]).float().mean())
+        return Loss(total / gather_devices((labels != IGNORED).sum()[None]).float().mean())
 
     def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
         """(B, k, 2)."""

@@ -13,7 +13,7 @@ from contexture.encoders.heads import sentence_states
 from contexture.encoders.layout import group_by_length
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
-from contexture.objectives.devices import mean_of_all
+from contexture.objectives.devices import global_mean
 from contexture.strict import STRICT
 from contexture.tasks.finetuned import FinetunedModel
 from contexture.tasks.multi_hop.data import Fact
@@ -70,12 +70,12 @@ class ReaderHead(Objective):
         for logits, name in zip(edges.unbind(-1), ("first", "last"), strict=True):
             count = (batch[name] != IGNORED).sum()
             loss = nn.functional.cross_entropy(logits, batch[name], ignore_index=IGNORED, reduction="sum")
-            total = total + mean_of_all(loss, count) / 2
+            total = total + global_mean(loss, count) / 2
         present = batch["present"]
         loss = nn.functional.binary_cross_entropy_with_logits(
             support[present], batch["support"][present], reduction="sum"
         )
-        return Loss(total + mean_of_all(loss, present.sum()))
+        return Loss(total + global_mean(loss, present.sum()))
 
     def logits(self, states: Tensor, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
         """States (B, T, H) → kinds (B, 3), first and last token (B, T, 2), support (B, S)."""

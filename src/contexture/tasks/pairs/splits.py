@@ -18,7 +18,7 @@ class PairSet:
 
     #: `part` (train, dev or test), `genres`, `first`, `second`, `label`.
     rows: pd.DataFrame
-    #: Rows that were left out: `without_label`, `without_text`.
+    #: Rows that were left out: `without_label`, `count_without_text`.
     dropped: dict[str, int]
     #: How the parts differ from the published ones; "" if they do not.
     note: str

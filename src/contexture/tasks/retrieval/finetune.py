@@ -20,7 +20,7 @@ from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.retrieval.candidates import texts_of
 from contexture.seeding import mix
-from contexture.streams.base import dealt
+from contexture.streams.base import part_rows
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
@@ -57,7 +57,7 @@ class QuestionPairs(Examples):
         """The batch of `InBatchNegatives`; each device has texts of all lengths."""
         question, candidate = self.pairs[step.rows].T
         lengths = self.candidates.lengths[candidate].sum(axis=1)
-        parts = [dealt(lengths, rank, step.ranks) for rank in range(step.ranks)]
+        parts = [part_rows(lengths, rank, step.ranks) for rank in range(step.ranks)]
         everyone = candidate[np.concatenate(parts)]
         question, candidate = question[parts[step.rank]], candidate[parts[step.rank]]
         right = np.isin(question[:, None] * len(self.passages) + everyone, self.right)

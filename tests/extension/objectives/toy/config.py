@@ -10,9 +10,9 @@ from contexture.strict import STRICT
 
 @dataclass(config=STRICT, frozen=True)
 class ToyConfig(ObjectiveConfig):
-    """There is nothing to set."""
+    """The toy objective has no settings."""
 
     implementation: ClassVar[str] = "contexture.objectives.toy.objective:Toy"
     streams: ClassVar[tuple[str, ...]] = ("toy",)
     title: ClassVar[str] = "Toy objective"
-    explained: ClassVar[str] = "gives each sentence a vector of length 1"
+    description: ClassVar[str] = "gives each sentence a vector of length 1"

@@ -10,5 +10,5 @@ class Toy(Objective):
     """Reads vectors (B, D) of documents."""
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """The mean squared distance of the vectors' lengths from 1."""
+        """Return the mean squared difference of vector lengths from 1."""
         return Loss((states["document"].norm(dim=1) - 1).square().mean())

@@ -10,7 +10,7 @@ from contexture.strict import STRICT
 
 @dataclass(config=STRICT, frozen=True)
 class ToyStreamConfig(StreamConfig):
-    """There is nothing to set."""
+    """The toy stream has no settings."""
 
     implementation: ClassVar[str] = "contexture.streams.toy.batches:ToyStream"
     tables: ClassVar[str] = "contexture.streams.toy.sample:tables"

@@ -1,4 +1,4 @@
-"""The documents table to one row per sentence."""
+"""Sampling of sentences: documents to one row per sentence."""
 
 from contexture.streams.toy.config import ToyStreamConfig
 from pyspark.sql import DataFrame
@@ -6,14 +6,14 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import sentences_alone
+from contexture.streams.tokens import select_sentences
 
 
 def tables(config: ToyStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """The table of sentences and its count."""
+    """Define the table of sentences and its count."""
 
     def sample(documents: DataFrame) -> DataFrame:
-        sentences = sentences_alone(documents).select(F.explode(F.flatten("sentences")).alias("tokens"))
+        sentences = select_sentences(documents).select(F.explode(F.flatten("sentences")).alias("tokens"))
         return sentences.select(F.slice("tokens", 1, lengths.document).alias("tokens")).coalesce(1)
 
     def count(examples: DataFrame, documents: DataFrame) -> dict[str, int]:

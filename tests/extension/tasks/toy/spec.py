@@ -1,4 +1,4 @@
-"""What the rest of the project knows of the toy task."""
+"""Specification of the toy task."""
 
 from contexture.metrics.measures import Metric
 from contexture.tasks.settings import SourceSettings, TaskSettings

@@ -1,4 +1,4 @@
-"""Reading and measuring."""
+"""Reading and evaluation of the toy task."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +11,10 @@ TEXTS = ["salt is traded", "the sea is deep", "who met Ash?"]
 
 
 class ToyTask(FrozenTask):
-    """Of three sentences, each should be nearest to itself."""
+    """For each of three sentences, the nearest sentence should be itself."""
 
     def read(self, source: Any, demo: Path, output_dir: Path) -> None:
-        """There are no files."""
+        """Write the task's data; there are no source files."""
         with write_task(output_dir, ["toy_box"]) as (_, report):
             report["counts"] = {"sentences": len(TEXTS)}
 
@@ -26,7 +26,7 @@ class ToyTask(FrozenTask):
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """The share of sentences whose nearest one is itself."""
+        """Measure the share of sentences whose nearest sentence is itself."""
         scores = parallel_map(score, [(encoder.encoders,) for encoder in encoders])
         measured = {"task": "toy", "data": "toy_box", "protocol": "frozen", "split": "test", "metric": "toy_score"}
         rows = zip(encoders, scores, strict=True)
@@ -34,7 +34,7 @@ class ToyTask(FrozenTask):
 
 
 def score(encoders: Sequence[str]) -> float:
-    """The score of an encoder."""
+    """Return the score of an encoder."""
     from contexture.encoders.models import load_models
 
     vectors = load_models(encoders).embed(TEXTS)
