@@ -44,7 +44,7 @@ import mwparserfromhell
 from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, HTMLEntity, Tag, Template, Text, Wikilink
 from wikiextractor.extract import Extractor
 
-from contexture.text.mediawiki import Page, Site, normalise_title, parse_page, parse_site
+from contexture.text.mediawiki import Page, Site, normalize_title, parse_page, parse_site
 from contexture.text.wikitext import parse
 
 MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|\{\||\|\}|'''|&[a-z]+;|\bthumb\|")
@@ -154,7 +154,7 @@ class Prose:
         start = len(self.pieces)
         self.walk(shown.nodes)
         text = "".join(self.pieces[start:]) + "".join(itertools.takewhile(str.islower, after))
-        target = normalise_title(title)
+        target = normalize_title(title)
         templates = any(isinstance(node, Template) for node in shown.nodes)
         if namespace == 0 and target and not colon and not templates:
             self.pieces.insert(start, f"\x02{len(self.links)}\x03")

@@ -27,19 +27,19 @@ from tests.text.nltk_punkt import nltk_punkt
 
 from contexture.text.punkt import Punkt
 from contexture.text.punkt_training import train
-from contexture.text.sentences import Splitter, load_language
+from contexture.text.sentences import Splitter, load_parameters
 
 Spans = Callable[[str], list[tuple[int, int]]]
 
 
 def splitters(lang: str, texts: list[str]) -> Iterator[tuple[str, Spans]]:
-    yield "Contexture", Splitter(load_language(lang)).spans
+    yield "Contexture", Splitter(load_parameters(lang)).spans
     start = time.process_time()
     language = train(texts, lang)
     seconds = time.process_time() - start
     characters = min(sum(map(len, texts)), 4_000_000)
     yield f"Contexture, trained ({seconds / characters * 1e6:.1f} s a million characters)", Splitter(language).spans
-    words = load_language(lang)
+    words = load_parameters(lang)
     parameters = words["abbreviations"], words["common_words"], words["after_numbers"], words["sentence_ends"]
     yield "Contexture, Punkt alone", Punkt(*parameters).spans
     same = nltk_punkt(*parameters)

@@ -10,11 +10,11 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.bitext.config import BitextConfig
-from contexture.corpus.bitext.files import check
+from contexture.corpus.bitext.files import check_files
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
-from contexture.corpus.nli.files import files_of
+from contexture.corpus.nli.files import find_language_files
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
@@ -219,7 +219,7 @@ def check_bitext(name: str, bitext: BitextConfig) -> None:
         raise ConfigurationError(f"{name} reads parallel sentences, and bitext.input names none: see docs/bitext.md")
     for key, one in bitext.sets.items():
         try:
-            check(one)
+            check_files(one)
         except SourceError as error:
             raise ConfigurationError(f"bitext.input.{key}: {error}") from None
 
@@ -233,7 +233,7 @@ def check_nli(name: str, nli: NliConfig) -> None:
     if nli.input == DEMO:
         return
     try:
-        files_of(nli, Path(nli.input).expanduser())
+        find_language_files(nli, Path(nli.input).expanduser())
     except SourceError as error:
         raise ConfigurationError(f"nli.input: {error}") from None
 

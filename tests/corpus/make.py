@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources, open_readers, read_rows
-from contexture.corpus.sources.protocol import Row, SourceFile, add_sentences, plan
-from contexture.text.sentences import splitter
+from contexture.corpus.sources.protocol import Row, SourceFile, add_sentences, plan_splits
+from contexture.text.sentences import get_splitter
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
   <siteinfo>
@@ -80,8 +80,8 @@ def read_all(config: CorpusConfig, tasks: int = 1) -> list[Row]:
     files = find_sources(config)
     readers = open_readers(files, config)
     return [
-        add_sentences(row, splitter(row["lang"]).split)
-        for split in plan(files, tasks)
+        add_sentences(row, get_splitter(row["lang"]).split)
+        for split in plan_splits(files, tasks)
         for row in read_rows(split, readers)
     ]
 

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
-from contexture.corpus.bitext.files import Pair, check, read_pairs
-from contexture.corpus.bitext.table import clean, kept, read, report
-from contexture.corpus.errors import SourceError, explain
+from contexture.corpus.bitext.files import Pair, check_files, read_pairs
+from contexture.corpus.bitext.table import clean, count_pairs, read_sets, select_kept
+from contexture.corpus.errors import SourceError, explain_error
 from tests.streams.make import settings, written
 
 TMX = """<?xml version="1.0" encoding="{encoding}"?>
@@ -92,7 +92,7 @@ def test_a_memory_is_read_as_a_stream(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (('"tmx14.dtd"', '"x" [<!ENTITY a "b">]'), "declares the entity a, which no translation memory needs"),
+        (('"tmx14.dtd"', '"x" [<!ENTITY a "b">]'), "declares the entity a, which can make a small file expand"),
         (('"tmx14.dtd"', '"x" [<!ENTITY % a SYSTEM "file:///b">]'), "declares the entity a"),
         (("utf-8", "iso-8859-1"), "declares the encoding iso-8859-1. Convert it first"),
         (("</body>", ""), "is not well-formed XML: mismatched tag"),
@@ -118,13 +118,13 @@ def test_a_file_that_is_cut_off_is_refused(name: str, tmp_path: Path) -> None:
 
 def test_files_are_checked_before_a_run(tmp_path: Path) -> None:
     english, empty = put(tmp_path / "a.en", "x\n"), put(tmp_path / "a.de", "")
-    check(pair_set(english))
+    check_files(pair_set(english))
     for file, said in ((empty, "the file is empty"), (tmp_path / "no.de", "no.de: cannot be read")):
         with pytest.raises(SourceError, match=said):
-            check(pair_set(english, file))
+            check_files(pair_set(english, file))
 
 
-ONE_LANGUAGE = "both sides are told to be en: name the languages of the two sides"
+ONE_LANGUAGE = "both sides have the language en: name two different languages"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_dialects_are_sides_but_not_those_of_a_memory(tmp_path: Path) -> None:
     pairs, memory = put(tmp_path / "a.tsv", "colour\tcolor\n"), put(tmp_path / "a.tmx", TMX.format(encoding="utf-8"))
     of_table, of_memory = (BitextSet([str(file)], ("en-GB", "en-US")) for file in (pairs, memory))
     assert list(read_pairs(of_table)) == [("colour", "color")]
-    with pytest.raises(SourceError, match="en-GB and en-US are both en here"):
+    with pytest.raises(SourceError, match="en-GB and en-US are both en: regions are ignored"):
         list(read_pairs(of_memory))
 
 
@@ -168,12 +168,12 @@ def mixed(tmp_path: Path) -> BitextConfig:
 
 
 def cleaned(spark: SparkSession, settings: BitextConfig) -> DataFrame:
-    return clean(read(spark, settings)).cache()
+    return clean(read_sets(spark, settings)).cache()
 
 
 def test_every_drop_has_its_reason_and_is_counted(spark: SparkSession, mixed: BitextConfig) -> None:
     rows = cleaned(spark, mixed)
-    counts = report(rows, mixed)
+    counts = count_pairs(rows, mixed)
     assert counts["a"]["pairs_in"] == 29 and counts["a"]["pairs_out"] == 21
     assert counts["a"]["dropped"] == {"not_utf8": 1, "empty": 2, "identical": 1, "length_ratio": 2, "duplicate": 2}
     assert counts["b"]["dropped"] == {"missing_side": 1, "duplicate": 1} and counts["b"]["pairs_out"] == 1
@@ -182,7 +182,7 @@ def test_every_drop_has_its_reason_and_is_counted(spark: SparkSession, mixed: Bi
     expected = ["empty", "empty", "identical", "length_ratio", "length_ratio", None, "not_utf8", *["duplicate"] * 2]
     assert [reasons["a", 20 + index] for index in range(9)] == expected
     assert [reasons["b", index] for index in range(3)] == ["duplicate", None, "missing_side"]
-    result = {(row["source_lang"], row["source"], row["target"]) for row in kept(rows).collect()}
+    result = {(row["source_lang"], row["source"], row["target"]) for row in select_kept(rows).collect()}
     assert ("de", "Neu.", "New.") in result and ("en", "Yes.", "Ja, das tue ich.") in result and len(result) == 22
 
 
@@ -191,15 +191,15 @@ def test_a_ratio_is_that_of_the_languages(spark: SparkSession, tmp_path: Path) -
     lines = [(f"{n:03} " + "ab" * 15, f"{n:03} " + "abcd" * 30) for n in range(50)] + [("ab" * 60, "cd" * 60)]
     sides = [put(tmp_path / f"{index}", "".join(f"{line[index]}\n" for line in lines)) for index in (0, 1)]
     settings_ = config(a={"files": [str(side) for side in sides], "languages": ["zh", "en"]})
-    counts = report(cleaned(spark, settings_), settings_)
+    counts = count_pairs(cleaned(spark, settings_), settings_)
     assert counts["a"]["dropped"] == {"length_ratio": 1}
 
 
 def test_the_number_of_cores_changes_nothing(spark: SparkSession, mixed: BitextConfig, tmp_path: Path) -> None:
-    first = written(kept(cleaned(spark, mixed)), tmp_path / "a")
+    first = written(select_kept(cleaned(spark, mixed)), tmp_path / "a")
     assert len(first) == 4 and all(first)
     with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
-        assert written(kept(cleaned(spark, mixed)), tmp_path / "b") == first
+        assert written(select_kept(cleaned(spark, mixed)), tmp_path / "b") == first
 
 
 @pytest.mark.parametrize(("languages", "said"), [(["en", "de"], True), (["eng", "fr"], True), (["en", "qaa"], False)])
@@ -216,7 +216,7 @@ def test_a_few_sentences_of_one_language_are_told(
     lines = zip(*(side.split(". ") for side in sides), strict=True)
     file = put(tmp_path / "a.tsv", "".join("\t".join(line) + "\n" for line in lines))
     sets = config(a={"files": [str(file)], "languages": languages})
-    counts = report(cleaned(spark, sets), sets)["a"]
+    counts = count_pairs(cleaned(spark, sets), sets)["a"]
     assert counts["pairs_out"] == 5 and counts["likeness"] < 0.7 and counts["same_language"] == said
 
 
@@ -224,6 +224,6 @@ def test_a_fault_of_a_file_comes_out_of_the_job_in_its_own_words(spark: SparkSes
     sides = [put(tmp_path / name, "x\n" * size) for name, size in (("a.en", 2), ("a.de", 3))]
     sets = config(a={"files": [str(side) for side in sides], "languages": ["en", "de"]})
     with pytest.raises(Exception, match="SourceError") as error:
-        read(spark, sets).collect()
-    said = f"{sides[0]} has 2 lines, {sides[1]} 3: each line must be the translation of the other's."
-    assert (explain(error.value) or "").startswith(said)
+        read_sets(spark, sets).collect()
+    said = f"{sides[0]} has 2 lines, {sides[1]} 3: each line must be the translation of the other"
+    assert (explain_error(error.value) or "").startswith(said)

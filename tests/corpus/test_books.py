@@ -45,7 +45,7 @@ def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monk
     (tmp_path / "bytes.txt").write_bytes(text + b"\xe4")
     whole = gzip.compress(text + bytes(range(256)) * 10)
     (tmp_path / "cut.txt.gz").write_bytes(whole[:-100])
-    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_600_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT_BYTES", 1_600_000)
     (tmp_path / "huge.txt").write_bytes(text * 2)
     assert {row["title"]: row["dropped"] for row in read(tmp_path, min_characters=15)} == {
         "bytes": "not_utf8",

@@ -31,8 +31,8 @@ config = CorpusConfig(input=source, source="mediawiki", files=3)
 found, kept = SparkTable(f"{folder}/found"), SparkTable(f"{folder}/kept")
 read = SparkTable(f"{folder}/pages")
 read.save(pages.read_pages(spark, find_sources(config), config))
-found.save(pages.paragraphs(read.load(), config))
-kept.save(cleaning.kept(cleaning.clean(found.load(), CleaningConfig(), config.files)))
+found.save(pages.extract_paragraphs(read.load(), config))
+kept.save(cleaning.select_kept(cleaning.clean(found.load(), CleaningConfig(), config.files)))
 print(spark.sparkContext.defaultParallelism)
 """
 

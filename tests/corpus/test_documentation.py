@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.sources import protocol
-from contexture.corpus.sources.documentation import _resolve
+from contexture.corpus.sources.documentation import _resolve_link
 
 from .make import by_name, read
 
@@ -71,11 +71,11 @@ ADDRESSES = {
 
 @pytest.mark.parametrize(("title", "address"), [(title, a) for title, group in ADDRESSES.items() for a in group])
 def test_addresses(title: str | None, address: str) -> None:
-    assert _resolve(address, "docs/a.md", TITLES) == title
+    assert _resolve_link(address, "docs/a.md", TITLES) == title
 
 
 def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_500_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT_BYTES", 1_500_000)
     (tmp_path / "bytes.html").write_bytes(b"<p>The boats lie here." * 60_000 + b"\xe4")
     (tmp_path / "huge.html").write_bytes(b"<p>The boats lie here." * 90_000)
     (tmp_path / "empty.html").write_bytes(b"<p>\n")

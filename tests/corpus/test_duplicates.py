@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from contexture.corpus.duplicates import _candidates, find_duplicates
+from contexture.corpus.duplicates import _find_candidates, find_duplicates
 from contexture.text.minhash import jaccard
-from contexture.text.quality import normalized
+from contexture.text.quality import normalize_text
 
 Text = tuple[str, str, str]
 
@@ -28,7 +28,7 @@ def slow(texts: list[Text], similarity: float) -> dict[str, tuple[str, bool]]:
     firsts: dict[tuple[str, str], str] = {}
     repeated = {}
     for id_, lang, text in sorted(texts):
-        first = firsts.setdefault((lang, normalized(text)), id_)
+        first = firsts.setdefault((lang, normalize_text(text)), id_)
         if first != id_:
             repeated[id_] = first, True
     unique = sorted((id_, lang, text) for (lang, text), id_ in firsts.items())
@@ -103,7 +103,7 @@ def test_one_text_a_hundred_thousand_times(spark: SparkSession) -> None:
 
 def test_a_band_that_all_texts_share_gives_two_pairs_a_text(spark: SparkSession) -> None:
     rows: list[Any] = [(f"{number:04}", "en", [7, 8]) for number in range(1_000)]
-    pairs = _candidates(spark.createDataFrame(rows, "id string, lang string, bands array<bigint>")).collect()
+    pairs = _find_candidates(spark.createDataFrame(rows, "id string, lang string, bands array<bigint>")).collect()
     assert len(pairs) == 999 + 998
     assert all(pair.original in ("0000", f"{int(pair.id) - 1:04}") for pair in pairs)
 

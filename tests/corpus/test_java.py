@@ -43,12 +43,12 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [("1.8.0_392", 8), ("1.8", 8), ("9", 9), ("11.0.2", 11), ("17.0.15", 17), ("25", 25), ("25-ea", 25)],
 )
 def test_release_of_a_version(version: str, release: int) -> None:
-    assert java.feature_release(version) == release
+    assert java.parse_release(version) == release
 
 
 def test_release_of_something_else() -> None:
     with pytest.raises(ValueError, match="not a Java version"):
-        java.feature_release("openjdk")
+        java.parse_release("openjdk")
 
 
 def test_java_home_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,9 +92,9 @@ def test_wrapper_drops_one_argument_and_keeps_the_rest(tmp_path: Path) -> None:
     inner.write_text('#!/bin/sh\nfor each do printf "<%s>" "$each"; done\n')
     inner.chmod(0o755)
     wrapper = java.write_wrapper(inner, tmp_path / "home")
-    args = ["-Xmx1g", java.VECTOR, "--add-opens=java.base/java.lang=ALL-UNNAMED", "two words", "", "$HOME", "*"]
+    args = ["-Xmx1g", java.VECTOR_OPTION, "--add-opens=java.base/java.lang=ALL-UNNAMED", "two words", "", "$HOME", "*"]
     answer = subprocess.run([wrapper, *args], capture_output=True, text=True, check=True)
-    assert answer.stdout == "".join(f"<{argument}>" for argument in args if argument != java.VECTOR)
+    assert answer.stdout == "".join(f"<{argument}>" for argument in args if argument != java.VECTOR_OPTION)
 
 
 def test_wrapper_is_written_once_and_mended(tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert states[-1] == "truncated"
     assert set(states[:-1]) == {None}
 
-    monkeypatch.setattr(records, "MAX_DOCUMENT", 2000)
-    monkeypatch.setattr(records, "_READ", 64)
-    monkeypatch.setattr(protocol, "_MIN_SPLIT", 700)
+    monkeypatch.setattr(records, "MAX_DOCUMENT_BYTES", 2000)
+    monkeypatch.setattr(records, "_READ_BYTES", 64)
+    monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 700)
     path = write(tmp_path / "c.jsonl", {"text": TEXT}, {"text": "x" * 50_000}, {"text": TEXT, "id": 3})
     for tasks in (1, 3, 50):
         assert [row["dropped"] for row in read(path, tasks=tasks)] == [None, "too_large", None]
@@ -93,13 +93,13 @@ def test_lines_without_a_last_end_and_of_windows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"text": "a"', "no JSON"),
-        ("# Boats", "no JSON"),
-        ('{"title": "a"}', 'no object with a "text"'),
+        ('{"text": "a"', "not JSON"),
+        ("# Boats", "not JSON"),
+        ('{"title": "a"}', 'not an object with a "text"'),
         ('{"title": "a", "text": ""}\n{"text": " \\n"}\n{"title": "b"}', r'the "text" of its first lines is blank'),
-        ('["a"]', "no object"),
-        ("\n\n", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ('["a"]', "not an object"),
+        ("\n\n", "not JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:

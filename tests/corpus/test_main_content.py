@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sklearn.linear_model import LogisticRegression
 
 from contexture.corpus import main_content
-from contexture.corpus.main_content import Model, features, load, probability, train
+from contexture.corpus.main_content import MainContentModel, features, load_model, probability, train
 
 from .test_cleaning import SCHEMA
 
@@ -70,7 +70,7 @@ def test_features(spark: SparkSession) -> None:
     assert all(value is not None for value in second)
 
 
-def test_training_learns_the_form(paragraphs: DataFrame, trained: tuple[Model, dict[str, Any]]) -> None:
+def test_training_learns_the_form(paragraphs: DataFrame, trained: tuple[MainContentModel, dict[str, Any]]) -> None:
     model, quality = trained
     assert quality["held_out"]["f1"] == quality["held_out"]["roc_auc"] == 1.0
     assert quality["held_out_by_language"] == {"en": quality["held_out"]}
@@ -86,19 +86,21 @@ def test_training_learns_the_form(paragraphs: DataFrame, trained: tuple[Model, d
 
 
 @pytest.fixture(scope="module")
-def trained(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
+def trained(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
     return train(paragraphs)
 
 
-def test_training_is_a_function_of_the_rows(spark: SparkSession, trained: tuple[Model, dict[str, Any]]) -> None:
+def test_training_is_a_function_of_the_rows(
+    spark: SparkSession, trained: tuple[MainContentModel, dict[str, Any]]
+) -> None:
     assert train(spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)) == trained
 
 
-def test_a_model_is_readable_json(trained: tuple[Model, dict[str, Any]]) -> None:
+def test_a_model_is_readable_json(trained: tuple[MainContentModel, dict[str, Any]]) -> None:
     model, _ = trained
-    assert load(json.loads(json.dumps(dataclasses.asdict(model)))) == model
+    assert load_model(json.loads(json.dumps(dataclasses.asdict(model)))) == model
     with pytest.raises(ValueError, match="trained by another version"):
-        load({"bias": 0.0, "weights": {"length": 1.0}, "common_words": {}})
+        load_model({"bias": 0.0, "weights": {"length": 1.0}, "common_words": {}})
 
 
 def test_one_kind_is_not_enough(paragraphs: DataFrame) -> None:
@@ -110,10 +112,10 @@ def test_the_fit_is_logistic_regression() -> None:
     draw = np.random.default_rng(0)
     values = draw.normal(size=(500, 3)) * [1, 5, 0.2] + [3, 0, 1]
     labels = (draw.random(500) < 1 / (1 + np.exp(-(values @ [1, -0.3, 2] - 4)))).astype(float)
-    bias, weights = main_content._fit(values, labels)
+    bias, weights = main_content._fit_logistic_regression(values, labels)
     mean, scale = values.mean(0), values.std(0)
     # scikit-learn adds the losses up, and halves the penalty as we do
-    peer = LogisticRegression(C=1 / (main_content._PENALTY * 500), tol=1e-10).fit((values - mean) / scale, labels)
+    peer = LogisticRegression(C=1 / (main_content._L2_PENALTY * 500), tol=1e-10).fit((values - mean) / scale, labels)
     assert np.allclose(weights, peer.coef_[0] / scale, atol=1e-4)
     assert bias == pytest.approx(peer.intercept_[0] - (peer.coef_[0] / scale) @ mean, abs=1e-3)
 
@@ -121,13 +123,13 @@ def test_the_fit_is_logistic_regression() -> None:
 def test_quality_of_a_ranking() -> None:
     scores, labels = np.array([2.0, 1.0, 1.0, -1.0, -2.0]), np.array([1.0, 1.0, 0.0, 1.0, 0.0])
     expected = {"precision": 0.6667, "recall": 0.6667, "f1": 0.6667, "roc_auc": 0.75}
-    assert main_content._quality(scores, labels) == {"paragraphs": 5, "main_content": 3, **expected}
-    nothing = main_content._quality(-abs(scores), labels)
+    assert main_content._measure_quality(scores, labels) == {"paragraphs": 5, "main_content": 3, **expected}
+    nothing = main_content._measure_quality(-abs(scores), labels)
     assert nothing["precision"] == nothing["recall"] == nothing["f1"] == 0
 
 
 def test_probability(spark: SparkSession) -> None:
     weights = dict.fromkeys(features({}), 0.0) | {"digit_share": 4.0}
     frame = spark.createDataFrame([row(1, "", 0, "1234abcd", "prose")], SCHEMA)
-    (scored_row,) = frame.select(probability(Model(-1.0, weights, {})).alias("p")).collect()
+    (scored_row,) = frame.select(probability(MainContentModel(-1.0, weights, {})).alias("p")).collect()
     assert scored_row.p == pytest.approx(1 / (1 + math.exp(-1)))

@@ -8,7 +8,7 @@ import pytest
 
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
-from contexture.corpus.nli.files import files_of, read_pairs
+from contexture.corpus.nli.files import find_language_files, read_pairs
 from contexture.tasks.pairs.config import SetInLanguages
 from contexture.tasks.pairs.languages import read_languages
 
@@ -44,8 +44,8 @@ def test_every_pair_in_every_language(folder: Path) -> None:
 
 def test_only_languages_that_are_asked_for(folder: Path) -> None:
     write(folder, "train-fr.tsv", ROWS)  # type: ignore[arg-type]
-    assert [*files_of(NliConfig(), folder)] == ["de", "en", "fr"]
-    assert [*files_of(NliConfig(languages=["en", "fr"]), folder)] == ["en", "fr"]
+    assert [*find_language_files(NliConfig(), folder)] == ["de", "en", "fr"]
+    assert [*find_language_files(NliConfig(languages=["en", "fr"]), folder)] == ["en", "fr"]
 
 
 def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
     write(folder, "train-en.tsv.gz", [("Old.", "Older.", "neutral")] * 2)
     write(folder, "train-en (1).tsv", ROWS)  # type: ignore[arg-type]
     write(folder, "train-en.tsv", [("\ufeff" + ROWS[0][0], *ROWS[0][1:]), ROWS[1]])
-    assert {lang: file.name for lang, file in files_of(NliConfig(), folder).items()} == {
+    assert {lang: file.name for lang, file in find_language_files(NliConfig(), folder).items()} == {
         "de": "train-de.tsv.gz",
         "en": "train-en.tsv",
     }
@@ -65,7 +65,11 @@ def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
     ("name", "rows", "said"),
     [
         ("train-de.tsv", ROWS[:1], "train-de has 1 rows, train-en 2"),
-        ("train-de.tsv", [ROWS[0], (*ROWS[1][:2], "neutral")], "row 2 has another label in train-de than in train-en"),
+        (
+            "train-de.tsv",
+            [ROWS[0], (*ROWS[1][:2], "neutral")],
+            "row 2 has different labels in train-de and train-en|row 2 has different labels in train-en and train-de",
+        ),
         ("train-de.tsv", [ROWS[0], (*ROWS[1][:2], "yes")], r"train-de\.tsv, line 2: the label 'yes' is none of"),
         ("train-de.tsv", [ROWS[0], ("", *ROWS[1][1:])], r"train-de\.tsv, line 2: the premise is empty"),
         ("train-de.tsv", [ROWS[0], ROWS[1][:2]], r"train-de\.tsv, line 2: the label '' is none of"),
@@ -83,14 +87,14 @@ def test_files_that_do_not_fit_are_named(folder: Path, name: str, rows: list[tup
 
 
 def test_one_language_or_none_of_the_part_is_refused(folder: Path) -> None:
-    with pytest.raises(SourceError, match=r"no train-fr\.tsv; the languages of that part there are \['de', 'en'\]"):
-        files_of(NliConfig(languages=["en", "fr"]), folder)
+    with pytest.raises(SourceError, match=r"train-fr\.tsv is missing; this part has the languages \['de', 'en'\]"):
+        find_language_files(NliConfig(languages=["en", "fr"]), folder)
     with pytest.raises(SourceError, match="1 files train-<language>"):
-        files_of(NliConfig(languages=["en", "en"]), folder)
+        find_language_files(NliConfig(languages=["en", "en"]), folder)
     (folder / "train-de.tsv.gz").unlink()
     for part, count in (("train", 1), ("dev", 0)):
         with pytest.raises(SourceError, match=f"{count} files {part}-<language>"):
-            files_of(NliConfig(part=part), folder)  # type: ignore[arg-type]
+            find_language_files(NliConfig(part=part), folder)  # type: ignore[arg-type]
 
 
 def test_a_damaged_file_is_named(folder: Path) -> None:
@@ -113,5 +117,5 @@ def test_rows_that_pairs_test_are_left_out(shared_data: Path) -> None:
         pairs = set(zip(trained["premise"], trained["hypothesis"], strict=True))
         assert len(rows) + len(trained) == 2490
         assert not pairs & set(zip(rows["first"], rows["second"], strict=True))
-    with pytest.raises(SourceError, match=r"nli\.without_tested is fr, but read are \['de', 'en'\]"):
+    with pytest.raises(SourceError, match=r"nli\.without_tested is fr, but the languages are \['de', 'en'\]"):
         read_pairs(replace(config, without_tested="fr"), folder)

@@ -13,12 +13,12 @@ from pyspark.sql.types import StructType
 from contexture.corpus import pages as corpus
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import protocol
-from contexture.corpus.sources.mediawiki import page_rows
-from contexture.corpus.sources.protocol import Row, add_sentences, blank, document
+from contexture.corpus.sources.mediawiki import read_page_rows
+from contexture.corpus.sources.protocol import Row, add_sentences, document_row, empty_row
 from contexture.corpus.sources.records import Record
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Link, Paragraph, Parsed
-from contexture.text.sentences import splitter
+from contexture.text.sentences import get_splitter
 
 from .make import HEAD, TAIL, article, compress, export, find_exports, multistream, page
 
@@ -65,7 +65,7 @@ def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 
 def test_an_article(mixed: DataFrame) -> None:
-    assert mixed.schema == StructType.fromDDL(corpus.PAGES)
+    assert mixed.schema == StructType.fromDDL(corpus.PAGES_SCHEMA)
     result = rows(mixed)["en:1"]
     assert (result["lang"], result["title"], result["redirect"], result["dropped"]) == ("en", "Harbour 1", None, None)
     first, second = result["paragraphs"]
@@ -103,7 +103,7 @@ def test_the_other_pages(mixed: DataFrame) -> None:
 
 
 def test_report(mixed: DataFrame) -> None:
-    report = corpus.report(mixed, CONFIG)
+    report = corpus.count_pages(mixed, CONFIG)
     assert report == {
         "pages_in": 16,
         "pages_out": 7,
@@ -115,7 +115,7 @@ def test_report(mixed: DataFrame) -> None:
 
 
 def test_paragraphs(mixed: DataFrame) -> None:
-    frame = corpus.paragraphs(mixed, CONFIG)
+    frame = corpus.extract_paragraphs(mixed, CONFIG)
     fields = "doc_id title lang section_index section paragraph_index text sentences links kind"
     assert frame.schema.fieldNames() == fields.split()
     parts = table(frame)
@@ -124,17 +124,17 @@ def test_paragraphs(mixed: DataFrame) -> None:
         assert part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"]))
     documents = sorted({row["doc_id"] for part in parts for row in part})
     assert documents == ["en:1", "en:10", "en:12", "en:7", "en:9"]  # no list, no disambiguation
-    assert table(corpus.redirects(mixed)) == [[{"lang": "en", "title": "Old harbour", "target": "Harbour 1"}]]
+    assert table(corpus.select_redirects(mixed)) == [[{"lang": "en", "title": "Old harbour", "target": "Harbour 1"}]]
 
 
 @pytest.mark.parametrize("suffix", [".xml", ".xml.gz", ".xml.xz", ".xml.bz2"])
 def test_the_same_table_whatever_the_cuts(
     spark: SparkSession, mixed: DataFrame, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "_MIN_SPLIT", 100)
+    monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 100)
     path = compress(tmp_path / f"mixed{suffix}", export(*MIXED))
     exports = find_exports(str(path))
-    assert len(protocol.plan(exports, spark.sparkContext.defaultParallelism)) > 1
+    assert len(protocol.plan_splits(exports, spark.sparkContext.defaultParallelism)) > 1
     assert table(corpus.read_pages(spark, exports, CONFIG)) == table(mixed)
 
 
@@ -155,7 +155,7 @@ def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Pat
 def test_an_export_without_pages(spark: SparkSession, tmp_path: Path) -> None:
     pages = corpus.read_pages(spark, find_exports(str(compress(tmp_path / "a.xml", export()))), CONFIG)
     none = dict.fromkeys(("pages_in", "pages_out", "redirects", "paragraphs_found"), 0)
-    assert corpus.report(pages, CONFIG) == none | {"dropped": {}, "paragraphs_dropped": {}}
+    assert corpus.count_pages(pages, CONFIG) == none | {"dropped": {}, "paragraphs_dropped": {}}
 
 
 PIECES = st.sampled_from(
@@ -169,7 +169,7 @@ PIECES = st.sampled_from(
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
 def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
-    result = list(page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
+    result = list(read_page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
     assert len(result) == max(1, xml.count(b"<page>"))
     assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in result)
     assert all(row["dropped"] for row in result[:-1])
@@ -178,7 +178,7 @@ def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
 def linking_page(doc_id: str, title: str, *targets: str, redirect: str | None = None, **other: Any) -> dict[str, Any]:
     links = [Link(target, i, i + 1) for i, target in enumerate(targets)]
     parsed = Parsed(1, [Paragraph(0, "", 0, "x" * len(targets), links)] if targets else [])
-    row = add_sentences(document(blank(doc_id[3:], doc_id[:2], title), parsed), str.split)
+    row = add_sentences(document_row(empty_row(doc_id[3:], doc_id[:2], title), parsed), str.split)
     return row | {"redirect": redirect, "dropped": None, "paragraphs_dropped": {}} | other
 
 
@@ -197,7 +197,7 @@ EXPECTED = {"en:1": ["en:2", None, "en:2", "en:5", None, "en:2", None], "en:2": 
 
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_links_lead_to_documents(spark: SparkSession, partitions: int) -> None:
-    frame = spark.createDataFrame(PAGES_OF_TWO_WIKIS, corpus.PAGES).repartition(partitions)
+    frame = spark.createDataFrame(PAGES_OF_TWO_WIKIS, corpus.PAGES_SCHEMA).repartition(partitions)
     rows = {row.doc_id: row for row in corpus.resolve_links(frame).collect()}
     assert rows.keys() == EXPECTED.keys()  # the others have no paragraph
     result = {name: row.paragraph.links for name, row in rows.items()}
@@ -227,15 +227,15 @@ def table_row(name: str, *links: list[Link]) -> Row:
         Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", paragraph_links)
         for i, paragraph_links in enumerate(links)
     ]
-    parsed = document(blank(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
-    return add_sentences(parsed, splitter("en").split)
+    parsed = document_row(empty_row(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
+    return add_sentences(parsed, get_splitter("en").split)
 
 
 @pytest.mark.parametrize(
     "read",
     [
         [],
-        [blank("a", "en", "", "truncated", 5)],
+        [empty_row("a", "en", "", "truncated", 5)],
         [table_row("a", [])],
         [
             table_row("a", [Link("B", 0, 3), Link("C", 4, 9)], [], [Link("D", 1, 2)]),
@@ -249,6 +249,6 @@ def test_it_is_the_same_as_from_dictionaries(read: list[Row]) -> None:
         row | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in row["paragraphs"]]}
         for row in read
     ]
-    result = corpus.record_batch(read, SCHEMA)
+    result = corpus.to_record_batch(read, SCHEMA)
     assert result == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)
     result.validate(full=True)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import bzip2, records
-from contexture.corpus.sources.bzip2 import blocks
-from contexture.corpus.sources.protocol import SourceFile, Split, plan
-from contexture.corpus.sources.records import Record, cut, read_records
+from contexture.corpus.sources.bzip2 import read_blocks
+from contexture.corpus.sources.protocol import SourceFile, Split, plan_splits
+from contexture.corpus.sources.records import Record, cut_records, read_records
 
 from .make import HEAD, article, compress, damage, export, find_exports, multistream, truncate
 
@@ -76,8 +76,8 @@ def test_every_page_once(tmp_path: Path, suffix: str, count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 11])
 def test_blocks_of_one_stream_are_shared_out(big: Path, count: int) -> None:
-    assert len(list(blocks(str(big)))) >= 3
-    assert b"".join(content for _, content in blocks(str(big))) == bz2.decompress(big.read_bytes())
+    assert len(list(read_blocks(str(big)))) >= 3
+    assert b"".join(content for _, content in read_blocks(str(big))) == bz2.decompress(big.read_bytes())
     assert numbers(read_evenly(big, count)) == list(range(1, 41))
 
 
@@ -99,9 +99,9 @@ def test_a_split_s_border_may_fall_anywhere(cuts: list[int], border: int, step: 
     data = b"a<page>1</page>b<page>22</page></page><page>333</page>c"
     bounds = sorted({0, border, *(cut for cut in cuts), *range(0, len(data), step), len(data)})
     pieces = [(start, data[start:end]) for start, end in itertools.pairwise(bounds) if start < len(data)]
-    first = cut(iter([(start < border, piece) for start, piece in pieces]), b"</page>", 0)
+    first = cut_records(iter([(start < border, piece) for start, piece in pieces]), b"</page>", 0)
     rest = [(True, piece) for start, piece in pieces if start >= border]
-    second = cut(iter(rest), b"</page>", border)
+    second = cut_records(iter(rest), b"</page>", border)
     expected = [(b"a<page>1", 0), (b"b<page>22", 15), (b"", 31), (b"<page>333", 38), (b"c", 54)]
     assert [(record.data, record.offset) for record in [*first, *second]] == expected
 
@@ -109,14 +109,14 @@ def test_a_split_s_border_may_fall_anywhere(cuts: list[int], border: int, step: 
 def test_the_plan_covers_every_file(tmp_path: Path) -> None:
     files = [find_file(compress(tmp_path / f"a{suffix}", XML)) for suffix in SUFFIXES]
     for tasks in (1, 2, 500):
-        splits = plan(files, tasks)
+        splits = plan_splits(files, tasks)
         for file in files:
             assert numbers(read([split for split in splits if split.file is file])) == list(range(1, 60))
     large = replace(next(file for file in files if file.path.endswith(".bz2")), bytes=20 << 30)
-    assert {split.end - split.start for split in plan([large], 4)} <= {8 << 20, (8 << 20) - 1}
+    assert {split.end - split.start for split in plan_splits([large], 4)} <= {8 << 20, (8 << 20) - 1}
     gzip = replace(next(file for file in files if file.path.endswith(".gz")), bytes=20 << 30)
-    assert len(plan([gzip], 4)) == 4
-    assert len(plan([gzip] * 100, 4)) == 100
+    assert len(plan_splits([gzip], 4)) == 4
+    assert len(plan_splits([gzip] * 100, 4)) == 100
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -197,22 +197,22 @@ def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = compress(tmp_path / "a.xml.bz2", XML)
-    real = bzip2._markers
+    real = bzip2._find_markers
 
     def with_chance_marker(file: object, start: int) -> Iterator[tuple[int, bool]]:
         result = list(real(file, start))  # type: ignore[arg-type]
         yield from [result[0], (result[0][0] + 1234, True), *result[1:]]
 
-    monkeypatch.setattr(bzip2, "_markers", with_chance_marker)
-    assert b"".join(content for _, content in blocks(str(path))) == XML
+    monkeypatch.setattr(bzip2, "_find_markers", with_chance_marker)
+    assert b"".join(content for _, content in read_blocks(str(path))) == XML
 
 
 @pytest.mark.parametrize("suffix", [".xml", ".xml.xz"])
 def test_a_page_too_large_for_memory_is_dropped_and_the_next_kept(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "MAX_DOCUMENT", 1 << 20)
-    monkeypatch.setattr(records, "_READ", 1 << 16)
+    monkeypatch.setattr(records, "MAX_DOCUMENT_BYTES", 1 << 20)
+    monkeypatch.setattr(records, "_READ_BYTES", 1 << 16)
     huge = article(2).replace("History", "x" * (3 << 20))
     result = read_evenly(compress(tmp_path / f"a{suffix}", export(article(1), huge, article(3))), 1)
     assert [record.state for record in result] == ["whole", "too_large", "whole"]

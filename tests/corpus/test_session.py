@@ -10,7 +10,7 @@ import pytest
 
 from contexture.corpus import session
 from contexture.corpus.java import Java, ensure_java
-from contexture.corpus.session import sharing_options
+from contexture.corpus.session import prepare_class_sharing
 
 
 @pytest.fixture(scope="module")
@@ -26,59 +26,59 @@ def archive(options: str) -> Path:
 
 def test_an_archive_is_made_and_then_used(java: Java, tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
-    making = sharing_options(java, folder)
+    making = prepare_class_sharing(java, folder)
     file = archive(making)
     assert "-XX:ArchiveClassesAtExit=" in making and file.parent == folder and str(os.getpid()) in file.name
     file.write_bytes(bytes(4) + b"classes")  # Java is at work, or was killed: it writes the head last
-    assert sharing_options(java, folder) == making
+    assert prepare_class_sharing(java, folder) == making
     file.write_bytes(b"head" + b"classes")
-    using = sharing_options(java, folder)
+    using = prepare_class_sharing(java, folder)
     assert "-XX:SharedArchiveFile=" in using and archive(using).read_bytes() == b"headclasses"
-    assert sharing_options(java, folder) == using
+    assert prepare_class_sharing(java, folder) == using
     archive(using).write_bytes(b"headcl")  # cut off
-    assert sharing_options(java, folder) == making
+    assert prepare_class_sharing(java, folder) == making
 
 
 def test_another_java_and_other_jars_have_another_archive(
     java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = archive(sharing_options(java, tmp_path))
-    assert archive(sharing_options(Java(java.home, "17.0.0", "PATH"), tmp_path)) != first
+    first = archive(prepare_class_sharing(java, tmp_path))
+    assert archive(prepare_class_sharing(Java(java.home, "17.0.0", "PATH"), tmp_path)) != first
     (tmp_path / "other").symlink_to(java.home)
-    assert archive(sharing_options(Java(tmp_path / "other", java.version, "JAVA_HOME"), tmp_path)) != first
+    assert archive(prepare_class_sharing(Java(tmp_path / "other", java.version, "JAVA_HOME"), tmp_path)) != first
     monkeypatch.setattr(session.pyspark, "__version__", "5.0.0")
-    assert archive(sharing_options(java, tmp_path)) != first
+    assert archive(prepare_class_sharing(java, tmp_path)) != first
 
 
 def test_one_archive_is_left_of_several(java: Java, tmp_path: Path) -> None:
-    made_for = archive(sharing_options(java, tmp_path)).name.rpartition("-")[0]
+    made_for = archive(prepare_class_sharing(java, tmp_path)).name.rpartition("-")[0]
     left_over = (f"{made_for}-1.making", "first"), (f"{made_for}-2.making", "\0\0\0\0"), ("classes-0-3.jsa", "old")
     for name, content in left_over:
         (tmp_path / name).write_text(content)
     (tmp_path / "bin").mkdir()  # the packaged Java's
-    assert archive(sharing_options(java, tmp_path)).name == f"{made_for}-5.jsa"
+    assert archive(prepare_class_sharing(java, tmp_path)).name == f"{made_for}-5.jsa"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", f"{made_for}-5.jsa"]
 
 
 def test_what_a_killed_java_left_is_removed(java: Java, tmp_path: Path) -> None:
-    making = sharing_options(java, tmp_path)
+    making = prepare_class_sharing(java, tmp_path)
     left = archive(making)
     left.write_bytes(bytes(8))
     os.utime(left, (0, 0))
-    assert sharing_options(java, tmp_path) == making and not left.exists()
+    assert prepare_class_sharing(java, tmp_path) == making and not left.exists()
 
 
 def test_where_nothing_can_be_written_there_are_no_options(java: Java, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert sharing_options(java, tmp_path / "file" / "java") == ""
+    assert prepare_class_sharing(java, tmp_path / "file" / "java") == ""
     none = Java(tmp_path, "17", "JAVA_HOME")  # or a Java that has no archive of its own classes to build upon
-    assert sharing_options(none, tmp_path / "java") == ""
+    assert prepare_class_sharing(none, tmp_path / "java") == ""
 
 
 START = """
 import json, pathlib, sys
 from contexture.corpus import session
-session.sharing_options.__defaults__ = (pathlib.Path(sys.argv[1]),)
+session.prepare_class_sharing.__defaults__ = (pathlib.Path(sys.argv[1]),)
 spark = session.start_spark({"spark.master": "local[1]", "spark.ui.enabled": "false"})
 java = spark.sparkContext._jvm.java
 options = list(java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())

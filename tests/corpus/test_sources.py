@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from contexture.corpus.config import CorpusConfig, Input, SourceName
+from contexture.corpus.config import CorpusConfig, CorpusInput, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import SOURCES, find_sources, protocol
-from contexture.corpus.sources.protocol import SourceFile, bundle, plan
+from contexture.corpus.sources.protocol import SourceFile, bundle_splits, plan_splits
 
 from .make import article, by_name, export, read, read_all, texts
 
@@ -150,7 +150,7 @@ def test_nothing_there(tmp_path: Path, source: SourceName) -> None:
 def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
     for name in ("a.zip", "b.ZIP", "Makefile", "fs.json.gz"):
         (tmp_path / name).write_bytes(b"PK")
-    with pytest.raises(SourceError, match=rf"no files of {source} there but others \(2 \.zip") as error:
+    with pytest.raises(SourceError, match=rf"no files of {source}, only others \(2 \.zip") as error:
         find_sources(config(tmp_path, source=source))
     with pytest.raises(SourceError, match=r"only files of unknown kinds \(2 \.zip, .*1 without a suffix") as any_source:
         find_sources(config(tmp_path))
@@ -188,7 +188,7 @@ def test_notes_beside_dumps_are_left_out(tmp_path: Path, source: SourceName, cap
     with caplog.at_level(logging.INFO):
         files = find_sources(config(tmp_path))
     assert [file.name for file in files] == [dump.name, "resources.md", "sub/README.md"]
-    assert f"{tmp_path}: left out: 7 notes beside dumps" in caplog.messages
+    assert f"{tmp_path}: skipped: 7 notes next to dumps" in caplog.messages
     # where text alone is asked for, or is there, they are its own
     (tmp_path / "enwiki-pages-articles-multistream-index.txt.bz2").unlink()
     assert len(find_sources(config(tmp_path, source="documentation"))) == 5
@@ -203,7 +203,7 @@ def test_of_a_page_in_html_and_markdown_the_markdown_is_read(tmp_path: Path, cap
     with caplog.at_level(logging.INFO):
         files = find_sources(config(tmp_path))
     assert [file.name for file in files] == ["fs.md", "fs", "os.html", "other/os.md"]
-    assert f"{tmp_path}: left out: 2 .png, 1 .json.gz, 2 in HTML and Markdown, the HTML" in caplog.messages
+    assert f"{tmp_path}: skipped: 2 .png, 1 .json.gz, 2 HTML of Markdown pages" in caplog.messages
     assert len(find_sources(config(f"{tmp_path}/*.html"))) == 2
 
 
@@ -215,7 +215,7 @@ def test_empty_pages_are_left_out_where_others_are_not(tmp_path: Path, caplog: p
     (tmp_path / "c.md").write_text("The boats lie in the harbour.\n")
     with caplog.at_level(logging.INFO):
         assert [file.name for file in find_sources(config(tmp_path))] == ["c.md"]
-    assert f"{tmp_path}: left out: 2 empty" in caplog.messages
+    assert f"{tmp_path}: skipped: 2 empty" in caplog.messages
     (tmp_path / "d.jsonl").write_bytes(b"")  # a dump that is empty was not fetched
     with pytest.raises(SourceError, match=r"d\.jsonl: the file is empty"):
         find_sources(config(tmp_path))
@@ -229,16 +229,16 @@ def test_many_inputs_and_languages(tmp_path: Path) -> None:
     put(folders["de"], "books")
     put(folders["docs"], "documentation")
     wiki = put(tmp_path, "mediawiki")
-    inputs: list[str | Input] = [
+    inputs: list[str | CorpusInput] = [
         str(folders["en"]),
-        Input(str(folders["de"]), lang="de"),
-        Input(str(folders["docs"]), source="documentation", lang="el"),
+        CorpusInput(str(folders["de"]), lang="de"),
+        CorpusInput(str(folders["docs"]), source="documentation", lang="el"),
         str(wiki),
         str(wiki),
     ]
     rows = read_all(CorpusConfig(input=inputs, lang="en", min_characters=10))
     assert sorted(by_name(rows)) == ["de:a", "el:a.md", "en:1", "en:a"]
-    with pytest.raises(SourceError, match="has the name of"):
+    with pytest.raises(SourceError, match="has the same name as"):
         find_sources(CorpusConfig(input=[str(folders["en"]), str(folders["de"])], lang="en"))
     whole = find_sources(CorpusConfig(input=f"{tmp_path}/**/*.txt", lang="en"))
     assert [file.name for file in whole] == ["de/a", "en/a"]
@@ -270,11 +270,11 @@ def test_configuration_is_checked(settings: dict[str, Any]) -> None:
 def test_small_files_share_a_task(tmp_path: Path) -> None:
     file = find_sources(config(put(tmp_path, "books")))[0]
     files = [replace(file, path=f"/{i}", bytes=1000) for i in range(5000)] + [replace(file, bytes=50 << 20)]
-    splits = plan(files, 4)
-    bundles = bundle(splits, files, 4)
+    splits = plan_splits(files, 4)
+    bundles = bundle_splits(splits, files, 4)
     assert [split for part in bundles for split in part] == splits
     assert len(bundles) < 20
-    assert bundle([], [], 4) == []
+    assert bundle_splits([], [], 4) == []
 
 
 def test_the_plan_does_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +283,7 @@ def test_the_plan_does_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     whole = sorted(read(tmp_path), key=str)
     for size in (10, 333, 5000):
-        monkeypatch.setattr(protocol, "_MIN_SPLIT", size)
+        monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", size)
         for tasks in (1, 7, 1000):
             assert sorted(read(tmp_path, tasks), key=str) == whole
 
@@ -304,14 +304,14 @@ def test_a_language_is_found_by_the_text(tmp_path: Path, source: SourceName, suf
     (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # says nothing: as most of the others
     files = find_sources(CorpusConfig(input=str(tmp_path), source=source))
     assert [file.lang for file in files] == ["de", "en", "fr", "fr", "fr"]
-    overridden = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
+    overridden = find_sources(CorpusConfig(input=[CorpusInput(str(tmp_path), lang="el")], source=source))
     assert {file.lang for file in overridden} == {"el"}
 
 
 def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("kedro\ntorch\n")
     (tmp_path / "a.warc.wet").write_bytes(WET.encode())
-    with pytest.raises(SourceError, match=r"requirements\.txt: its text does not tell its language"):
+    with pytest.raises(SourceError, match=r"requirements\.txt: its language could not be detected"):
         find_sources(CorpusConfig(input=str(tmp_path)))
     for lang in ("de", "fr", "fr-too"):
         (tmp_path / f"{lang}.md").write_text(f"{SPOKEN[lang[:2]]}\n")

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contexture.corpus import pages as corpus
-from contexture.corpus.config import CorpusConfig, Input
-from contexture.corpus.errors import explain
+from contexture.corpus.config import CorpusConfig, CorpusInput
+from contexture.corpus.errors import explain_error
 from contexture.corpus.sources import find_sources, protocol
 
 from .make import article, export
@@ -32,16 +32,16 @@ def config(tmp_path: Path) -> CorpusConfig:
         "The boats lie in the harbour.\r\n\r\n"
     )
     (tmp_path / "web" / "a.warc.wet.gz").write_bytes(gzip.compress(record.encode()))
-    inputs: list[str | Input] = [
+    inputs: list[str | CorpusInput] = [
         *(str(tmp_path / folder) for folder in ("wiki", "books", "lines", "web")),
-        Input(str(tmp_path / "docs"), lang="fr"),
+        CorpusInput(str(tmp_path / "docs"), lang="fr"),
     ]
     return CorpusConfig(input=inputs, lang="en", min_characters=10, files=3, list_items="flag")
 
 
 def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = corpus.read_pages(spark, find_sources(config), config).cache()
-    report = corpus.report(pages, config)
+    report = corpus.count_pages(pages, config)
     assert {name: report[name] for name in ("pages_in", "pages_out", "dropped", "paragraphs_dropped")} == {
         "pages_in": 29 * 2 + 1 + 61 + 2 + 1,
         "pages_out": 29 * 2 + 1 + 40 + 2 + 1,
@@ -52,7 +52,7 @@ def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytes
     assert {row.page_kind for row in kept.values()} == {"article"}
     # Of several of one id the last is kept.
     assert kept["de:7"].paragraphs[0].text == "The boats of 47 are here."
-    paragraphs = corpus.paragraphs(pages, config)
+    paragraphs = corpus.extract_paragraphs(pages, config)
     docs = {row.text: row for row in paragraphs.where("lang = 'fr'").collect()}
     assert [link.target for link in docs["See the other page of it."].links] == ["B"]
     assert docs["An item of the list"].kind == "list_item"
@@ -64,7 +64,7 @@ def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytes
     assert len(english) == 29 * 2
     assert english == greek
 
-    monkeypatch.setattr(protocol, "_MIN_SPLIT", 2000)
+    monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 2000)
     again = corpus.read_pages(spark, find_sources(config), config)
     assert again.rdd.getNumPartitions() == config.files
     assert again.rdd.glom().collect() == pages.rdd.glom().collect()
@@ -87,7 +87,7 @@ def test_damage_is_told_in_words(spark: SparkSession, tmp_path: Path, name: str)
     files = find_sources(config)
     with pytest.raises(Exception, match="SourceError") as error:
         corpus.read_pages(spark, files, config).write.parquet(str(tmp_path / "pages"))
-    message = explain(error.value)
+    message = explain_error(error.value)
     assert message is not None
     assert message.startswith(f"{path}: its compressed data is damaged")
 
@@ -100,4 +100,4 @@ def test_a_file_that_vanishes_is_told_in_words(spark: SparkSession, tmp_path: Pa
     path.unlink()
     with pytest.raises(Exception, match="SourceError") as error:
         corpus.read_pages(spark, files, config).collect()
-    assert f"{path}: cannot be read" in str(explain(error.value))
+    assert f"{path}: cannot be read" in str(explain_error(error.value))

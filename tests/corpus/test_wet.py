@@ -37,7 +37,7 @@ PAGES = [
 @pytest.mark.parametrize("name", ["a.warc.wet", "a.warc.wet.gz"])
 @pytest.mark.parametrize("tasks", [1, 7])
 def test_pages(tmp_path: Path, name: str, tasks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "_MIN_SPLIT", 50)
+    monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 50)
     path = tmp_path / name
     members = [INFO, *PAGES]
     path.write_bytes(b"".join(map(gzip.compress, members)) if name.endswith(".gz") else b"".join(members))
@@ -55,8 +55,8 @@ def test_pages(tmp_path: Path, name: str, tasks: int, monkeypatch: pytest.Monkey
 
 
 def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 100_000)
-    monkeypatch.setattr(wet, "_TITLE_CHARACTERS", 10)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT_BYTES", 100_000)
+    monkeypatch.setattr(wet, "_MAX_TITLE_CHARS", 10)
     content = [
         INFO,
         record("u1", "The first page of all."),
@@ -99,5 +99,5 @@ def test_cut_off(tmp_path: Path, share: float) -> None:
 def test_not_wet(tmp_path: Path) -> None:
     path = tmp_path / "a.wet"
     path.write_text("<html>The boats</html>")
-    with pytest.raises(SourceError, match=r"is no WET file.*<html>"):
+    with pytest.raises(SourceError, match=r"is not a WET file.*<html>"):
         find_sources(CorpusConfig(input=str(path)))

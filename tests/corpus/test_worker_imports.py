@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from contexture.corpus import pages
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources, open_readers
-from contexture.corpus.sources.protocol import bundle, plan
+from contexture.corpus.sources.protocol import bundle_splits, plan_splits
 
 from .make import export, page
 
@@ -34,9 +34,9 @@ def test_the_task_that_reads_pages_loads_nothing_heavy(spark: SparkSession, tmp_
     (tmp_path / "small.xml").write_bytes(export(page(1, "Ash", f"{HARD} " * 3)))
     config = CorpusConfig(input=str(tmp_path / "small.xml"))
     files = find_sources(config)
-    schema = StructType.fromDDL(f"{pages.PAGES}, revision bigint, path string")
+    schema = StructType.fromDDL(f"{pages.PAGES_SCHEMA}, revision bigint, path string")
     assert isinstance(schema, StructType)
-    task = pages._task(bundle(plan(files, 1), files, 1), open_readers(files, config), {}, schema)
+    task = pages._make_task(bundle_splits(plan_splits(files, 1), files, 1), open_readers(files, config), {}, schema)
     sent = cloudpickle.dumps((task, pa.record_batch({"id": [0]})))  # as Spark sends it
     done = subprocess.run([sys.executable, "-c", WORKER], input=sent, capture_output=True, check=True)
     rows, *modules = done.stdout.decode().split()

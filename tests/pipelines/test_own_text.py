@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contexture.config import ConfigurationError
-from contexture.corpus.config import CorpusConfig, Input
+from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.pipelines.hooks.announce import corpus_line
 from contexture.pipelines.sources.nodes import check_inputs, name_of_text
 from tests.pipelines.conftest import read, run
@@ -20,7 +20,7 @@ def made_of(*inputs: str) -> dict[str, Any]:
 def test_a_corpus_of_ones_own_is_replaced_only_by_one_that_is_named(tmp_path: Path) -> None:
     own = str(tmp_path / "own.txt")
     Path(own).write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")
-    corpus, several = CorpusConfig(input=own, lang="en"), CorpusConfig(input=[own, Input("demo")], lang="en")
+    corpus, several = CorpusConfig(input=own, lang="en"), CorpusConfig(input=[own, CorpusInput("demo")], lang="en")
     check_inputs(corpus, False, made_of(own))
     check_inputs(corpus, False, made_of("demo"))
     check_inputs(corpus, False, {})

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-from contexture.text.punkt import NUMBER, is_abbreviation, language_variables
+from contexture.text.punkt import NUMBER, is_abbreviation, nltk_language_variables
 
 OCCURS_IN_LOWER_CASE = 1 << 6  # in the midst of a sentence
 
@@ -17,4 +17,4 @@ def nltk_punkt(
     parameters.abbrev_types.update(filter(is_abbreviation, abbreviations))
     parameters.collocations.update((NUMBER, word) for word in after_numbers)
     parameters.ortho_context.update(dict.fromkeys(common_words, OCCURS_IN_LOWER_CASE))
-    return PunktSentenceTokenizer(parameters, lang_vars=language_variables(ends))
+    return PunktSentenceTokenizer(parameters, lang_vars=nltk_language_variables(ends))

@@ -3,8 +3,8 @@
 import pytest
 
 from contexture.text import languages
-from contexture.text.language_codes import two_letters, without_region
-from contexture.text.languages import has_frequent_words, is_other_language, languages_of
+from contexture.text.language_codes import strip_region, two_letter_code
+from contexture.text.languages import detect_languages, has_frequent_words, is_other_language
 from contexture.text.quality import Filters, drop_reason
 from tests.text import gold
 
@@ -22,7 +22,7 @@ def test_frequent_words() -> None:
 
 @pytest.mark.parametrize(("text", "lang"), [(ENGLISH, "en"), (GREEK, "el"), ("Il molo.", "en")])
 def test_the_model_is_not_asked_in_vain(text: str, lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(languages, "_model", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(languages, "_load_model", lambda: pytest.fail("asked"))
     assert not is_other_language(text, lang, 0.1)
 
 
@@ -37,9 +37,9 @@ def test_other_languages() -> None:
 
 
 def test_languages_are_found_by_passages() -> None:
-    assert languages_of([ENGLISH]) == {"en": 1}
-    assert languages_of(MORE_ENGLISH.split(". ")).keys() == {"en"}
-    assert languages_of(["The tides.", "", NAMELESS[:30]]) == {}
+    assert detect_languages([ENGLISH]) == {"en": 1}
+    assert detect_languages(MORE_ENGLISH.split(". ")).keys() == {"en"}
+    assert detect_languages(["The tides.", "", NAMELESS[:30]]) == {}
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_languages_are_found_by_passages() -> None:
 )
 def test_words_that_languages_share_do_not_tell_them_apart(text: str, lang: str, near: str) -> None:
     assert has_frequent_words(text, near) and not has_frequent_words(text, lang)
-    assert languages_of([text]) == {lang: 1}
+    assert detect_languages([text]) == {lang: 1}
 
 
 def test_frequent_words_make_sure_of_what_the_model_holds_for_likely() -> None:
     """Full of names, this is English to the model with a probability of 0.898."""
     text = "Maître Lefèvre and Monsieur Dupré had no visa from Dakar, that was the hitch with Abidjan."
-    assert languages_of([text]) == {"en": 1}
+    assert detect_languages([text]) == {"en": 1}
 
 
 def test_codes() -> None:
     """Also of a language of a group, as Tatoeba's files are called; regions and case make no difference."""
     codes = ["deu", "de", "cmn", "pes", "swh", "nob"]
-    assert [two_letters(code) for code in codes] == ["de", "de", "zh", "fa", "sw", "no"]
-    assert {without_region(code) for code in ("en", "EN", "en-GB", "en_us", "eng")} == {"en"}
+    assert [two_letter_code(code) for code in codes] == ["de", "de", "zh", "fa", "sw", "no"]
+    assert {strip_region(code) for code in ("en", "EN", "en-GB", "en_us", "eng")} == {"en"}

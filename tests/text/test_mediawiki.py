@@ -2,7 +2,7 @@
 
 import pytest
 
-from contexture.text.mediawiki import MalformedExportError, Site, normalise_title, parse_page, parse_site
+from contexture.text.mediawiki import MalformedExportError, Site, normalize_title, parse_page, parse_site
 
 HEAD = """<?xml version="1.0"?>
 <mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="it">
@@ -113,4 +113,4 @@ TITLES = {
 
 
 def test_normalise_title() -> None:
-    assert {link: normalise_title(link) for link in TITLES} == TITLES
+    assert {link: normalize_title(link) for link in TITLES} == TITLES

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 from contexture.text.punkt import Punkt
-from contexture.text.sentences import load_language
+from contexture.text.sentences import load_parameters
 from tests.text import gold
 from tests.text.nltk_punkt import nltk_punkt
 
@@ -38,7 +38,7 @@ def test_sentences_are_nltk_s(text: str, punkts: tuple[Punkt, PunktSentenceToken
 @pytest.mark.slow
 @pytest.mark.parametrize("lang", gold.DUMPS)
 def test_sentences_of_real_text_are_nltk_s(shared_data: Path, lang: str) -> None:
-    language = load_language(lang)
+    language = load_parameters(lang)
     for after_numbers in ([], ["agosto", "july", "μαΐου"]):
         parameters = language["abbreviations"], language["common_words"], after_numbers, language["sentence_ends"]
         ours, nltk = Punkt(*parameters), nltk_punkt(*parameters)

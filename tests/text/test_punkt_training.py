@@ -5,7 +5,7 @@ import random
 import pytest
 
 from contexture.text.punkt_training import train
-from contexture.text.sentences import Splitter, load_language
+from contexture.text.sentences import Splitter, load_parameters
 
 NOUNS = ["ship", "tower", "river", "garden", "bridge", "letter", "market", "window", "forest", "harbour"]
 VERBS = ["stands", "rests", "waits", "shines", "turns", "falls", "rises", "sleeps"]
@@ -26,7 +26,7 @@ def texts(seed: int = 0) -> list[str]:
 
 def test_what_is_learned() -> None:
     language = train(texts(), "xx")
-    assert set(language) == set(load_language("xx"))
+    assert set(language) == set(load_parameters("xx"))
     assert language["abbreviations"] == ["zq"]
     assert language["after_numbers"] == ["moonday"]
     assert {"meanwhile"} <= set(language["common_words"])
@@ -47,7 +47,7 @@ def test_the_order_of_the_texts_does_not_matter() -> None:
 
 
 def test_the_language_s_own_list_is_kept() -> None:
-    listed, learned = load_language("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
+    listed, learned = load_parameters("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
     assert "zq" in learned["abbreviations"]
     assert set(listed["abbreviations"]) <= set(learned["abbreviations"])
     assert set(listed["common_words"]) <= set(learned["common_words"])

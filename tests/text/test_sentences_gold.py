@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contexture.text.punkt_training import train
-from contexture.text.sentences import Splitter, load_language
+from contexture.text.sentences import Splitter, load_parameters
 from tests.text import gold
 
 LEAST = {"en": 0.99, "it": 0.98, "el": 0.98}
@@ -25,7 +25,7 @@ def test_marks(lang: str) -> None:
 @pytest.mark.parametrize("lang", LEAST)
 def test_boundaries(shared_data: Path, lang: str) -> None:
     texts = list(gold.paragraphs(shared_data, lang))
-    for language in (load_language(lang), train((text for _, text in texts), lang)):
+    for language in (load_parameters(lang), train((text for _, text in texts), lang)):
         scores = gold.score(texts, lang, Splitter(language).spans)
         assert scores["all"].lost <= 0.05 * len(gold.decisions(lang))
         assert {half: score.f1 >= LEAST[lang] for half, score in scores.items()} == dict.fromkeys(scores, True), scores

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.text.html_tokens import attributes, tokens
+from contexture.text.html_tokens import parse_attributes, tokenize_html
 from contexture.text.paragraphs import Parsed
 from contexture.text.web import ListItems, html_title, markdown_title, parse_html, parse_markdown
 from tests.text import gold
@@ -86,7 +86,7 @@ def test_odd_markup(html: str, expected: list[str]) -> None:
 
 
 def test_attributes() -> None:
-    assert attributes(" Href='a b' x=1 y = \"&amp;\" z href=c/") == {"href": "a b", "x": "1", "y": "&", "z": ""}
+    assert parse_attributes(" Href='a b' x=1 y = \"&amp;\" z href=c/") == {"href": "a b", "x": "1", "y": "&", "z": ""}
 
 
 MARKS = "< > / !-- --> p a \" ' = script </script> main nav &amp; ul table \0 é"
@@ -100,7 +100,7 @@ def test_any_markup(html: str) -> None:
         for p in parsed.paragraphs:
             assert p.text == " ".join(p.text.split()) != ""
             assert all(0 <= link.start < link.end <= len(p.text) for link in p.links)
-    assert sum(token.kind == "text" for token in tokens(html)) <= len(html)
+    assert sum(token.kind == "text" for token in tokenize_html(html)) <= len(html)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 from kedro.io import AbstractDataset, CatalogProtocol, DatasetError
 from kedro.pipeline import Pipeline
 
-from contexture.corpus.errors import explain, is_disk_full
+from contexture.corpus.errors import explain_error, is_disk_full
 from contexture.folders import replace, whole_file
 
 #: Spark writes this file last.
@@ -109,7 +109,7 @@ class SparkTable(TableFolder):
         try:
             data.write.mode("overwrite").parquet(str(new.resolve()), partitionBy=self._partition_by)
         except Exception as error:
-            if (message := explain(error)) is not None:  # the input's fault, told in its own words
+            if (message := explain_error(error)) is not None:  # the input's fault, told in its own words
                 raise DatasetError(message) from None
             if is_disk_full(error):
                 message = no_room(self._path, _spark_folder(data))

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.streams.draws import drawn
-from contexture.text.language_codes import without_region
+from contexture.text.language_codes import strip_region
 from contexture.vocabulary.languages import times_taken
 
 LOG = logging.getLogger(__name__)
@@ -26,9 +26,9 @@ def without_text(examples: DataFrame, sides: Sequence[str], documents: DataFrame
     They are warned of, too. Regions make no difference.
     """
     rows = documents.select(language_of("doc_id").alias("language")).distinct().collect()
-    known = {without_region(row["language"]) for row in rows}
+    known = {strip_region(row["language"]) for row in rows}
     languages = examples.select(F.explode(F.array(*sides)).alias("language")).distinct().collect()
-    unknown = sorted(row["language"] for row in languages if without_region(row["language"]) not in known)
+    unknown = sorted(row["language"] for row in languages if strip_region(row["language"]) not in known)
     if unknown:
         LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(unknown))
     return {"without_text": ", ".join(unknown)} if unknown else {}

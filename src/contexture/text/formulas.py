@@ -4,11 +4,11 @@ import re
 
 from contexture.text.tables import load_table
 
-_MAX_CHARACTERS = 120  # of TeX; a longer one is rarely part of a sentence
+_MAX_TEX_CHARS = 120  # of TeX; a longer one is rarely part of a sentence
 _TABLE = load_table("formulas.yml")
 _SYMBOLS: dict[str, str] = _TABLE["symbols"] | {"quad": " ", "qquad": " "}
 _NAMES = frozenset(_TABLE["names"].split())
-_SILENT = frozenset(_TABLE["silent"].split())
+_SILENT_COMMANDS = frozenset(_TABLE["silent"].split())
 _PUNCTUATION = {",": " ", ";": " ", ":": " ", " ": " ", "!": "", "/": "", "{": "\1", "}": "\2", "%": "%", "$": "$",
                 "_": "_", "&": "&", "#": "#", "|": "‖"}  # fmt: skip
 
@@ -23,18 +23,18 @@ _CHEMISTRY = re.compile(r"[A-Za-z0-9()\[\]+\-=., ^{}<>]+")
 _WORD = re.compile(r"-?[\w′]+")
 
 
-def formula(tex: str) -> str:
+def tex_to_text(tex: str) -> str:
     """A formula as text, such as "x_1^2 ≤ α"; "" if it is long or has more than letters, signs and simple fractions."""
-    if len(tex) > _MAX_CHARACTERS:
+    if len(tex) > _MAX_TEX_CHARS:
         return ""
-    tex = _FRACTION.sub(lambda m: f"{_group(m[1] or m[2] or '')}/{_group(m[3] or m[4] or '')}", tex)
-    tex = _ROOT.sub(lambda m: f"√{_group(m[1])}", tex)
+    tex = _FRACTION.sub(lambda m: f"{_add_brackets(m[1] or m[2] or '')}/{_add_brackets(m[3] or m[4] or '')}", tex)
+    tex = _ROOT.sub(lambda m: f"√{_add_brackets(m[1])}", tex)
     pieces: list[str] = []
     for token in _TOKEN.finditer(tex):
         command, sign, structure, plain = token.groups()
         if command is not None:
             text = _SYMBOLS.get(command) or (command if command in _NAMES else "")
-            if not text and command not in _SILENT:
+            if not text and command not in _SILENT_COMMANDS:
                 return ""
             # A command takes the space after its name with it.
             pieces.append(f" {text} " if command in _NAMES else text)
@@ -46,18 +46,18 @@ def formula(tex: str) -> str:
             pieces.append(plain)
         else:
             return ""
-    text = _SCRIPT.sub(lambda m: m[1] + _group(m[2]), "".join(pieces))
+    text = _SCRIPT.sub(lambda m: m[1] + _add_brackets(m[2]), "".join(pieces))
     text = text.translate(_BRACES)
     return _SPACE.sub("", " ".join(text.split()))
 
 
-def _group(part: str) -> str:
+def _add_brackets(part: str) -> str:
     part = part.strip()
     return part if _WORD.fullmatch(part) or (part.startswith("\\") and part[1:].isalpha()) else f"({part})"
 
 
-def chemistry(tex: str) -> str:
+def mhchem_to_text(tex: str) -> str:
     """A formula of mhchem as text: "H2O", "SO4^2-"; "" for a long one and for reactions with conditions."""
-    if len(tex) > _MAX_CHARACTERS or not _CHEMISTRY.fullmatch(tex) or ">[" in tex:
+    if len(tex) > _MAX_TEX_CHARS or not _CHEMISTRY.fullmatch(tex) or ">[" in tex:
         return ""
     return " ".join(tex.replace("{", "").replace("}", "").replace("<=>", "⇌").replace("->", "→").split())

@@ -31,14 +31,14 @@ _MARKUP = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 #: Elements whose content is no markup.
-_RAW = {
+_RAW_ELEMENTS = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
     for name in ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
 }
 _ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]+)))?""")
 
 
-def tokens(html: str) -> Iterator[Token]:
+def tokenize_html(html: str) -> Iterator[Token]:
     """The tokens of a document; comments and declarations are passed over."""
     position = 0
     while True:
@@ -56,15 +56,15 @@ def tokens(html: str) -> Iterator[Token]:
             yield Token("end", name)
             continue
         yield Token("start", name, markup["attributes"])
-        if name in _RAW:
-            close = _RAW[name].search(html, position)
+        if name in _RAW_ELEMENTS:
+            close = _RAW_ELEMENTS[name].search(html, position)
             end = close.start() if close else len(html)
             if end > position:
                 yield Token("text", html[position:end])
             position = end
 
 
-def attributes(written: str) -> dict[str, str]:
+def parse_attributes(written: str) -> dict[str, str]:
     """A start tag's attributes by their names in lower case; of one given twice, the first."""
     pairs = ((name.lower(), "".join(values)) for name, *values in _ATTRIBUTE.findall(written))
     return {name: unescape(value) for name, value in reversed([*pairs])}

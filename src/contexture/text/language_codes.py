@@ -13,18 +13,18 @@ _CODES = (
     "zha za zho zh zul zu"
 )
 # Single languages of which two letters stand for a group: what MediaWiki, and text that says no more, has under these.
-_OF_GROUPS = (
+_GROUP_CODES = (
     "arb ar azj az cmn zh ekk et khk mn kmr ku lvs lv nob no npi ne ory or pes fa plt mg swh sw uzn uz ydd yi zsm ms"
 )
-_PAIRS = [*_CODES.split(), *_OF_GROUPS.split()]
+_PAIRS = [*_CODES.split(), *_GROUP_CODES.split()]
 _TWO_LETTERS = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
 
 
-def two_letters(code: str) -> str:
+def two_letter_code(code: str) -> str:
     """The two-letter code of a language where it has one, else the code as it is."""
     return _TWO_LETTERS.get(code, code)
 
 
-def without_region(code: str) -> str:
+def strip_region(code: str) -> str:
     """The same of a code in any case, whatever the region: "en" of "en-GB", "eng" and "EN"."""
-    return two_letters(code.lower().replace("_", "-").partition("-")[0])
+    return two_letter_code(code.lower().replace("_", "-").partition("-")[0])

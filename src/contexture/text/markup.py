@@ -8,12 +8,12 @@ import re
 
 from contexture.text.characters import AMPERSAND, ANCHOR, END, GAP, LINK, drop_unwanted
 from contexture.text.elements import drop_opaque, replace_tags
-from contexture.text.mediawiki import Site, namespace_key, normalise_title
+from contexture.text.mediawiki import Site, namespace_key, normalize_title
 from contexture.text.namespaces import ARTICLE, CATEGORY, FILE, LANGUAGE_CODE, MEDIA, PROJECTS
-from contexture.text.templates import Templates, end_of_run
+from contexture.text.templates import Templates, find_run_end
 
 
-def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) -> tuple[str, int]:
+def prune_markup(text: str, site: Site, templates: Templates, drop_lists: bool = True) -> tuple[str, int]:
     """Wikitext without comments, references, tables, files, galleries and categories, its templates expanded.
 
     LINK target ANCHOR text END stands for a link to an article, with AMPERSAND for "&" in its target, GAP for a thing
@@ -30,7 +30,7 @@ def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) 
             return "\n"
 
         text = _LIST.sub(drop, text)
-    return _Links(site).run(_SIMPLE_LINK.sub(lambda link: _mark(*link.groups()), text)), items
+    return _LinkScanner(site).run(_SIMPLE_LINK.sub(lambda link: _mark_link(*link.groups()), text)), items
 
 
 def drop_tables(text: str) -> str:
@@ -40,12 +40,12 @@ def drop_tables(text: str) -> str:
     spans: list[tuple[int, int]] = []
     while closing >= 0:
         if 0 <= opening < closing:
-            start = _line_start(text, opening, " \t:" + GAP)
+            start = _find_line_break(text, opening, " \t:" + GAP)
             if start >= 0:
                 opened.append(start)
             opening = text.find("{|", opening + 2)
             continue
-        if opened and _line_start(text, closing, " \t" + GAP) >= 0:
+        if opened and _find_line_break(text, closing, " \t" + GAP) >= 0:
             start = opened.pop()
             while spans and spans[-1][0] > start:
                 spans.pop()
@@ -59,7 +59,7 @@ def drop_tables(text: str) -> str:
     return "".join(pieces) + text[done:] if spans else text
 
 
-def _line_start(text: str, position: int, indent: str) -> int:
+def _find_line_break(text: str, position: int, indent: str) -> int:
     """Where the line break before a position is, if nothing but indentation lies between; or -1."""
     position -= 1
     while text[position] in indent:
@@ -78,13 +78,13 @@ _TRAIL = re.compile(_LETTERS)
 _SIMPLE_LINK = re.compile(rf"\[\[([^\[\]|{{}}<>\n:\x02-\x06]++)(?:\|([^\[\]\n]*+))?\]\]({_LETTERS})")
 _SCHEMES = "https?|ftps?|sftp|ircs?|news|gopher|mailto|git|svn"
 _URL = re.compile(rf"\[(?:(?:{_SCHEMES}):|//)[^\s\[\]<>\"]*[ \t]*", re.IGNORECASE)
-_LONGEST_TITLE = 1024  # characters; also keeps brackets around a long text from reading it once each
+_MAX_TITLE_CHARS = 1024  # characters; also keeps brackets around a long text from reading it once each
 _NOT_IN_A_TITLE = re.compile(r"[\[\]{}<>\x02-\x06]")
 
 
-def _mark(target: str, anchor: str | None, trail: str) -> str:
+def _mark_link(target: str, anchor: str | None, trail: str) -> str:
     """The marks of a link to an article; its text alone where it leads to a section of its own page."""
-    title = normalise_title(target)
+    title = normalize_title(target)
     if anchor is None or not anchor.strip(" " + GAP):
         anchor = target
     if not title:
@@ -96,7 +96,7 @@ def _mark(target: str, anchor: str | None, trail: str) -> str:
     return f"{LINK}{title}{ANCHOR}{anchor}{trail}{END}"
 
 
-class _Links:
+class _LinkScanner:
     """The state of the walk over the brackets that are left: what is written, and which are open."""
 
     def __init__(self, site: Site) -> None:
@@ -114,7 +114,7 @@ class _Links:
         while opening >= 0 or closing >= 0:
             if closing < 0 or 0 <= opening < closing:
                 start = opening
-                end = end_of_run(text, start)
+                end = find_run_end(text, start)
                 if end - start == 1:
                     url = _URL.match(text, start)
                     if url is None:
@@ -126,7 +126,7 @@ class _Links:
                 done = end
                 opening = text.find("[", end)
             else:
-                end = end_of_run(text, closing)
+                end = find_run_end(text, closing)
                 if done < closing:
                     self.out.append(text[done:closing])
                 done = end + self._close(end - closing, text, closing)
@@ -178,7 +178,7 @@ class _Links:
                 break
         self.open_links -= 1
         out = self.out
-        target, pipe, anchor = (out[first][:_LONGEST_TITLE] if first < len(out) else "").partition("|")
+        target, pipe, anchor = (out[first][:_MAX_TITLE_CHARS] if first < len(out) else "").partition("|")
         if ":" in target and self.site.namespace(target) in (FILE, MEDIA, CATEGORY):
             del out[first:]
             out.append(GAP)
@@ -200,7 +200,7 @@ class _Links:
         elif ":" in target:
             out.append(self._namespaced(target, visible, trail))
         else:
-            out.append(_mark(target, visible, trail))
+            out.append(_mark_link(target, visible, trail))
         return len(trail)
 
     def _namespaced(self, target: str, anchor: str | None, trail: str) -> str:
@@ -215,4 +215,4 @@ class _Links:
             return text
         if colon and LANGUAGE_CODE.fullmatch(prefix):
             return text if is_shown or anchor is not None else GAP + trail
-        return _mark(target, visible if anchor is None else anchor, trail)
+        return _mark_link(target, visible if anchor is None else anchor, trail)

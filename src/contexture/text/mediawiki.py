@@ -54,7 +54,7 @@ def namespace_key(name: str) -> str:
 
 
 @functools.lru_cache(1 << 16)  # titles recur
-def normalise_title(link: str) -> str:
+def normalize_title(link: str) -> str:
     """The title that a link's target names: no section, spaces for underscores, first letter upper-cased."""
     title = link.partition("#")[0]
     if "%" in title:
@@ -112,7 +112,7 @@ def parse_page(xml: str, site: Site) -> Page:
         # Exports before 2012 do not state the namespace.
         namespace=int(namespace) if _is_number(namespace.removeprefix("-")) else site.namespace(title),
         title=title,
-        redirect=_redirect(page, text),
+        redirect=_redirect_target(page, text),
         text=text,
     )
 
@@ -121,7 +121,7 @@ def _is_number(text: str) -> bool:
     return len(text) < 19 and text.isascii() and text.isdigit()
 
 
-def _redirect(page: ElementTree.Element, text: str) -> str | None:
+def _redirect_target(page: ElementTree.Element, text: str) -> str | None:
     element = page.find("redirect")
     if element is None:
         return None
@@ -129,4 +129,4 @@ def _redirect(page: ElementTree.Element, text: str) -> str | None:
     if target is None:  # exports before 2011 mark a redirect without naming its target
         link = _FIRST_LINK.search(text)
         target = link[1] if link else ""
-    return normalise_title(target)
+    return normalize_title(target)

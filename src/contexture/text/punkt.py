@@ -15,13 +15,13 @@ NUMBER = "##number##"  # Punkt's name for any number
 QUOTES = "‘’‚‛“”„‟«»‹›"
 CLOSERS = "\"')]}" + QUOTES + "」』）】》〉"  # in one or another language every quotation mark closes
 
-_ALONE = ")\";}]*:@'({[" + QUOTES + "「」『』（）【】《》〈〉"  # marks that are words of their own
+_LONE_MARKS = ")\";}]*:@'({[" + QUOTES + "「」『』（）【】《》〈〉"  # marks that are words of their own
 _PUNCTUATION = frozenset(";:,.!?")  # Punkt: no sentence starts with them
 _SPACES = r" \t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # as NLTK's regular expressions have it
 _OTHER_SPACES = "\t\n\r\x0b\x0c"
 _AS_SPACE = str.maketrans(_OTHER_SPACES, " " * len(_OTHER_SPACES))
 _REALIGNED = re.compile(rf"[{re.escape(CLOSERS)}]+?(?:[{_SPACES}]+|(?=--)|$)", re.MULTILINE)
-_LONGEST = 10_000  # characters; a longer word ends a sentence: NLTK, too, gives up on it, after five seconds
+_MAX_WORD_CHARS = 10_000  # characters; a longer word ends a sentence: NLTK, too, gives up on it, after five seconds
 # Letters and digits, and what may stand between them.
 _WORD = r"[^\W_]+(?:[.,/&+–—%°-][^\W_]+)*[%°]?"
 _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
@@ -42,7 +42,7 @@ class Punkt:
         self._common = frozenset(common_words)
         self._after_numbers = frozenset(after_numbers)
         self._ends = frozenset(ends)
-        self._marks = frozenset(_ALONE + ends) - {"."}
+        self._marks = frozenset(_LONE_MARKS + ends) - {"."}
         kinds = self._marks, self._ends, self._marks - self._ends
         marks, stops, lone_marks = (re.escape("".join(sorted(kind))) for kind in kinds)
         self._candidate = re.compile(rf"[{stops}](?=[{marks}]|[{_SPACES}]+()[^{_SPACES}])")
@@ -52,7 +52,7 @@ class Punkt:
         # A run of hyphens or stops; a word, up to what may follow one; any other character.
         runs = r"-{2,}|\.{2,}|(?:\.\s){2,}\."
         after = rf"\s|\Z|[{marks}]|{runs}"
-        word = rf"[^\s`&#,\-{re.escape(_ALONE)}]\S*?(?={after}|,(?:{after}))"
+        word = rf"[^\s`&#,\-{re.escape(_LONE_MARKS)}]\S*?(?={after}|,(?:{after}))"
         self._token = regex.compile(rf"{runs}|{word}|\S")
 
     def spans(self, text: str, token_ends: set[int] | None = None) -> list[tuple[int, int]]:
@@ -132,7 +132,7 @@ class Punkt:
         first = text[after]
         if after == end + 1:
             return kind != _ABBREVIATION and first not in _PUNCTUATION
-        if not self._one_sentence.match(text, after, after + _LONGEST):
+        if not self._one_sentence.match(text, after, after + _MAX_WORD_CHARS):
             return None  # more stops in the next word, which Punkt would heed
         if first.isupper() and not (kind == _ORDINAL and not self._after_numbers):
             word = self._plain_word.match(text, after)
@@ -147,9 +147,9 @@ class Punkt:
 
     def _by_tokens(self, text: str, start: int, end: int, after: int) -> bool:
         """Punkt's decision by the tokens of the word and of the one after it, whatever they are made of."""
-        word = _NEXT_WORD.match(text, after, after + _LONGEST) if after > end + 1 else None
+        word = _NEXT_WORD.match(text, after, after + _MAX_WORD_CHARS) if after > end + 1 else None
         stop = word.end() if word else after + 1
-        if stop - start > _LONGEST:
+        if stop - start > _MAX_WORD_CHARS:
             return True
         tokens = [token for line in text[start:stop].split("\n") for token in self._token.findall(line)]
         return any(self._ends_sentence(*pair) for pair in pairwise(tokens))
@@ -159,10 +159,10 @@ class Punkt:
         is_end = self._is_end(token)
         if not token.endswith("."):
             return is_end
-        following = _type(after)
+        following = _token_type(after)
         if self._is_end(after) and len(following) > 1:
             following = following.removesuffix(".")
-        number, initial = _type(token).removesuffix(".") == NUMBER, _INITIAL_TOKEN.match(token)
+        number, initial = _token_type(token).removesuffix(".") == NUMBER, _INITIAL_TOKEN.match(token)
         if number and following in self._after_numbers:
             return False
         starts = self._starts(after, following)
@@ -190,7 +190,7 @@ class Punkt:
         return False if token[0].islower() else None
 
 
-def _type(token: str) -> str:
+def _token_type(token: str) -> str:
     """A token in lower case; NUMBER for any number, its stop included."""
     kind: str = _NUMBER_TOKEN.sub(NUMBER, token.lower())
     return kind
@@ -200,13 +200,13 @@ def _is_ellipsis(token: str) -> bool:
     return len(token) > 1 and not token.strip(".")
 
 
-def language_variables(ends: str) -> Any:
+def nltk_language_variables(ends: str) -> Any:
     """NLTK's PunktLanguageVars for given ends of sentences, with the quotation marks of all languages as marks."""
     from nltk import redos
     from nltk.tokenize.punkt import PunktLanguageVars
 
-    lone_marks, closers = re.escape(_ALONE), re.escape(CLOSERS)
-    marks = re.escape("".join(sorted({*_ALONE, *ends} - {"."})))
+    lone_marks, closers = re.escape(_LONE_MARKS), re.escape(CLOSERS)
+    marks = re.escape("".join(sorted({*_LONE_MARKS, *ends} - {"."})))
     variables = {
         "sent_end_chars": tuple(ends),
         "_re_word_start": rf"[^{lone_marks}`&\#\-,]",

@@ -53,7 +53,7 @@ def drop_reason(text: str, lang: str, filters: Filters) -> str | None:
     return None
 
 
-_MARKS = ("{{", "}}", "[[", "]]", "{|", "|}", "'''", "</", '="')
+_MARKUP_SIGNS = ("{{", "}}", "[[", "]]", "{|", "|}", "'''", "</", '="')
 # No tags of one letter: linguists write <p> for the letter. Where a real one is left, so is its end.
 _TAG = re.compile(
     r"<(?:!--|ref\b|(?:blockquote|br|center|cite|code|div|font|gallery|h[1-6r]|img|includeonly|li|math|noinclude|nowiki"
@@ -68,7 +68,7 @@ def has_markup(text: str) -> bool:
     """Whether brackets of wikitext, tags, entities or attributes of HTML are left in a text."""
     # Nearly every text has none: plain searches are ten times quicker than one pattern for all.
     return (
-        any(mark in text for mark in _MARKS)
+        any(mark in text for mark in _MARKUP_SIGNS)
         or ("<" in text and _TAG.search(text) is not None)
         or ("&" in text and _ENTITY.search(text) is not None)
         or ("|" in text and _IMAGE.search(text) is not None)
@@ -87,19 +87,19 @@ def has_few_letters(text: str, share: float) -> bool:
 
 def repeated_share(text: str) -> float:
     """Share, in [0, 1), of the text's runs of three words that have occurred in it before; 0 where it has none."""
-    words = tokens(text)
+    words = split_words(text)
     total = len(words) - 2
     return 1 - len(set(zip(words, words[1:], words[2:], strict=False))) / total if total > 0 else 0.0
 
 
-def tokens(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Words between white space; in scripts that put none between words, single characters."""
     words = text.split()
     # Twenty characters a word and more: no language with spaces writes so.
     return list("".join(words)) if len(text) > 20 * len(words) else words
 
 
-def normalized(text: str) -> str:
+def normalize_text(text: str) -> str:
     """The text as duplicates are compared: NFKC, case folded, single spaces."""
     if not text.isascii():
         # Folding the case may undo the normal form (Unicode, section 3.13, D146).

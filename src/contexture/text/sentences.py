@@ -18,7 +18,7 @@ _UNSPACED = "。｡！？।॥։؟۔።፧၊။។៕།༎"
 _DEFAULT_ENDS = ".?!…" + _UNSPACED
 
 
-class Language(TypedDict):
+class SentenceParameters(TypedDict):
     """What a language's file holds. Words are in lower case and sorted; abbreviations lack their last stop."""
 
     sentence_ends: str
@@ -27,25 +27,25 @@ class Language(TypedDict):
     after_numbers: list[str]
 
 
-def languages() -> list[str]:
+def list_languages() -> list[str]:
     """Codes of the languages that have parameters; others are split by their marks alone."""
     folder = resources.files("contexture.text") / "abbreviations"
     return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
 
 
-def load_language(lang: str) -> Language:
+def load_parameters(lang: str) -> SentenceParameters:
     """A language's parameters, by its code ("en"); empty lists where there are none."""
-    if lang not in languages():
+    if lang not in list_languages():
         return {"sentence_ends": _DEFAULT_ENDS, "abbreviations": [], "common_words": [], "after_numbers": []}
     file = resources.files("contexture.text") / "abbreviations" / f"{lang}.json"
-    language: Language = json.loads(file.read_text("utf-8"))
+    language: SentenceParameters = json.loads(file.read_text("utf-8"))
     return language
 
 
 class Splitter:
     """Splits paragraphs of one language into sentences, in time linear in their length. Can be pickled."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: SentenceParameters) -> None:
         self.language = language
         ends = language["sentence_ends"]
         self._abbreviations = frozenset(language["abbreviations"])
@@ -55,7 +55,7 @@ class Splitter:
         self._unspaced = re.compile(f"[{unspaced}]") if unspaced else None
         self._inner_end = re.compile(rf"[{unspaced}]+[{_CLOSERS}]*|{_ELLIPSIS}" if unspaced else _ELLIPSIS)
 
-    def __reduce__(self) -> tuple[type["Splitter"], tuple[Language]]:
+    def __reduce__(self) -> tuple[type["Splitter"], tuple[SentenceParameters]]:
         return Splitter, (self.language,)
 
     def split(self, text: str) -> list[str]:
@@ -67,10 +67,10 @@ class Splitter:
         unsure: set[int] = set()
         pieces = self._punkt.spans(text, unsure)
         if _SPACED_OPENER in text:
-            pieces = list(_reopened(text, pieces))
+            pieces = list(_move_opening_quotes(text, pieces))
         divided = "..." in text or ". ." in text or (self._unspaced and self._unspaced.search(text))
         if divided:
-            pieces = [piece for span in _unglued(pieces) for piece in self._divide(text, *span)]
+            pieces = [piece for span in _join_touching(pieces) for piece in self._split_inner_ends(text, *span)]
         brackets = [pair for pair in _BRACKETS if pair[0] in text]
         spans: list[tuple[int, int]] = []
         first = last = -1
@@ -86,7 +86,10 @@ class Splitter:
                     and text[first].isalpha()
                     and last not in unsure
                 )
-                or not ((start == last and not divided) or self._goes_on(text, first, last, start, end, last in unsure))
+                or not (
+                    (start == last and not divided)
+                    or self._is_continuation(text, first, last, start, end, last in unsure)
+                )
             ) and not (brackets and _is_within(brackets, text, first, last)):
                 spans.append((first, last))
                 first = start
@@ -95,7 +98,7 @@ class Splitter:
             spans.append((first, last))
         return spans
 
-    def _divide(self, text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    def _split_inner_ends(self, text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         """A stretch of text cut at the ends that Punkt does not see: ellipses, and marks without a space after them."""
         for end in self._inner_end.finditer(text, first, last):
             after = _NO_SPACE.search(text, end.end(), last)
@@ -113,12 +116,12 @@ class Splitter:
                 first = after.start()
         yield first, last
 
-    def _goes_on(self, text: str, first: int, last: int, start: int, end: int, is_unsure: bool) -> bool:
+    def _is_continuation(self, text: str, first: int, last: int, start: int, end: int, is_unsure: bool) -> bool:
         """Whether the stretch from `start` belongs to the sentence `text[first:last]` before it.
 
         `is_unsure`: whether Punkt's tokens decided, which stops within the next word mislead ("Dr. Ash.”").
         """
-        if not text[first].isalpha() and _LETTER.search(text, first, min(last, first + _NEAR)) is None:
+        if not text[first].isalpha() and _LETTER.search(text, first, min(last, first + _NEAR_CHARS)) is None:
             return True  # "1." or "..." alone is no sentence
         if not text[start].isupper():
             word = _WORD.search(text, start, end)
@@ -134,11 +137,13 @@ class Splitter:
         if text[last - 1] == ".":
             near = text[max(first, last - 3) : last - 1]
             if near[-1:].isdigit():
-                return _is_listed(text[max(first, last - _NEAR) : last])
+                return _is_listed(text[max(first, last - _NEAR_CHARS) : last])
             if is_unsure or len(near) < 2 or not near.isalnum():
-                return self._is_abbreviated(text[max(first, last - _WORD_LENGTH) : last], text, start)
+                return self._is_abbreviated(text[max(first, last - _MAX_WORD_CHARS) : last], text, start)
             return False
-        return text[start] == "(" and _QUOTED_INITIALS.search(text, max(first, last - _WORD_LENGTH), last) is not None
+        return (
+            text[start] == "(" and _QUOTED_INITIALS.search(text, max(first, last - _MAX_WORD_CHARS), last) is not None
+        )
 
     def _is_abbreviated(self, preceding: str, text: str, start: int) -> bool:
         """Whether `preceding` ends in initials or an abbreviation, and no word at `start` can start a sentence."""
@@ -147,7 +152,7 @@ class Splitter:
             if initials[0].islower():
                 return text[start].isdigit()  # "c. 1100"
             return not initials[0].isupper() and text[start].isalpha()  # letters without case
-        word = _WORD.search(text, start, start + _WORD_LENGTH)
+        word = _WORD.search(text, start, start + _MAX_WORD_CHARS)
         starts = word is not None and word[0].lower() in self._common and text[start] not in "-–—"
         if starts and _INITIAL.match(text, start):
             return initials is not None
@@ -171,12 +176,12 @@ _QUOTED_INITIALS = re.compile(rf"(?<!\w)(?:[^\W\d_]\.){{2,}}[{_CLOSERS}]+$")
 # What shows, in Japanese, that a sentence goes on after a quotation or a name that ends in "！".
 _PARTICLE = re.compile("[、，,)）」』]|って|など|から|まで|だ|です|[とのをはがにもでやへ]")
 _BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"), ("「", "」"), ("『", "』"))
-_WORD_LENGTH = 24  # characters that abbreviations and initials are looked for in
-_NEAR = 100  # characters of a sentence that are looked at
-_WITHIN = 400  # characters that brackets may be apart
+_MAX_WORD_CHARS = 24  # characters that abbreviations and initials are looked for in
+_NEAR_CHARS = 100  # characters of a sentence that are looked at
+_MAX_BRACKET_CHARS = 400  # characters that brackets may be apart
 
 
-def _reopened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _move_opening_quotes(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The spans with a quotation mark that stands between spaces given to the sentence that it opens."""
     opened = -1
     for start, end in spans:
@@ -191,7 +196,7 @@ def _reopened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, in
         yield opened, len(text.rstrip())
 
 
-def _unglued(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _join_touching(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans with those joined that nothing parts, as Punkt leaves them in `"Go!"she`."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
@@ -204,9 +209,9 @@ def _is_within(brackets: list[tuple[str, str]], text: str, first: int, last: int
     """Whether `last` lies between brackets that open in the midst of the sentence `text[first:last]`."""
     for opener, closer in brackets:
         # What opens with the sentence is one of several within the brackets, but for Japanese quotations.
-        opened = text.rfind(opener, max(first + (opener in "([（"), last - _WITHIN), last)
+        opened = text.rfind(opener, max(first + (opener in "([（"), last - _MAX_BRACKET_CHARS), last)
         if opened >= 0 and text.find(closer, opened, last) < 0:
-            closed = text.find(closer, last, last + _WITHIN)
+            closed = text.find(closer, last, last + _MAX_BRACKET_CHARS)
             if closed >= 0 and text.find(opener, last, closed) < 0:
                 return True
     return False
@@ -214,11 +219,11 @@ def _is_within(brackets: list[tuple[str, str]], text: str, first: int, last: int
 
 def _is_listed(preceding: str) -> bool:
     """Whether the last word is the number of an item in a list ("1. Ash, 2. Fen")."""
-    item = _LISTED.search(preceding)
-    return item is not None and (item[1] == "1" or f"{int(item[1]) - 1}. " in preceding)
+    match = _LISTED.search(preceding)
+    return match is not None and (match[1] == "1" or f"{int(match[1]) - 1}. " in preceding)
 
 
 @functools.cache
-def splitter(lang: str) -> Splitter:
+def get_splitter(lang: str) -> Splitter:
     """The splitter of a language, by its code, with the parameters that come with the package."""
-    return Splitter(load_language(lang))
+    return Splitter(load_parameters(lang))

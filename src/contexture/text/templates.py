@@ -22,7 +22,7 @@ import yaml
 
 from contexture.text.characters import GAP
 from contexture.text.tables import read_text
-from contexture.text.values import FUNCTIONS, Arguments, positional
+from contexture.text.values import FUNCTIONS, Arguments, get_positional
 
 #: What a template shows: of its arguments, in the language of the wiki.
 Rule = Callable[[Arguments, str], str]
@@ -46,7 +46,7 @@ class Templates:
 
         Braces that are not balanced are removed, and their content stays.
         """
-        spans, balanced = _outermost(text)
+        spans, balanced = _find_outermost(text)
         if not spans and balanced:
             return text
         pieces, done = [], 0
@@ -79,7 +79,7 @@ class Templates:
         return rule, None
 
 
-def _outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
+def _find_outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
     """Start and end of the templates that lie in no other, and whether every brace has found its counterpart."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
@@ -87,12 +87,12 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
     opening, closing = text.find("{{"), text.find("}}")  # a search for two letters is far quicker than a pattern
     while closing >= 0:
         if 0 <= opening < closing:
-            end = end_of_run(text, opening)
+            end = find_run_end(text, opening)
             # Three are a parameter's: one pair, and a brace that goes with it.
             opened.extend(range(opening, end - 1 - (end - opening) % 2, 2))
             opening = text.find("{{", end)
             continue
-        end = end_of_run(text, closing)
+        end = find_run_end(text, closing)
         for piece_end in (*range(closing + 2, end - 1, 2), end):
             if not opened:
                 balanced = False
@@ -105,7 +105,7 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
     return spans, balanced and not opened and opening < 0
 
 
-def end_of_run(text: str, start: int) -> int:
+def find_run_end(text: str, start: int) -> int:
     """Where the run of one character ends that starts there."""
     character = text[start]
     end = start + 1
@@ -118,7 +118,7 @@ def read_arguments(rest: str, first: str | None = None) -> Arguments:
     """The arguments of a template by name, those without one by their place ("1", "2", …), without space around."""
     arguments: Arguments = {}
     position = 0
-    for piece in _split(rest) if first is None else [first, *_split(rest)]:
+    for piece in _split_arguments(rest) if first is None else [first, *_split_arguments(rest)]:
         name, equals, value = piece.partition("=")
         if equals and not _NOT_IN_A_NAME.search(name):
             arguments[name.strip().lower()] = value.strip()
@@ -128,7 +128,7 @@ def read_arguments(rest: str, first: str | None = None) -> Arguments:
     return arguments
 
 
-def _split(rest: str) -> list[str]:
+def _split_arguments(rest: str) -> list[str]:
     """Split at the bars that lie in no link."""
     if "[[" not in rest:
         return rest.split("|")
@@ -144,13 +144,13 @@ def _split(rest: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=32)
-def load_templates(lang: str, more: str = "") -> Templates:
-    """The templates of a language; `more` is the YAML of a table that goes before ours.
+def load_templates(lang: str, user_table: str = "") -> Templates:
+    """The templates of a language; `user_table` is the YAML of a table that goes before ours.
 
     Raises ValueError if it is faulty.
     """
     rules: dict[str, Rule] = {}
-    for table in (_read_table(read_text("templates.yml")), _read_table(more)):
+    for table in (_read_table(read_text("templates.yml")), _read_table(user_table)):
         for section in ("any", lang):
             for pattern, names in table.get(section, {}).items():
                 rules.update(dict.fromkeys(names, compile_rule(pattern)))
@@ -177,7 +177,7 @@ def _read_table(source: str) -> dict[str, dict[str, list[str]]]:
 
 
 _PATTERN = re.compile(r"\\(.)|\{([^{}]*)\}|([\[\]])", re.DOTALL)
-_SEVERAL = re.compile(r"([1-9]?)\*(.*)", re.DOTALL)
+_RANGE = re.compile(r"([1-9]?)\*(.*)", re.DOTALL)
 
 
 @functools.cache
@@ -192,19 +192,19 @@ def compile_rule(pattern: str) -> Rule:
     seen: set[str] = set()
     done = 0
     for match in _PATTERN.finditer(pattern):
-        into = parts if optional is None else optional
-        into.append(pattern[done : match.start()])
+        target = parts if optional is None else optional
+        target.append(pattern[done : match.start()])
         done = match.end()
         escaped, reference, bracket = match.groups()
         if escaped is not None:
-            into.append(escaped)
+            target.append(escaped)
         elif reference is not None:
             names = tuple(reference.split("|"))
             # An argument shown twice would double with every level of nesting.
             if seen.intersection(names) or not all(names):
                 raise ValueError(f"{pattern!r}: an argument without a name, or named twice")
             seen.update(names)
-            into.append(names)
+            target.append(names)
         elif bracket == "[" and optional is None:
             optional = []
         elif bracket == "]" and optional is not None:
@@ -232,30 +232,30 @@ _Part = str | tuple[str, ...] | list["_Part"]
 def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
     """What the parts show, and whether any argument in them was not empty."""
     pieces: list[str] = []
-    anything = False
+    has_text = False
     for part in parts:
         if isinstance(part, str):
             pieces.append(part)
         elif isinstance(part, tuple):
-            value = next(filter(None, (_argument(name, arguments) for name in part)), "")
+            value = next(filter(None, (_get_argument(name, arguments) for name in part)), "")
             pieces.append(value)
-            anything = anything or bool(value)
+            has_text = has_text or bool(value)
         else:
             text, is_filled = _fill(part, arguments)
             if is_filled:
                 pieces.append(text)
-                anything = True
-    return "".join(pieces), anything
+                has_text = True
+    return "".join(pieces), has_text
 
 
-def _argument(name: str, arguments: Arguments) -> str:
+def _get_argument(name: str, arguments: Arguments) -> str:
     value = arguments.get(name)
     if value is not None:
         return value.strip(GAP)
-    several = _SEVERAL.fullmatch(name)
+    several = _RANGE.fullmatch(name)
     if several is None:
         return ""
-    values = positional(arguments)[int(several[1] or 1) - 1 :]
+    values = get_positional(arguments)[int(several[1] or 1) - 1 :]
     # Some writers put the comma themselves.
     values = [value.strip(GAP).rstrip(several[2].strip() + " ") for value in values]
     return several[2].join(filter(None, values))

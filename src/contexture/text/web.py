@@ -10,13 +10,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from contexture.text.characters import drop_unwanted, unescape
-from contexture.text.html_tokens import attributes, tokens
+from contexture.text.html_tokens import parse_attributes, tokenize_html
 from contexture.text.paragraphs import Link, ListItems, Parsed, one_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_SILENT = (
+_UNCOUNTED_ELEMENTS = (
     "script style template noscript svg math form button select textarea iframe object audio video canvas dialog "
     "title xmp noembed noframes"
 )
@@ -30,7 +30,7 @@ _LEFT_OUT = {
     "header": "navigation",
     "footer": "navigation",
     "menu": "navigation",
-} | dict.fromkeys(_SILENT.split(), "")
+} | dict.fromkeys(_UNCOUNTED_ELEMENTS.split(), "")
 _ROLES = frozenset(("navigation", "search", "banner", "contentinfo", "complementary"))
 _NAVIGATION = "toc toctree-wrapper sidebar sphinxsidebar breadcrumb breadcrumbs pagination navbar"
 _CLASSES = dict.fromkeys(_NAVIGATION.split(), "navigation") | {"headerlink": "", "anchor": ""}
@@ -59,10 +59,10 @@ def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items:
     Counted as dropped are "code", "table", "figure", "navigation", "too_short" paragraphs and, as `list_items` says,
     "list_item".
     """
-    page = _Page(resolve, min_characters, list_items, whole=False)
+    page = _PageReader(resolve, min_characters, list_items, whole=False)
     page.run(html)
     if not page.main:
-        page = _Page(resolve, min_characters, list_items, whole=True)
+        page = _PageReader(resolve, min_characters, list_items, whole=True)
         page.run(html)
     return page.parsed
 
@@ -78,18 +78,18 @@ def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_it
 def html_title(html: str) -> str:
     """The first <h1>, else the <title>; "" without either. An <h1> in <main> or <article> comes before others."""
     titles = {"main": "", "h1": "", "title": ""}
-    inside, of_main = "", False
+    inside, in_main = "", False
     words: list[str] = []
-    for token in tokens(html):
+    for token in tokenize_html(html):
         if token.kind == "start" and token.value in ("main", "article"):
-            of_main = True
+            in_main = True
         elif token.kind == "start" and token.value in ("h1", "title"):
             words, inside = [], token.value
         elif token.kind == "text" and inside:
             words.append(token.value)
         elif token.kind == "end" and token.value == inside:
-            where, inside = "main" if of_main and inside == "h1" else inside, ""
-            titles[where] = titles[where] or one_line(unescape("".join(words))).rstrip("¶# ")
+            source, inside = "main" if in_main and inside == "h1" else inside, ""
+            titles[source] = titles[source] or one_line(unescape("".join(words))).rstrip("¶# ")
             if titles["main"]:
                 break
     return next(filter(None, titles.values()), "")
@@ -105,18 +105,18 @@ def markdown_title(text: str) -> str:
 def _render_markdown(text: str) -> str:
     """The page in HTML, without its front matter."""
     front = _FRONT_MATTER.match(text)
-    html: str = _markdown().render(text[front.end() :] if front else text)
+    html: str = _get_markdown_parser().render(text[front.end() :] if front else text)
     return html
 
 
 @functools.cache
-def _markdown() -> "MarkdownIt":
+def _get_markdown_parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable("table")
 
 
-class _Page:
+class _PageReader:
     """Sorts tokens into headings and paragraphs: all, or those in the element that is marked as the main content."""
 
     def __init__(self, resolve: Resolve, min_characters: int, list_items: ListItems, whole: bool) -> None:
@@ -129,10 +129,10 @@ class _Page:
         self.heading = ""
         self.titled = False
         self.lists = 0
-        self.words = _Words()
+        self.words = _ParagraphBuilder()
 
     def run(self, html: str) -> None:
-        for token in tokens(html):
+        for token in tokenize_html(html):
             if token.kind == "text":
                 if not self.skipped and (self.whole or self.main_depth):
                     self.words.add(token.value)
@@ -146,14 +146,14 @@ class _Page:
         if self.skipped:
             self.depth += name == self.skipped
             return
-        attrs = attributes(written) if written else {}
+        attrs = parse_attributes(written) if written else {}
         if not self.whole:
             if not self.main_depth:
                 if name != "main" and attrs.get("role") != "main":
                     return
                 self.main = name
             self.main_depth += name == self.main
-        reason = _reason(name, attrs)
+        reason = _get_drop_reason(name, attrs)
         if reason is not None:
             if name not in _VOID and not (name in ("svg", "math") and written.endswith("/")):
                 self._skip(name, reason)
@@ -205,7 +205,7 @@ class _Page:
             self.parsed.drop("list_item")
 
 
-def _reason(name: str, attrs: dict[str, str]) -> str | None:
+def _get_drop_reason(name: str, attrs: dict[str, str]) -> str | None:
     """Why an element is left out, or None."""
     if name in _LEFT_OUT:
         return _LEFT_OUT[name]
@@ -217,7 +217,7 @@ def _reason(name: str, attrs: dict[str, str]) -> str | None:
     return next((_CLASSES[word] for word in words if word in _CLASSES), None)
 
 
-class _Words:
+class _ParagraphBuilder:
     """A paragraph that grows: its text on one line, and links with exact offsets."""
 
     def __init__(self) -> None:

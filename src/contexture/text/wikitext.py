@@ -6,8 +6,8 @@ Tables, references, files, galleries and templates that show no text of the sent
 from typing import Literal
 
 from contexture.text.characters import GAP
-from contexture.text.inline import clean, drop_quotes
-from contexture.text.markup import prune
+from contexture.text.inline import clean_markup, drop_quotes
+from contexture.text.markup import prune_markup
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import ListItems, Parsed
 from contexture.text.templates import load_templates
@@ -22,8 +22,8 @@ def parse(
     kept ("list_item") and code or drawings, which start with a space ("preformatted"). `templates` is the YAML of a
     table that goes before ours (see `contexture.text.templates`; ValueError for a faulty one).
     """
-    markup, items = prune(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
-    parsed = _Blocks(min_characters, list_items).run(markup)
+    markup, items = prune_markup(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
+    parsed = _LineReader(min_characters, list_items).run(markup)
     if items:
         parsed.drop("list_item", items)
     return parsed
@@ -33,7 +33,7 @@ def parse(
 _SPECIAL = frozenset(" \t*#:;=|{!-" + GAP)
 
 
-class _Blocks:
+class _LineReader:
     """Sorts lines into headings, lists and paragraphs."""
 
     def __init__(self, min_characters: int, list_items: ListItems) -> None:
@@ -79,7 +79,7 @@ class _Blocks:
         if not name:
             return False
         self._end_paragraph()
-        self.parsed.begin_section(clean(drop_quotes(name))[0])
+        self.parsed.begin_section(clean_markup(drop_quotes(name))[0])
         return True
 
     def _list_item(self, line: str) -> None:
@@ -98,6 +98,6 @@ class _Blocks:
     def _end_paragraph(self, kind: Literal["prose", "list_item"] = "prose") -> None:
         if not self.lines:
             return
-        text, links = clean("\n".join(self.lines))
+        text, links = clean_markup("\n".join(self.lines))
         self.lines = []
         self.parsed.add(text, links, kind)

@@ -19,17 +19,17 @@ LOG = logging.getLogger(__name__)
 
 def read_bitext(config: BitextConfig, world: DemoConfig, demo: Path) -> DataFrame:
     """Every pair of every set; `demo` is where the made-up world lies, if it is asked for."""
-    return table.read(SparkSession.builder.getOrCreate(), placed(config, world, demo))
+    return table.read_sets(SparkSession.builder.getOrCreate(), placed(config, world, demo))
 
 
 def clean_bitext(
     config: BitextConfig, world: DemoConfig, demo: Path, found: DataFrame
 ) -> tuple[DataFrame, dict[str, Any]]:
     """The pairs worth learning from, and the counts of all by set; what looks wrong is warned of."""
-    from contexture.corpus.duplicates import on_disk
+    from contexture.corpus.duplicates import checkpoint_on_disk
 
-    cleaned = on_disk(table.clean(found))
-    counts = table.report(cleaned, placed(config, world, demo))
+    cleaned = checkpoint_on_disk(table.clean(found))
+    counts = table.count_pairs(cleaned, placed(config, world, demo))
     for name, one in counts.items():
         LOG.info("bitext %s: %s", name, one)
         if one["same_language"]:
@@ -38,7 +38,7 @@ def clean_bitext(
             )
         if not one["pairs_out"]:
             LOG.warning("bitext %s: no pair is left of %d: %s", name, one["pairs_in"], one["dropped"])
-    return table.kept(cleaned), counts
+    return table.select_kept(cleaned), counts
 
 
 def placed(config: BitextConfig, world: DemoConfig, demo: Path) -> BitextConfig:

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from contexture.corpus import cleaning as rules
 from contexture.corpus import main_content
 from contexture.corpus import pages as rooms
-from contexture.corpus.card import card
+from contexture.corpus.card import build_card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
-from contexture.corpus.evaluation import Evaluation
+from contexture.corpus.evaluation import EvaluationTexts
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.tasks.base import TASK_FILE, DocumentTask
 from contexture.tasks.registry import TASKS
@@ -26,9 +26,9 @@ LOG = logging.getLogger(__name__)
 
 def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
     """What is learned of each language's sentences, from a sample of the sources."""
-    from contexture.corpus.sentence_training import train_sentences
+    from contexture.corpus.sentence_training import train_splitters
 
-    learned = train_sentences(files_of(sources), corpus)
+    learned = train_splitters(files_of(sources), corpus)
     for lang, language in learned.items():
         LOG.info("%s: %d abbreviations", lang, len(language["abbreviations"]))
     return dict(learned)
@@ -41,7 +41,7 @@ def parse_pages(corpus: CorpusConfig, sources: dict[str, Any], languages: dict[s
 
 def find_paragraphs(corpus: CorpusConfig, pages: DataFrame) -> DataFrame:
     """The paragraphs of the pages that were kept, their links resolved."""
-    return rooms.paragraphs(pages, corpus)
+    return rooms.extract_paragraphs(pages, corpus)
 
 
 def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[str, Any]:
@@ -60,10 +60,10 @@ def clean_paragraphs(
 
     `tasks` are the folders of the data of `cleaning.evaluation`.
     """
-    model = main_content.load(classifier["model"]) if classifier else None
+    model = main_content.load_model(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
     judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
-    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged)}
+    found = {"languages": rules.count_paragraphs(judged), "sample": rules.sample_dropped(judged)}
     if cleaning.evaluation:
         dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in found["languages"].values()]
         found["evaluation"] = {
@@ -72,10 +72,10 @@ def clean_paragraphs(
             "paragraphs": sum(dropped),
             "missing": missing,
         }
-    return rules.kept(judged), found
+    return rules.select_kept(judged), found
 
 
-def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Evaluation | None, dict[str, str]]:
+def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[EvaluationTexts | None, dict[str, str]]:
     """What the documents of these tasks are known by, and, by task, why there are none; nothing for no tasks."""
     import pandas as pd
 
@@ -93,7 +93,7 @@ def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Eval
     if not tables:
         return None, missing
     documents = pd.concat(tables)
-    return Evaluation.from_documents(documents["title"], documents["text"]), missing
+    return EvaluationTexts.from_documents(documents["title"], documents["text"]), missing
 
 
 def report_corpus(
@@ -109,13 +109,13 @@ def report_corpus(
     """
     from contexture.reporting.corpus_card import render_corpus_card
 
-    counts = rooms.report(pages, corpus)
+    counts = rooms.count_pages(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     counts["paragraphs_found"] += dropped.total()
     for language in cleaned["languages"].values():
         dropped.update(language["dropped"])
     counts["paragraphs_dropped"] = {reason: number for reason, number in dropped.items() if number}
-    content = card(paragraphs)
+    content = build_card(paragraphs)
     for name, column in (("paragraphs", "paragraphs"), ("sentences", "sentences"), ("links", "links")):
         counts[f"{name}_out"] = sum(language[column] for language in content["languages"].values())
     documents = sum(language["documents"] for language in content["languages"].values())

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from contexture.config import ConfigurationError
-from contexture.corpus.config import CorpusConfig, Input
+from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
@@ -33,7 +33,7 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo: Path) -> dict[
     Of a world of several languages the novels are taken, which it has in all of them, and not the encyclopedia.
     """
     inputs = corpus.inputs()
-    placed: list[str | Input] = []
+    placed: list[str | CorpusInput] = []
     for one in inputs:
         placed += text_of_world(world, demo) if one.path == DEMO else [one]
     asked_for = replace(corpus, input=placed)
@@ -45,13 +45,13 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo: Path) -> dict[
     return told | {"corpus": [asdict(file) for file in files]}
 
 
-def text_of_world(world: DemoConfig, demo: Path) -> list[Input]:
+def text_of_world(world: DemoConfig, demo: Path) -> list[CorpusInput]:
     """The made-up world's text, each language under its code."""
-    novels = [Input(str(demo / BOOKS), "books", "en")]
+    novels = [CorpusInput(str(demo / BOOKS), "books", "en")]
     if not world.languages:
-        return [Input(str(demo / EXPORT), "mediawiki"), *novels]
+        return [CorpusInput(str(demo / EXPORT), "mediawiki"), *novels]
     places = {code: demo / LANGUAGES / BOOKS / code for code in codes(world.languages)}
-    return novels + [Input(str(place), "books", code) for code, place in places.items()]
+    return novels + [CorpusInput(str(place), "books", code) for code, place in places.items()]
 
 
 def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> None:

@@ -38,14 +38,14 @@ class PairStream:
             )
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_counts_at`
         weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
-        self.shares = [Fraction(weight, sum(weights)) for weight in weights]
+        self.contains_runs = [Fraction(weight, sum(weights)) for weight in weights]
         self.rows = sum(stream.rows for stream in streams)
 
     def take(self, start: int, count: int) -> pa.Table:
         """Pairs start … start+count−1, two or more; `log_q` is the log of the probability of its task and document."""
         tables = []
         for stream, share, first, end in zip(
-            self.streams, self.shares, self._counts_at(start), self._counts_at(start + count), strict=True
+            self.streams, self.contains_runs, self._counts_at(start), self._counts_at(start + count), strict=True
         ):
             if end > first:
                 table = stream.take(first, end - first)
@@ -59,8 +59,8 @@ class PairStream:
 
         Each is rounded at another fraction, so that tasks take turns.
         """
-        starts = accumulate(self.shares, initial=Fraction(0))
-        counts = [int(position * share + start) for share, start in zip(self.shares[:-1], starts, strict=False)]
+        starts = accumulate(self.contains_runs, initial=Fraction(0))
+        counts = [int(position * share + start) for share, start in zip(self.contains_runs[:-1], starts, strict=False)]
         return [*counts, position - sum(counts)]
 
 
