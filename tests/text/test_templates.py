@@ -42,12 +42,12 @@ def test_patterns(pattern: str, arguments: str, expected: str) -> None:
 
 
 FAULTY = {
-    "en: [a": "no YAML",
+    "en: [a": "not YAML",
     "- a": "languages, or `any`",
-    "en: [a]": "'en' in a table",
+    "en: [a]": "'en' in the table",
     "en: {x: a}": "en: 'x'",
-    "en: {x: [A]}": "'A' is no name",
-    "en: {x: [1]}": "1 is no name",
+    "en: {x: [A]}": "'A' is not a name",
+    "en: {x: [1]}": "1 is not a name",
     "en: {'=nothing': [a]}": "no such function; there are age",
     "en: {'{1}{1}': [a]}": "named twice",
     "en: {'{}': [a]}": "without a name",

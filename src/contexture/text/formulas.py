@@ -1,10 +1,10 @@
-"""Formulas of TeX that are simple enough to be read as text; the others are dropped."""
+"""Convert simple TeX formulas to text; drop the others."""
 
 import re
 
 from contexture.text.tables import load_table
 
-_MAX_TEX_CHARS = 120  # of TeX; a longer one is rarely part of a sentence
+_MAX_TEX_CHARS = 120  # longer formulas are rarely part of a sentence
 _TABLE = load_table("formulas.yml")
 _SYMBOLS: dict[str, str] = _TABLE["symbols"] | {"quad": " ", "qquad": " "}
 _NAMES = frozenset(_TABLE["names"].split())
@@ -12,7 +12,7 @@ _SILENT_COMMANDS = frozenset(_TABLE["silent"].split())
 _PUNCTUATION = {",": " ", ";": " ", ":": " ", " ": " ", "!": "", "/": "", "{": "\1", "}": "\2", "%": "%", "$": "$",
                 "_": "_", "&": "&", "#": "#", "|": "‖"}  # fmt: skip
 
-# Braces that are seen, and those that only group.
+# Visible braces, and those that only group.
 _BRACES = {1: "{", 2: "}", ord("{"): None, ord("}"): None}
 _FRACTION = re.compile(r"\\[dt]?frac\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))")
 _ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
@@ -24,7 +24,7 @@ _WORD = re.compile(r"-?[\w′]+")
 
 
 def tex_to_text(tex: str) -> str:
-    """A formula as text, such as "x_1^2 ≤ α"; "" if it is long or has more than letters, signs and simple fractions."""
+    """Return a formula as text, such as "x_1^2 ≤ α"; "" if it is long or not just letters, signs, simple fractions."""
     if len(tex) > _MAX_TEX_CHARS:
         return ""
     tex = _FRACTION.sub(lambda m: f"{_add_brackets(m[1] or m[2] or '')}/{_add_brackets(m[3] or m[4] or '')}", tex)
@@ -36,7 +36,7 @@ def tex_to_text(tex: str) -> str:
             text = _SYMBOLS.get(command) or (command if command in _NAMES else "")
             if not text and command not in _SILENT_COMMANDS:
                 return ""
-            # A command takes the space after its name with it.
+            # A command includes the space after its name.
             pieces.append(f" {text} " if command in _NAMES else text)
         elif sign in _PUNCTUATION:
             pieces.append(_PUNCTUATION[sign])
@@ -57,7 +57,7 @@ def _add_brackets(part: str) -> str:
 
 
 def mhchem_to_text(tex: str) -> str:
-    """A formula of mhchem as text: "H2O", "SO4^2-"; "" for a long one and for reactions with conditions."""
+    """Return an mhchem formula as text: "H2O", "SO4^2-"; "" if it is long or has conditions of a reaction."""
     if len(tex) > _MAX_TEX_CHARS or not _CHEMISTRY.fullmatch(tex) or ">[" in tex:
         return ""
     return " ".join(tex.replace("{", "").replace("}", "").replace("<=>", "⇌").replace("->", "→").split())

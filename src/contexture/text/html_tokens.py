@@ -1,7 +1,4 @@
-"""HTML to tokens, in linear time whatever the markup.
-
-Python's older HTMLParsers take quadratic time on unclosed tags.
-"""
+"""Split HTML into tokens, in linear time for any markup. Older HTMLParsers take quadratic time for unclosed tags."""
 
 import re
 from collections.abc import Iterator
@@ -11,16 +8,16 @@ from contexture.text.characters import unescape
 
 
 class Token(NamedTuple):
-    """A stretch of text, or a tag."""
+    """Text or a tag."""
 
     kind: Literal["text", "start", "end"]
-    #: The text as written, or the tag's name in lower case.
+    #: The raw text, or the tag's name in lower case.
     value: str
-    #: The start tag's, as written.
+    #: Raw attributes of a start tag.
     attributes: str = ""
 
 
-# None of these can fail once begun and be tried again from the next "<": what is not closed goes on to the end.
+# Each alternative matches to the end if it is not closed, so no "<" is tried twice.
 _MARKUP = re.compile(
     r"""<(?:
         !--(?:>|->|.*?(?:-->|\Z))
@@ -30,7 +27,7 @@ _MARKUP = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-#: Elements whose content is no markup.
+#: Elements whose content is not markup.
 _RAW_ELEMENTS = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
     for name in ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
@@ -39,7 +36,7 @@ _ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\
 
 
 def tokenize_html(html: str) -> Iterator[Token]:
-    """The tokens of a document; comments and declarations are passed over."""
+    """Yield the tokens of a document, without comments and declarations."""
     position = 0
     while True:
         markup = _MARKUP.search(html, position)
@@ -65,6 +62,6 @@ def tokenize_html(html: str) -> Iterator[Token]:
 
 
 def parse_attributes(written: str) -> dict[str, str]:
-    """A start tag's attributes by their names in lower case; of one given twice, the first."""
+    """Return a start tag's attributes by lower-case name; the first of a name counts."""
     pairs = ((name.lower(), "".join(values)) for name, *values in _ATTRIBUTE.findall(written))
     return {name: unescape(value) for name, value in reversed([*pairs])}

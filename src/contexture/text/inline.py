@@ -1,4 +1,4 @@
-"""Second pass: a stretch of marked wikitext to plain text with links at exact offsets."""
+"""Second pass over wikitext: convert marked wikitext to plain text with links at exact offsets."""
 
 import re
 
@@ -12,15 +12,15 @@ _MAGIC_WORD = re.compile(r"__[^\W\d_]+__")
 
 
 def clean_markup(markup: str) -> tuple[str, list[Link]]:
-    """Plain text with single spaces, and its links with exact offsets; a link that shows nothing is left out.
+    """Return plain text with single spaces, and its links with exact offsets, without links that show nothing.
 
-    Takes what `prune` leaves of a paragraph or heading, `''` already gone.
+    `markup` is a paragraph or heading from `prune_markup`, without `''`.
     """
     if "__" in markup:
         markup = _MAGIC_WORD.sub(lambda word: "" if word[0].isupper() else word[0], markup)
     if GAP in markup:
         markup = close_gaps(markup)
-    # Targets come with their entities resolved, and with a mark for "&".
+    # Targets have resolved entities, and a mark for "&".
     markup = unescape(markup)
     if LINK not in markup:
         return " ".join(markup.split()), []
@@ -38,19 +38,19 @@ def clean_markup(markup: str) -> tuple[str, list[Link]]:
 
 
 def _tighten_link(link: re.Match[str]) -> str:
-    """A link with the white space at the ends of its text outside, or nothing for one that shows nothing."""
+    """Move white space at the ends of a link's text outside; drop a link that shows nothing."""
     head, space_before, anchor, space_after = link.groups()
     return f"{space_before}{head}{anchor}{END}{space_after}" if anchor else space_before
 
 
-# What stands around a thing dropped and goes with it. Straight quotes may end one quotation and begin another.
+# Pairs that are dropped with an empty content. Without straight quotes: they may end one quotation and begin another.
 _QUOTE_PAIRS = {"()", "[]", "//", "“”", "«»", "‘’", "（）", "「」"}
 _OPENING_BRACKETS = "([（"
-_REACH_CHARS = 64  # characters before a gap that are looked at: a bound keeps many gaps in a row from costing more
+_REACH_CHARS = 64  # read before a gap; the bound keeps consecutive gaps fast
 
 
 def close_gaps(markup: str) -> str:
-    """Remove the marks of dropped things, and the empty brackets and stray spaces and commas around them."""
+    """Remove the marks of dropped content, with empty brackets, spaces and commas around them."""
     left, *rest = _GAPS.sub(GAP, markup).split(GAP)
     pieces: list[str] = []
     for piece in rest:
@@ -66,7 +66,7 @@ def close_gaps(markup: str) -> str:
 
 
 def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
-    """What to write before and after a gap."""
+    """Return the text before and after a gap."""
     head, after = left.rstrip(), right.lstrip()
     space = len(head) < len(left)
     paired = False
@@ -94,7 +94,7 @@ def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
 
 
 def drop_quotes(line: str) -> str:
-    """One line without the apostrophes that mean italics and bold."""
+    """Return a line without the apostrophes for italics and bold."""
     if "'''" not in line:
         return line.replace("''", "")
     runs = list(_QUOTES.finditer(line))
@@ -105,7 +105,7 @@ def drop_quotes(line: str) -> str:
     for run in runs:
         pieces.append(line[done : run.start()])
         length = len(run[0])
-        # Four are an apostrophe and bold; of more than five, the first are apostrophes.
+        # Four mean an apostrophe and bold; in runs of more than five, the first are apostrophes.
         pieces.append("'" * (1 if run.start() == apostrophe or length == 4 else max(0, length - 5)))
         done = run.end()
     pieces.append(line[done:])
@@ -113,9 +113,9 @@ def drop_quotes(line: str) -> str:
 
 
 def _find_misread_bold(line: str, runs: list[re.Match[str]]) -> int:
-    """Where bold and italics both stay open, the run of three that is an apostrophe and italics (`l'''aria''`).
+    """Return the run of three that means an apostrophe and italics (`l'''aria''`), if bold and italics stay open.
 
-    MediaWiki's rule: the first after a one-letter word, else the first after a longer one, else after a space.
+    MediaWiki's rule: the first run after a one-letter word, else after a longer word, else after a space.
     """
     after_word = after_space = -1
     for run in runs:

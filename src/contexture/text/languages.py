@@ -1,18 +1,18 @@
-"""The language of a text, by the naive Bayes model of py3langid (0.1 ms a text) or by frequent words (microseconds)."""
+"""Detect languages with the naive Bayes model of py3langid (0.1 ms per text) or frequent words (microseconds)."""
 
 import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-#: A shorter text is often a name or a title, whose language no model can tell.
+#: Shorter texts are often names or titles, whose language no model can detect.
 MIN_CHARS = 50
-# The beginning settles nearly all; where it is foreign (names, a quotation) more has to be read.
+# The first 200 characters suffice unless they are foreign (names, a quotation).
 _READ_CHARS = (200, 2_000)
 _NUM_FIRST_WORDS, _MIN_FREQUENT_WORDS = 40, 3
-_MIN_PROBABILITY = 0.9  # of the model, from which on a language counts as found
+_MIN_PROBABILITY = 0.9  # of a detected language
 
-# Frequent words of three letters and more that the other languages here do not have.
+# Frequent words with at least three letters that the other languages here do not have.
 _FREQUENT_WORDS = {
     "de": "der die und das den von ist des mit dem sich auf für eine wurde als auch einer nach nicht aus bei oder",
     "el": "και του της την από για στην στο στη των που τον είναι ένα μια τις τους στον ήταν αυτό όπως",
@@ -24,17 +24,17 @@ _FREQUENT_WORDS = {
 
 
 def detect_languages(texts: Iterable[str]) -> Counter[str]:
-    """By language (ISO 639-1, "en"), how many passages are in it for certain.
+    """Return by language (ISO 639-1, "en") the number of passages whose language is certain.
 
-    Texts in a row make a passage, up to the one that brings it to two hundred characters.
+    A passage consists of consecutive texts with at least 200 characters in total.
     """
     return Counter(lang for passage in _join_passages(texts) if (lang := _detect_language(passage)) is not None)
 
 
 def is_same_language(left: Iterable[str], right: Iterable[str], languages: Collection[str]) -> bool:
-    """Whether most passages of both sides are in the same language for certain.
+    """Return whether the most frequent detected language of both sides is the same.
 
-    False unless the model knows all `languages`: it takes an unknown language for the nearest that it knows.
+    False unless the model knows all `languages`: it confuses unknown languages with similar ones.
     """
     if not _load_model()[0].issuperset(languages):
         return False
@@ -54,13 +54,13 @@ def _join_passages(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _detect_language(text: str) -> str | None:
-    # Frequent words alone tell nothing: those of Spanish are in Portuguese prose, too, and those of Italian in Catalan.
+    # Frequent words alone prove nothing: Portuguese has those of Spanish, Catalan those of Italian.
     lang, probability = _load_model()[1](text[: _READ_CHARS[1]])[0]
     return lang if probability >= _MIN_PROBABILITY or has_frequent_words(text, lang) else None
 
 
 def is_other_language(text: str, lang: str, probability: float) -> bool:
-    """Whether the probability that a text is in `lang` is below `probability`.
+    """Return whether the probability that a text is in `lang` is lower than `probability`.
 
     False for short texts and unknown languages.
     """
@@ -71,7 +71,7 @@ def is_other_language(text: str, lang: str, probability: float) -> bool:
 
 
 def has_frequent_words(text: str, lang: str) -> bool:
-    """Whether at least three different frequent words of a language are among the first forty of a text."""
+    """Return whether the first forty words of a text contain at least three different frequent words of a language."""
     return (
         len(_frequent_words(lang).intersection(text.lower().split(None, _NUM_FIRST_WORDS)[:_NUM_FIRST_WORDS]))
         >= _MIN_FREQUENT_WORDS
@@ -79,9 +79,9 @@ def has_frequent_words(text: str, lang: str) -> bool:
 
 
 def trigram_similarity(left: Iterable[str], right: Iterable[str]) -> float:
-    """Cosine of two texts' counts of character trigrams (Cavnar and Trenkle 1994), 0 to 1.
+    """Return the cosine similarity of the counts of character trigrams (Cavnar and Trenkle 1994), 0 to 1.
 
-    Tatoeba's pairs with English reach 0.43 at most; paraphrases in one language, and some dialects, exceed 0.95.
+    Tatoeba's pairs with English reach at most 0.43; paraphrases in one language, and some dialects, exceed 0.95.
     """
     counts = [_count_trigrams(texts) for texts in (left, right)]
     product = sum(count * counts[1][gram] for gram, count in counts[0].items())
@@ -101,8 +101,8 @@ def _frequent_words(lang: str) -> frozenset[str]:
 
 @functools.cache
 def _load_model() -> tuple[frozenset[str], Callable[[str], list[tuple[str, float]]]]:
-    """The languages that the model knows, and the function that gives a text's probability for each."""
-    # The import costs most of a second, and few need it.
+    """Return the languages of the model, and the function that computes their probabilities for a text."""
+    # The import takes most of a second and is rarely needed.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

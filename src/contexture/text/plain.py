@@ -1,4 +1,4 @@
-"""Plain text to paragraphs: books and lines of text. Never raises."""
+"""Split plain text into paragraphs: books and lines of text. Never raises."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from contexture.text.paragraphs import Parsed, one_line
 
 Layout = Literal["line", "blank_line"]
 
-#: Longer lines were not broken to fit a page.
+#: Longer lines are not wrapped to a page width.
 _MAX_WRAPPED_CHARS = 100
 _MAX_HEADING_CHARS = 120
 _MAX_HEADING_LINES = 3
@@ -36,17 +36,17 @@ _HEADING = re.compile(
 )
 _ROMAN = re.compile(r"[IVXLC]+\.?$")
 _MARKED_HEADING = re.compile(r"#{1,6}\s+(\S.*)")
-# What Project Gutenberg puts around a book.
+# Project Gutenberg's notes around a book.
 _BOOK_START = re.compile(r"^\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG.*$", re.MULTILINE)
 _BOOK_END = re.compile(r"^\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG", re.MULTILINE)
 
 
 def parse_book(text: str, layout: Layout | Literal["auto"] = "auto", min_characters: int = 1) -> Parsed:
-    """Paragraphs of a book, chapters as sections.
+    """Return the paragraphs of a book, with chapters as sections.
 
-    A paragraph is a line, or the lines up to a blank one. Headings start with "# ", or are short and of the kind of
-    "CHAPTER IV. Of tides" or "XII.". Dropped are paragraphs shorter than `min_characters` ("too_short") and the notes
-    that Project Gutenberg puts before and after a book ("boilerplate").
+    A paragraph is a line, or the lines up to a blank one. Headings start with "# ", or are short lines such as
+    "CHAPTER IV. Of tides" or "XII.". Paragraphs shorter than `min_characters` ("too_short") and Project Gutenberg's
+    notes ("boilerplate") are dropped.
     """
     parsed = Parsed(min_characters)
     lines = _drop_notes(text, parsed).splitlines()
@@ -62,7 +62,7 @@ def parse_book(text: str, layout: Layout | Literal["auto"] = "auto", min_charact
 
 
 def parse_text(text: str, layout: Layout, min_characters: int = 1) -> Parsed:
-    """Paragraphs of plain text without headings; the shorter ones are counted as dropped ("too_short")."""
+    """Return the paragraphs of plain text without headings; shorter ones are dropped ("too_short")."""
     parsed = Parsed(min_characters)
     for block in _split_blocks(text.splitlines(), layout):
         parsed.add(one_line(" ".join(block)))
@@ -70,12 +70,12 @@ def parse_text(text: str, layout: Layout, min_characters: int = 1) -> Parsed:
 
 
 def detect_layout(lines: list[str]) -> Layout:
-    """Whether each line is a paragraph, or blank lines separate them.
+    """Return whether each line is a paragraph, or blank lines separate them.
 
-    Lines that directly follow one another belong together, unless some are longer than any page is wide.
+    Consecutive lines belong together, unless more than a tenth of them are longer than a wrapped line.
     """
     following = [line for line, previous in zip(lines[1:], lines, strict=False) if line.strip() and previous.strip()]
-    if len(following) == sum(1 for line in lines[1:] if line.strip()):  # no blank line between any two
+    if len(following) == sum(1 for line in lines[1:] if line.strip()):  # no blank lines
         return "line"
     return "line" if sum(len(line) > _MAX_WRAPPED_CHARS for line in following) * 10 > len(following) else "blank_line"
 
@@ -95,7 +95,7 @@ def _drop_notes(text: str, parsed: Parsed) -> str:
 def _split_blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
     block: list[str] = []
     for line in (drop_unwanted(line).strip() for line in lines):
-        # A marked heading stands alone, whatever stands around it.
+        # A marked heading is always a separate block.
         if block and (not line or layout == "line" or _MARKED_HEADING.match(line) or _MARKED_HEADING.match(block[0])):
             yield block
             block = []
@@ -106,7 +106,7 @@ def _split_blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
 
 
 def _find_heading(block: list[str]) -> str | None:
-    """The heading that a block is, or None."""
+    """Return the block's text if it is a heading, else None."""
     marked = _MARKED_HEADING.match(block[0])
     if marked:
         return marked[1].rstrip("# ")

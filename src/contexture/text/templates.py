@@ -1,17 +1,17 @@
-"""Templates whose text belongs to the sentence, by a table that a user can extend; all others are dropped.
+"""Expand templates whose text belongs to the sentence, by a table that users can extend; drop all others.
 
-A table is YAML: a language (or `any`), under it what to show, under that the names of the templates that show it.
+A table is YAML: languages (or `any`) with patterns, each with the names of the templates that show it.
 
     en:
       "{2}": [lang, transl]
       "{1}[ ({2*, })]": [nihongo]
       "=convert": [convert, cvt]
 
-`{2}` is the second argument, `{text}` a named one, `{3|text|1}` the first of several that is not empty, `{*}` all those
-without a name in a row, `{2*, }` those from the second on with ", " between. What stands in square brackets is
-shown only where an argument within is not empty; a backslash takes the meaning from the character after it. `=convert`
-calls a function of `contexture.text.values`. "" shows nothing: how a table of one's own takes back an entry of ours.
-Names are in lower case; `lang-*` stands for all that begin so, up to the first hyphen, slash or colon.
+`{2}` is the second argument, `{text}` a named one, `{3|text|1}` the first non-empty one of several, `{*}` all unnamed
+ones, `{2*, }` those from the second on, joined by ", ". Text in square brackets is shown only if an argument in it is
+not empty. A backslash escapes the next character. `=convert` calls a function of `contexture.text.values`. "" shows
+nothing, and so removes an entry of the package's table. Names are in lower case; `lang-*` matches all names with this
+beginning, up to the first hyphen, slash or colon.
 """
 
 import functools
@@ -24,10 +24,10 @@ from contexture.text.characters import GAP
 from contexture.text.tables import read_text
 from contexture.text.values import FUNCTIONS, Arguments, get_positional
 
-#: What a template shows: of its arguments, in the language of the wiki.
+#: Function from arguments and the wiki's language to the shown text.
 Rule = Callable[[Arguments, str], str]
 
-#: Templates nested deeper are dropped: what keeps the work linear. MediaWiki has such a limit too, of 100.
+#: Deeper templates are dropped, for linear time. MediaWiki's limit is 100.
 _MAX_DEPTH = 16
 _BRACES = re.compile(r"\{\{+|\}\}+")
 _FAMILY = re.compile(r"[-/:]")
@@ -42,9 +42,9 @@ class Templates:
         self.rules = rules
 
     def expand(self, text: str, depth: int = 0) -> str:
-        """The text with GAP, or the text that it shows, for every template.
+        """Replace each template by the text that it shows, or by GAP.
 
-        Braces that are not balanced are removed, and their content stays.
+        Unbalanced braces are removed; their content stays.
         """
         spans, balanced = _find_outermost(text)
         if not spans and balanced:
@@ -63,13 +63,15 @@ class Templates:
             return GAP
         if "{{" in content or "}}" in content:
             content = self.expand(content, depth + 1)
-            rule, first = self._rule(content.partition("|")[0])  # of `{{lc:{{x|y}}}}`, the first bar was another's
+            rule, first = self._rule(
+                content.partition("|")[0]
+            )  # in `{{lc:{{x|y}}}}`, the first bar is the inner template's
             if rule is None:
                 return GAP
         return rule(read_arguments(content.partition("|")[2], first), self.lang) or GAP
 
     def _rule(self, name: str) -> tuple[Rule | None, str | None]:
-        """The rule of a name as it is written, and the first argument where that follows a colon."""
+        """Return the rule of a raw name, and the first argument if it follows a colon."""
         key = " ".join(name.replace("_", " ").split()).lower()
         rule = self.rules.get(key)
         if rule is None and (family := _FAMILY.search(key)):
@@ -80,15 +82,15 @@ class Templates:
 
 
 def _find_outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
-    """Start and end of the templates that lie in no other, and whether every brace has found its counterpart."""
+    """Return start and end of the outermost templates, and whether all braces are balanced."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
     balanced = True
-    opening, closing = text.find("{{"), text.find("}}")  # a search for two letters is far quicker than a pattern
+    opening, closing = text.find("{{"), text.find("}}")  # much faster than a pattern
     while closing >= 0:
         if 0 <= opening < closing:
             end = find_run_end(text, opening)
-            # Three are a parameter's: one pair, and a brace that goes with it.
+            # Three braces mark a parameter: one pair and an additional brace.
             opened.extend(range(opening, end - 1 - (end - opening) % 2, 2))
             opening = text.find("{{", end)
             continue
@@ -106,7 +108,7 @@ def _find_outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
 
 
 def find_run_end(text: str, start: int) -> int:
-    """Where the run of one character ends that starts there."""
+    """Return the end of the run of one character that starts at `start`."""
     character = text[start]
     end = start + 1
     while text.startswith(character, end):
@@ -115,7 +117,7 @@ def find_run_end(text: str, start: int) -> int:
 
 
 def read_arguments(rest: str, first: str | None = None) -> Arguments:
-    """The arguments of a template by name, those without one by their place ("1", "2", …), without space around."""
+    """Return a template's stripped arguments by name; unnamed ones by position ("1", "2", …)."""
     arguments: Arguments = {}
     position = 0
     for piece in _split_arguments(rest) if first is None else [first, *_split_arguments(rest)]:
@@ -129,7 +131,7 @@ def read_arguments(rest: str, first: str | None = None) -> Arguments:
 
 
 def _split_arguments(rest: str) -> list[str]:
-    """Split at the bars that lie in no link."""
+    """Split at bars outside links."""
     if "[[" not in rest:
         return rest.split("|")
     pieces: list[list[str]] = []
@@ -145,9 +147,9 @@ def _split_arguments(rest: str) -> list[str]:
 
 @functools.lru_cache(maxsize=32)
 def load_templates(lang: str, user_table: str = "") -> Templates:
-    """The templates of a language; `user_table` is the YAML of a table that goes before ours.
+    """Return the templates of a language; `user_table` is YAML that overrides the package's table.
 
-    Raises ValueError if it is faulty.
+    Raises ValueError if it is invalid.
     """
     rules: dict[str, Rule] = {}
     for table in (_read_table(read_text("templates.yml")), _read_table(user_table)):
@@ -161,18 +163,18 @@ def _read_table(source: str) -> dict[str, dict[str, list[str]]]:
     try:
         table: dict[str, dict[str, list[str]]] = yaml.safe_load(source) or {}
     except yaml.YAMLError as error:
-        raise ValueError(f"the table of templates is no YAML: {error}") from error
+        raise ValueError(f"the table of templates is not YAML: {error}") from error
     if not isinstance(table, dict):
-        raise ValueError("a table of templates has languages, or `any`, at its top")
+        raise ValueError("the table of templates must have languages, or `any`, at its top level")
     for section, patterns in table.items():
         if not isinstance(section, str) or not isinstance(patterns, dict):
-            raise ValueError(f"{section!r} in a table of templates: not a language over patterns with names")
+            raise ValueError(f"{section!r} in the table of templates: must be a language with patterns")
         for pattern, names in patterns.items():
             if not isinstance(pattern, str) or not isinstance(names, list):
-                raise ValueError(f"{section}: {pattern!r} in a table of templates: not a pattern with a list of names")
+                raise ValueError(f"{section}: {pattern!r} in the table of templates: must be a pattern with names")
             for name in names:
                 if not isinstance(name, str) or name != name.lower():
-                    raise ValueError(f"{section}: {pattern!r}: {name!r} is no name in lower case; does it want quotes?")
+                    raise ValueError(f"{section}: {pattern!r}: {name!r} is not a name in lower case; quote it in YAML")
     return table
 
 
@@ -182,7 +184,7 @@ _RANGE = re.compile(r"([1-9]?)\*(.*)", re.DOTALL)
 
 @functools.cache
 def compile_rule(pattern: str) -> Rule:
-    """The rule that a pattern of the table describes. Raises ValueError where it is none."""
+    """Return the rule of a pattern. Raises ValueError for an invalid pattern."""
     if pattern.startswith("="):
         if pattern[1:] not in FUNCTIONS:
             raise ValueError(f"{pattern!r}: no such function; there are {', '.join(sorted(FUNCTIONS))}")
@@ -200,7 +202,7 @@ def compile_rule(pattern: str) -> Rule:
             target.append(escaped)
         elif reference is not None:
             names = tuple(reference.split("|"))
-            # An argument shown twice would double with every level of nesting.
+            # A repeated argument would double with each level of nesting.
             if seen.intersection(names) or not all(names):
                 raise ValueError(f"{pattern!r}: an argument without a name, or named twice")
             seen.update(names)
@@ -211,7 +213,7 @@ def compile_rule(pattern: str) -> Rule:
             parts.append(optional)
             optional = None
         else:
-            raise ValueError(f"{pattern!r}: square brackets that do not match, or lie in one another")
+            raise ValueError(f"{pattern!r}: square brackets do not match, or are nested")
     if optional is not None:
         raise ValueError(f"{pattern!r}: a square bracket is not closed")
     parts.append(pattern[done:])
@@ -225,12 +227,12 @@ def compile_rule(pattern: str) -> Rule:
     return rule
 
 
-#: Text, an argument by its names, or parts that stand or fall together.
+#: Text, an argument by its names, or optional parts.
 _Part = str | tuple[str, ...] | list["_Part"]
 
 
 def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
-    """What the parts show, and whether any argument in them was not empty."""
+    """Return the text of the parts, and whether any of their arguments is not empty."""
     pieces: list[str] = []
     has_text = False
     for part in parts:
@@ -256,6 +258,6 @@ def _get_argument(name: str, arguments: Arguments) -> str:
     if several is None:
         return ""
     values = get_positional(arguments)[int(several[1] or 1) - 1 :]
-    # Some writers put the comma themselves.
+    # Some authors add the comma themselves.
     values = [value.strip(GAP).rstrip(several[2].strip() + " ") for value in values]
     return several[2].join(filter(None, values))

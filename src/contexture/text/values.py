@@ -1,7 +1,7 @@
-"""Templates whose text is worked out from their arguments: numbers with units, dates, ages, fractions.
+"""Templates whose text is computed from their arguments: numbers with units, dates, ages, fractions.
 
-Each function takes a template's arguments and the wiki's language, and returns what the reader sees: "" for nothing.
-Other units, and values that depend on the day of reading, are left out.
+Each function takes a template's arguments and the wiki's language, and returns the shown text, or "". Converted units,
+and values that depend on the current day, are omitted.
 """
 
 import re
@@ -11,11 +11,11 @@ from contexture.text.characters import GAP
 from contexture.text.namespaces import LANGUAGE_CODE
 from contexture.text.tables import load_table
 
-#: A template's arguments by name; those without one are called "1", "2", …
+#: A template's arguments by name; unnamed ones are "1", "2", …
 Arguments = dict[str, str]
 
 _TABLE = load_table("values.yml")
-# Between thousands, and before decimals, by language; others write 1,234.5.
+# Thousands and decimal separators by language; the default is 1,234.5.
 _SEPARATORS = dict.fromkeys(_TABLE["point_languages"].split(), (".", ",")) | dict.fromkeys(
     _TABLE["space_languages"].split(), (" ", ",")
 )
@@ -29,7 +29,7 @@ _DIGITS = re.compile(r"[0-9]{1,4}")
 
 
 def get_positional(arguments: Arguments) -> list[str]:
-    """The arguments "1", "2", … up to the first that is missing."""
+    """Return the arguments "1", "2", … up to the first missing one."""
     values: list[str] = []
     while (value := arguments.get(str(len(values) + 1))) is not None:
         values.append(value)
@@ -37,7 +37,7 @@ def get_positional(arguments: Arguments) -> list[str]:
 
 
 def format_number(number: str, lang: str) -> str:
-    """A number, written with a decimal point and no groups, as the language writes it; anything else as it is."""
+    """Format a number (decimal point, no groups) for the language; return other text unchanged."""
     match = _PLAIN.fullmatch(number)
     if match is None:
         return number
@@ -55,7 +55,7 @@ def number(arguments: Arguments, lang: str) -> str:
 
 
 def convert(arguments: Arguments, lang: str) -> str:
-    """`{{convert|10|km|mi}}`: "10 km", the value that the writer gave; ranges and "5 ft 8 in" too."""
+    """`{{convert|10|km|mi}}`: "10 km", the original value; also ranges and "5 ft 8 in"."""
     values = [value.strip(GAP) for value in get_positional(arguments)]
     pieces: list[str] = []
     i = 0
@@ -112,7 +112,7 @@ def fraction(arguments: Arguments, lang: str) -> str:
 
 
 def _format_date(year: str, month: str, day: str, lang: str) -> str:
-    """A date as the language writes it, of its parts, the smaller of which may be empty."""
+    """Format a date for the language; day and month may be empty."""
     names = _MONTHS.get(lang, [])
     if _DIGITS.fullmatch(month) and 1 <= int(month) <= len(names):
         month = names[int(month) - 1]
@@ -124,7 +124,7 @@ def _format_date(year: str, month: str, day: str, lang: str) -> str:
 
 
 def date(arguments: Arguments, lang: str) -> str:
-    """`{{birth date|1900|1|2}}`: "2 January 1900"; any other text as it is."""
+    """`{{birth date|1900|1|2}}`: "2 January 1900"; other text unchanged."""
     values = get_positional(arguments)[:3]
     if not values or not _DIGITS.fullmatch(values[0]):
         return " ".join(filter(None, values))
@@ -154,7 +154,7 @@ def date_of_death(arguments: Arguments, lang: str) -> str:
 
 
 def age(arguments: Arguments, lang: str) -> str:
-    """`{{age|1900|1|2|1980|5|6}}`: "80"; nothing where the age depends on the day of reading."""
+    """`{{age|1900|1|2|1980|5|6}}`: "80"; "" if the age depends on the current day."""
     values = get_positional(arguments)
     years = _years_between(values[:3], values[3:6])
     return "" if years is None else str(years)
@@ -187,11 +187,11 @@ def interlanguage(arguments: Arguments, lang: str) -> str:
 
 
 def sic(arguments: Arguments, lang: str) -> str:
-    """`{{sic|recieve}}`: "recieve", `{{sic|occured|occurred}}`: both; without text "[sic]" is no loss."""
+    """`{{sic|recieve}}`: "recieve", `{{sic|occured|occurred}}`: both; "" without text."""
     return "".join(value for value in get_positional(arguments) if value not in ("?", "!"))
 
 
-#: What the table of templates may call.
+#: Functions for the table of templates.
 FUNCTIONS: dict[str, Callable[[Arguments, str], str]] = {
     function.__name__.replace("_", " "): function
     for function in (

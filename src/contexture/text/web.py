@@ -1,6 +1,6 @@
-"""Pages of documentation, in HTML or Markdown, to sections and paragraphs with links. Never raises.
+"""Convert pages of documentation (HTML or Markdown) to sections and paragraphs with links. Never raises.
 
-Navigation, code, tables, figures and forms are left out. Links to other pages are kept, by the title of the page.
+Navigation, code, tables, figures and forms are dropped. Links to other pages are kept with the page's title.
 """
 
 import functools
@@ -20,7 +20,7 @@ _UNCOUNTED_ELEMENTS = (
     "script style template noscript svg math form button select textarea iframe object audio video canvas dialog "
     "title xmp noembed noframes"
 )
-#: What is left out, and the name under which it is counted; "" is not counted.
+#: Dropped elements and the reasons that they are counted as; "" is not counted.
 _LEFT_OUT = {
     "pre": "code",
     "table": "table",
@@ -45,7 +45,7 @@ _LISTS = ("ul", "ol", "dl")
 _VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-# Not those on the lines below it, which begin with ">" or "|".
+# Not multi-line descriptions, which begin with ">" or "|".
 _DESCRIPTION = re.compile(r"""^description:[ \t]*(["']?)([^\s>|].*?)\1[ \t]*$""", re.MULTILINE)
 _TITLE = re.compile(r"""^title:[ \t]*(["']?)(.+?)\1[ \t]*$""", re.MULTILINE)
 
@@ -53,11 +53,10 @@ Resolve = Callable[[str], str | None]
 
 
 def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
-    """Paragraphs of an HTML page; of its main content alone if it is marked.
+    """Return the paragraphs of an HTML page; only those of its main content if it is marked.
 
-    `resolve` gives the title of the page at an address, or None. The first <h1> is the page's title, no section.
-    Counted as dropped are "code", "table", "figure", "navigation", "too_short" paragraphs and, as `list_items` says,
-    "list_item".
+    `resolve` returns the title of the page at an address, or None. The first <h1> is the page's title, not a section.
+    Reasons of drops: "code", "table", "figure", "navigation", "too_short" and, with `list_items="drop"`, "list_item".
     """
     page = _PageReader(resolve, min_characters, list_items, whole=False)
     page.run(html)
@@ -68,7 +67,7 @@ def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items:
 
 
 def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
-    """Paragraphs of a page in CommonMark with tables, see `parse_html`; the front matter's description is the first."""
+    """Return the front matter's description and the paragraphs of a CommonMark page, see `parse_html`."""
     front = _FRONT_MATTER.match(text)
     description = _DESCRIPTION.search(front[1]) if front else None
     first = f"<p>{escape(description[2])}</p>\n" if description else ""
@@ -76,7 +75,7 @@ def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_it
 
 
 def html_title(html: str) -> str:
-    """The first <h1>, else the <title>; "" without either. An <h1> in <main> or <article> comes before others."""
+    """Return the first <h1>, preferably in <main> or <article>, else the <title>, else ""."""
     titles = {"main": "", "h1": "", "title": ""}
     inside, in_main = "", False
     words: list[str] = []
@@ -96,14 +95,14 @@ def html_title(html: str) -> str:
 
 
 def markdown_title(text: str) -> str:
-    """The title that a page's front matter names, else its first heading of the first level; "" where it has none."""
+    """Return the title of a page's front matter, else its first heading of level one, else ""."""
     front = _FRONT_MATTER.match(text)
     title = _TITLE.search(front[1]) if front else None
     return one_line(title[2]) if title else html_title(_render_markdown(text))
 
 
 def _render_markdown(text: str) -> str:
-    """The page in HTML, without its front matter."""
+    """Convert the page without its front matter to HTML."""
     front = _FRONT_MATTER.match(text)
     html: str = _get_markdown_parser().render(text[front.end() :] if front else text)
     return html
@@ -117,14 +116,14 @@ def _get_markdown_parser() -> "MarkdownIt":
 
 
 class _PageReader:
-    """Sorts tokens into headings and paragraphs: all, or those in the element that is marked as the main content."""
+    """Collects headings and paragraphs from tokens of the whole page, or of the main content."""
 
     def __init__(self, resolve: Resolve, min_characters: int, list_items: ListItems, whole: bool) -> None:
         self.parsed = Parsed(min_characters)
         self.resolve = resolve
         self.list_items = list_items
         self.whole = whole
-        self.main, self.main_depth = "", 0  # the element of the main content, once it was met
+        self.main, self.main_depth = "", 0  # element of the main content, and its depth
         self.skipped, self.depth = "", 0
         self.heading = ""
         self.titled = False
@@ -167,7 +166,7 @@ class _PageReader:
             self.words.open(self.resolve(attrs["href"]) if "href" in attrs else None)
 
     def _skip(self, name: str, reason: str) -> None:
-        if name not in ("button", "svg", "math", "a", "span"):  # these stand within lines
+        if name not in ("button", "svg", "math", "a", "span"):  # inline elements
             self._end_paragraph()
         self.skipped, self.depth = name, 1
         if reason:
@@ -206,7 +205,7 @@ class _PageReader:
 
 
 def _get_drop_reason(name: str, attrs: dict[str, str]) -> str | None:
-    """Why an element is left out, or None."""
+    """Return the reason to drop an element, or None."""
     if name in _LEFT_OUT:
         return _LEFT_OUT[name]
     if "hidden" in attrs or attrs.get("aria-hidden") == "true":
@@ -218,7 +217,7 @@ def _get_drop_reason(name: str, attrs: dict[str, str]) -> str | None:
 
 
 class _ParagraphBuilder:
-    """A paragraph that grows: its text on one line, and links with exact offsets."""
+    """Builder of a paragraph: text on one line, and links with exact offsets."""
 
     def __init__(self) -> None:
         self._clear()

@@ -1,6 +1,6 @@
-"""Wikitext to sections and paragraphs with links: pure Python, linear in the text's length, never raises.
+"""Convert wikitext to sections and paragraphs with links: pure Python, linear time, never raises.
 
-Tables, references, files, galleries and templates that show no text of the sentence are left out.
+Tables, references, files, galleries and templates that show no text of the sentence are dropped.
 """
 
 from typing import Literal
@@ -16,11 +16,11 @@ from contexture.text.templates import load_templates
 def parse(
     text: str, site: Site, min_characters: int = 1, *, list_items: ListItems = "drop", templates: str = ""
 ) -> Parsed:
-    """Paragraphs of a page's wikitext.
+    """Return the paragraphs of a page's wikitext.
 
-    Counted as dropped are paragraphs shorter than `min_characters` ("too_short"), list items and indented lines unless
-    kept ("list_item") and code or drawings, which start with a space ("preformatted"). `templates` is the YAML of a
-    table that goes before ours (see `contexture.text.templates`; ValueError for a faulty one).
+    Reasons of drops: "too_short" (less than `min_characters`), "list_item" (list items and indented lines, unless
+    kept) and "preformatted" (lines that start with a space). `templates` is YAML that overrides the package's table
+    (see `contexture.text.templates`; ValueError if it is invalid).
     """
     markup, items = prune_markup(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
     parsed = _LineReader(min_characters, list_items).run(markup)
@@ -29,12 +29,12 @@ def parse(
     return parsed
 
 
-# What a line that is not plain text begins with.
+# First characters of lines that are not plain text.
 _SPECIAL = frozenset(" \t*#:;=|{!-" + GAP)
 
 
 class _LineReader:
-    """Sorts lines into headings, lists and paragraphs."""
+    """Collects headings, list items and paragraphs from lines."""
 
     def __init__(self, min_characters: int, list_items: ListItems) -> None:
         self.list_items = list_items
@@ -55,7 +55,7 @@ class _LineReader:
     def _line(self, line: str) -> None:
         bare = line.strip().lstrip(" \t" + GAP)
         if not bare:
-            # A line of templates and files alone stands for a box beside or between the paragraphs.
+            # A line of only templates and files is a box between paragraphs.
             self._end_paragraph()
         elif bare[0] in "*#:;":
             self._end_paragraph()
@@ -66,7 +66,7 @@ class _LineReader:
         elif bare[0] == "=" and self._heading(bare.rstrip(" \t" + GAP)):
             pass
         elif bare[0] == "|" or (bare.startswith(("{|", "!")) and "|" in bare):
-            self._end_paragraph()  # what an unbalanced table or template left
+            self._end_paragraph()  # left over from an unbalanced table or template
         elif bare.startswith("----"):
             self._end_paragraph()
             self._text(bare.lstrip("-"))
@@ -87,7 +87,7 @@ class _LineReader:
             self.parsed.drop("list_item")
             return
         item = line.lstrip("*#:; \t" + GAP)
-        if line[0] == ";":  # a term, and perhaps its definition after a colon
+        if line[0] == ";":  # a term, optionally with a definition after a colon
             item = item.replace(" : ", ": ", 1)
         self._text(item)
         self._end_paragraph("prose" if self.list_items == "keep" else "list_item")

@@ -77,7 +77,7 @@ def _find_by_source(path: str, source: Literal["auto"] | SourceName) -> dict[Sou
     files = find_files(path)
     if not files:
         raise SourceError(
-            f"{path}: no files: an empty folder, or a pattern without matches. Set corpus.input to the path of the files."
+            f"{path}: no files: an empty folder, or a pattern without matches. Set corpus.input to the files' path."
         )
     names: list[SourceName] = list(SOURCES) if source == "auto" else [source]
     by_source, left_out = _sort_files(files, {name: SOURCES[name].SUFFIXES for name in names})

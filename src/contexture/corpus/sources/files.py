@@ -215,7 +215,7 @@ def _transcode_chunks(path: str, chunks: Iterator[bytes], encoding: str) -> Iter
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise SourceError(
-            f"{path}: is not UTF-16 near byte {position + error.start} of its content ({error.reason}). {DOWNLOAD_AGAIN}"
+            f"{path}: is not UTF-16 near byte {position + error.start} of its text ({error.reason}). {DOWNLOAD_AGAIN}"
         ) from error
 
 

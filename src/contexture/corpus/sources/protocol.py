@@ -48,7 +48,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Split:
-    """Records of a file for one task: those that begin in bytes [start, end), and every `parts`-th of them from `part`."""
+    """Records of a file for one task: of those that begin in bytes [start, end), every `parts`-th from `part` on."""
 
     file: SourceFile
     start: int

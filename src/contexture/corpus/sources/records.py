@@ -33,7 +33,7 @@ def read_records(split: Split, mark: bytes) -> Iterator[Record]:
 
 
 def _read_content(split: Split) -> Iterator[tuple[bool, bytes]]:
-    """Yield decompressed chunks from the split's start to the file's end; whether each begins before the split's end."""
+    """Yield whether a chunk begins before the split's end, and the chunk, decompressed, up to the file's end."""
     path = split.file.path
     if split.file.shared == "records":
         yield from ((True, data) for data in read_chunks(path, split.file.encoding))
