@@ -1,11 +1,15 @@
-"""Small exports for the tests, written as a wiki writes them."""
+"""Small exports for the tests, in the format of a wiki."""
 
 import bz2
 import gzip
 import lzma
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources, open_readers, read_rows
@@ -46,14 +50,14 @@ def export(*pages: str) -> bytes:
 
 
 def compress(path: Path, xml: bytes) -> Path:
-    """Write XML to a file, compressed as its name says."""
+    """Write XML to a file, compressed by its suffix."""
     kinds = {".bz2": bz2.compress, ".gz": gzip.compress, ".xz": lzma.compress}
     path.write_bytes(kinds.get(path.suffix, bytes)(xml))
     return path
 
 
 def multistream(path: Path, *parts: bytes) -> Path:
-    """Write bzip2 with a stream of its own for each part, as multistream dumps are."""
+    """Write bzip2 with one stream for each part, like multistream dumps."""
     path.write_bytes(b"".join(bz2.compress(part) for part in parts))
     return path
 
@@ -76,7 +80,7 @@ def find_exports(path: str) -> list[SourceFile]:
 
 
 def read_all(config: CorpusConfig, tasks: int = 1) -> list[Row]:
-    """The rows of a corpus, without Spark."""
+    """Read the rows of a corpus without Spark."""
     files = find_sources(config)
     readers = open_readers(files, config)
     return [
@@ -87,8 +91,17 @@ def read_all(config: CorpusConfig, tasks: int = 1) -> list[Row]:
 
 
 def read(path: Path | str, tasks: int = 1, **settings: Any) -> list[Row]:
-    """The rows of the files at a path, in English unless the settings say otherwise."""
+    """Read the rows of the files at a path; by default in English."""
     return read_all(CorpusConfig(**{"input": str(path), "lang": "en", "min_characters": 10} | settings), tasks)
+
+
+def partition_rows(frame: DataFrame) -> list[list[dict[str, Any]]]:
+    """Return the rows of each partition up to the last with rows, in order."""
+    parts = defaultdict[int, list[dict[str, Any]]](list)
+    for row in frame.withColumn("partition", F.spark_partition_id()).collect():
+        values = row.asDict(recursive=True)
+        parts[values.pop("partition")].append(values)
+    return [parts[number] for number in range(max(parts, default=-1) + 1)]
 
 
 def by_name(rows: list[Row]) -> dict[str, Row]:

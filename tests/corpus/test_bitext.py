@@ -1,4 +1,4 @@
-"""Parallel sentences: the three formats, what is dropped and why, and how bad files are refused."""
+"""Parallel sentences: the three formats, reasons of drops, and errors for bad files."""
 
 import gzip
 import random
@@ -46,8 +46,8 @@ def config(**sets: Any) -> BitextConfig:
     return result
 
 
-def test_moses_goes_line_by_line_plain_and_compressed(tmp_path: Path) -> None:
-    """A line ends with a newline alone: other marks stand within sentences of real files."""
+def test_moses_plain_and_compressed(tmp_path: Path) -> None:
+    """Only a newline ends a line: real files have other separators within sentences."""
     english = put(tmp_path / "a.en", "One.\r\n\nThree\u2028 and\x85 more.\nFour")
     german = put(tmp_path / "a.de.gz", "Eins.\nZwei.\n\nVier\n")
     assert list(read_pairs(pair_set(english, german))) == [
@@ -56,13 +56,13 @@ def test_moses_goes_line_by_line_plain_and_compressed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("left", "right"), [(3, 5), (5, 3), (0, 1)])
-def test_sides_of_different_length_are_refused_with_names_and_counts(left: int, right: int, tmp_path: Path) -> None:
+def test_sides_of_different_length_raise(left: int, right: int, tmp_path: Path) -> None:
     english, german = (put(tmp_path / f"a.{n}", "x\n" * size + "\n") for n, size in (("en", left), ("de", right)))
     with pytest.raises(SourceError, match=rf"{english} has {left + 1} lines, {german} {right + 1}: each line"):
         list(read_pairs(pair_set(english, german)))
 
 
-def test_tables_have_their_sides_in_any_columns(tmp_path: Path) -> None:
+def test_table_columns(tmp_path: Path) -> None:
     file = put(tmp_path / "pairs.tsv.gz", '1\tOne "1.\t7\tEins.\n2\tTwo.\n3\tThree.\t9\tDrei.\textra\n')
     assert list(read_pairs(pair_set(file, columns=(2, 4)))) == [
         ('One "1.', "Eins."), ("Two.", None), ("Three.", "Drei.")
@@ -71,8 +71,8 @@ def test_tables_have_their_sides_in_any_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_memories_give_the_segments_of_the_languages_asked_for(encoding: str, tmp_path: Path) -> None:
-    """By code of two letters or three, with a region or not; codes within a segment are no words."""
+def test_memories_give_the_segments_of_the_languages(encoding: str, tmp_path: Path) -> None:
+    """Languages match two- and three-letter codes with and without region. Formatting codes are not text."""
     file = put(tmp_path / "a.tmx", TMX.format(encoding=encoding).encode(encoding))
     assert list(read_pairs(pair_set(file))) == UNITS
     other = BitextSet(files=[str(file)], languages=("ger", "fr"))
@@ -80,7 +80,7 @@ def test_memories_give_the_segments_of_the_languages_asked_for(encoding: str, tm
 
 
 def test_a_memory_is_read_as_a_stream(tmp_path: Path) -> None:
-    """What comes before the damage has been given when it is found."""
+    """Units before the damage are read first."""
     unit = '<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>\n'
     file = put(tmp_path / "a.tmx", "<tmx><body>" + unit * 20_000 + "<tu></body>")
     result = read_pairs(pair_set(file))
@@ -90,7 +90,7 @@ def test_a_memory_is_read_as_a_stream(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         (('"tmx14.dtd"', '"x" [<!ENTITY a "b">]'), "declares the entity a, which can make a small file expand"),
         (('"tmx14.dtd"', '"x" [<!ENTITY % a SYSTEM "file:///b">]'), "declares the entity a"),
@@ -98,16 +98,14 @@ def test_a_memory_is_read_as_a_stream(tmp_path: Path) -> None:
         (("</body>", ""), "is not well-formed XML: mismatched tag"),
     ],
 )
-def test_memories_that_could_do_harm_or_are_damaged_are_refused(
-    changed: tuple[str, str], said: str, tmp_path: Path
-) -> None:
+def test_harmful_or_damaged_memories_raise(changed: tuple[str, str], message: str, tmp_path: Path) -> None:
     file = put(tmp_path / "a.tmx", TMX.format(encoding="utf-8").replace(*changed))
-    with pytest.raises(SourceError, match=said):
+    with pytest.raises(SourceError, match=message):
         list(read_pairs(pair_set(file)))
 
 
 @pytest.mark.parametrize("name", ["a.tmx.gz", "a.tsv.gz"])
-def test_a_file_that_is_cut_off_is_refused(name: str, tmp_path: Path) -> None:
+def test_truncated_files_raise(name: str, tmp_path: Path) -> None:
     draw = random.Random(0)
     text = TMX.replace("</body>", "".join(f"<note>{draw.random()}</note>\n" for _ in range(999)) + "</body>")
     file = put(tmp_path / name, text.format(encoding="utf-8"))
@@ -119,8 +117,8 @@ def test_a_file_that_is_cut_off_is_refused(name: str, tmp_path: Path) -> None:
 def test_files_are_checked_before_a_run(tmp_path: Path) -> None:
     english, empty = put(tmp_path / "a.en", "x\n"), put(tmp_path / "a.de", "")
     check_files(pair_set(english))
-    for file, said in ((empty, "the file is empty"), (tmp_path / "no.de", "no.de: cannot be read")):
-        with pytest.raises(SourceError, match=said):
+    for file, message in ((empty, "the file is empty"), (tmp_path / "no.de", "no.de: cannot be read")):
+        with pytest.raises(SourceError, match=message):
             check_files(pair_set(english, file))
 
 
@@ -134,13 +132,12 @@ ONE_LANGUAGE = "both sides have the language en: name two different languages"
         (["a.en", "b.TMX.gz"], ["en", "de"], r"b\.TMX\.gz is a translation memory, which holds both sides"),
     ],
 )
-def test_wrong_sets_are_rejected(files: list[str], languages: list[str], message: str) -> None:
+def test_invalid_sets_raise(files: list[str], languages: list[str], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         config(a={"files": files, "languages": languages})
 
 
-def test_dialects_are_sides_but_not_those_of_a_memory(tmp_path: Path) -> None:
-    """It has either as the same segment."""
+def test_dialects_are_languages_of_tables_but_not_of_memories(tmp_path: Path) -> None:
     pairs, memory = put(tmp_path / "a.tsv", "colour\tcolor\n"), put(tmp_path / "a.tmx", TMX.format(encoding="utf-8"))
     of_table, of_memory = (BitextSet([str(file)], ("en-GB", "en-US")) for file in (pairs, memory))
     assert list(read_pairs(of_table)) == [("colour", "color")]
@@ -148,9 +145,10 @@ def test_dialects_are_sides_but_not_those_of_a_memory(tmp_path: Path) -> None:
         list(read_pairs(of_memory))
 
 
-@pytest.fixture
-def mixed(tmp_path: Path) -> BitextConfig:
-    """A set with a pair for each reason, and one the other way round, with a pair of the first again."""
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> BitextConfig:
+    """A set with a pair for each reason, and a set in the other direction with a duplicate of the first."""
+    tmp_path = tmp_path_factory.mktemp("mixed")
     many = [(f"This is the boat of number {n}.", f"Dies ist das Boot mit der Nummer {n}.") for n in range(20)]
     bad = [
         ("  ", "Leer."), ("Empty.", ""), ("Hamburg", "HAMBURG"), ("Long.", "Sehr lang. " * 9), ("Hm" * 90, "Kurz."),
@@ -171,8 +169,12 @@ def cleaned(spark: SparkSession, settings: BitextConfig) -> DataFrame:
     return clean(read_sets(spark, settings)).cache()
 
 
-def test_every_drop_has_its_reason_and_is_counted(spark: SparkSession, mixed: BitextConfig) -> None:
-    rows = cleaned(spark, mixed)
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession, mixed: BitextConfig) -> DataFrame:
+    return cleaned(spark, mixed)
+
+
+def test_reasons_and_counts(rows: DataFrame, mixed: BitextConfig) -> None:
     counts = count_pairs(rows, mixed)
     assert counts["a"]["pairs_in"] == 29 and counts["a"]["pairs_out"] == 21
     assert counts["a"]["dropped"] == {"not_utf8": 1, "empty": 2, "identical": 1, "length_ratio": 2, "duplicate": 2}
@@ -187,7 +189,7 @@ def test_every_drop_has_its_reason_and_is_counted(spark: SparkSession, mixed: Bi
 
 
 def test_a_ratio_is_that_of_the_languages(spark: SparkSession, tmp_path: Path) -> None:
-    """Where all targets are four times as long, one that is equally long is the odd one."""
+    """If all targets are four times as long as their sources, a target of equal length is dropped."""
     lines = [(f"{n:03} " + "ab" * 15, f"{n:03} " + "abcd" * 30) for n in range(50)] + [("ab" * 60, "cd" * 60)]
     sides = [put(tmp_path / f"{index}", "".join(f"{line[index]}\n" for line in lines)) for index in (0, 1)]
     settings_ = config(a={"files": [str(side) for side in sides], "languages": ["zh", "en"]})
@@ -195,18 +197,17 @@ def test_a_ratio_is_that_of_the_languages(spark: SparkSession, tmp_path: Path) -
     assert counts["a"]["dropped"] == {"length_ratio": 1}
 
 
-def test_the_number_of_cores_changes_nothing(spark: SparkSession, mixed: BitextConfig, tmp_path: Path) -> None:
-    first = written(select_kept(cleaned(spark, mixed)), tmp_path / "a")
+def test_the_number_of_cores_changes_nothing(
+    spark: SparkSession, rows: DataFrame, mixed: BitextConfig, tmp_path: Path
+) -> None:
+    first = written(select_kept(rows), tmp_path / "a")
     assert len(first) == 4 and all(first)
     with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
         assert written(select_kept(cleaned(spark, mixed)), tmp_path / "b") == first
 
 
-@pytest.mark.parametrize(("languages", "said"), [(["en", "de"], True), (["eng", "fr"], True), (["en", "qaa"], False)])
-def test_a_few_sentences_of_one_language_are_told(
-    languages: list[str], said: bool, spark: SparkSession, tmp_path: Path
-) -> None:
-    """Of which trigrams say nothing yet; not where a language is none that the model knows."""
+def test_a_few_sentences_in_one_language_are_detected(spark: SparkSession, tmp_path: Path) -> None:
+    """Trigrams of so few sentences prove nothing; the model does if it knows both languages."""
     sides = (
         "The ferry was late. They waited on the quay with their luggage. Nobody had told the passengers of the storm. "
         "Some of them went back into town. The others slept in the hall until morning.",
@@ -215,15 +216,17 @@ def test_a_few_sentences_of_one_language_are_told(
     )
     lines = zip(*(side.split(". ") for side in sides), strict=True)
     file = put(tmp_path / "a.tsv", "".join("\t".join(line) + "\n" for line in lines))
-    sets = config(a={"files": [str(file)], "languages": languages})
-    counts = count_pairs(cleaned(spark, sets), sets)["a"]
-    assert counts["pairs_out"] == 5 and counts["likeness"] < 0.7 and counts["same_language"] == said
+    expected = {("en", "de"): True, ("eng", "fr"): True, ("en", "qaa"): False}
+    sets = config(**{"-".join(pair): {"files": [str(file)], "languages": [*pair]} for pair in expected})
+    counts = count_pairs(cleaned(spark, sets), sets)
+    assert [pairs["same_language"] for pairs in counts.values()] == [*expected.values()]
+    assert all(pairs["pairs_out"] == 5 and pairs["likeness"] < 0.7 for pairs in counts.values())
 
 
-def test_a_fault_of_a_file_comes_out_of_the_job_in_its_own_words(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_job_raises_the_error_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
     sides = [put(tmp_path / name, "x\n" * size) for name, size in (("a.en", 2), ("a.de", 3))]
     sets = config(a={"files": [str(side) for side in sides], "languages": ["en", "de"]})
     with pytest.raises(Exception, match="SourceError") as error:
         read_sets(spark, sets).collect()
-    said = f"{sides[0]} has 2 lines, {sides[1]} 3: each line must be the translation of the other"
-    assert (explain_error(error.value) or "").startswith(said)
+    message = f"{sides[0]} has 2 lines, {sides[1]} 3: each line must be the translation of the other"
+    assert (explain_error(error.value) or "").startswith(message)

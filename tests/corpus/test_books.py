@@ -34,13 +34,13 @@ def test_a_book(tmp_path: Path) -> None:
     assert row["paragraphs_dropped"] == [("too_short", 1)]
 
 
-def test_paragraphs_by_line_if_told(tmp_path: Path) -> None:
+def test_paragraphs_by_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The boats lay in the harbour.\nNobody spoke for an hour.\n\nThe end of the book.")
     assert len(texts(read(tmp_path, min_characters=15)[0])) == 2
     assert len(texts(read(tmp_path, book_paragraphs="line")[0])) == 3
 
 
-def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_after_the_first_mebibyte_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"The boats lay in the harbour.\n" * 50_000
     (tmp_path / "bytes.txt").write_bytes(text + b"\xe4")
     whole = gzip.compress(text + bytes(range(256)) * 10)

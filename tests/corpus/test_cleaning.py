@@ -1,4 +1,7 @@
-"""Cleaning on Spark: reasons, counts that add up, the same table for any partitions, samples to read."""
+"""Cleaning on Spark: reasons, counts, samples, and the same table for any partitions.
+
+A run of `clean` takes seconds, so each configuration runs once.
+"""
 
 import dataclasses
 from typing import Any
@@ -22,6 +25,8 @@ from contexture.corpus.evaluation import EvaluationTexts
 from contexture.corpus.main_content import MainContentModel, features
 from contexture.text.quality import Filters
 
+from .make import partition_rows
+
 SCHEMA = (
     "doc_id string, title string, lang string, section_index int, section string, paragraph_index int, text string, "
     "sentences array<string>, links array<struct<target: string, start: int, end: int>>, kind string"
@@ -30,7 +35,7 @@ FERRY = "The ferry to the island leaves at seven and takes the old road of the s
 MILL = "A mill has stood by this stream since the days when the monks first ground their corn here for the village"
 BELL = "On the eve of the feast the great bell is rung by children who have learnt to read during the past year"
 WELL = "Nobody remembers who dug the well behind the inn, or why its water tastes of iron when snow lies on the hills"
-#: Documents by their paragraphs, and what becomes of each paragraph.
+#: Documents with their paragraphs, and the expected `dropped` and `duplicate_of`.
 DOCUMENTS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "en:1": [(f"{FERRY}.", None, None), ("Too short.", "too_short", None), (f"{MILL}.", None, None)],
     "en:2": [
@@ -66,10 +71,6 @@ def paragraphs(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def cleaned(paragraphs: DataFrame) -> DataFrame:
     return clean(paragraphs, CONFIG, 3).cache()
-
-
-def parts(frame: DataFrame) -> list[list[dict[str, Any]]]:
-    return [[row.asDict(recursive=True) for row in part] for part in frame.rdd.glom().collect()]
 
 
 def test_reasons(cleaned: DataFrame) -> None:
@@ -110,7 +111,7 @@ def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(sample["too_short"]) == 2
     key = {"doc_id": "en:4", "paragraph_index": 0, "title": "Title en:4"}
     assert sample["duplicate_document"] == [key | {"text": f"{BELL}  {MILL}.", "duplicate_of": "en:3"}]
-    # drawn by the ids
+    # The draw depends only on the ids.
     monkeypatch.setattr(cleaning, "SAMPLE_PARAGRAPHS", 1)
     again = sample_dropped(cleaned.repartition(5))
     assert len(again["too_short"]) == 1
@@ -121,8 +122,8 @@ def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_the_same_table_for_any_partitions(spark: SparkSession, cleaned: DataFrame, partitions: int) -> None:
     shuffled = spark.createDataFrame(rows()[::-1], SCHEMA).repartition(partitions, "text")
-    again = parts(clean(shuffled, CONFIG, 3))
-    assert again == parts(cleaned)
+    again = partition_rows(clean(shuffled, CONFIG, 3))
+    assert again == partition_rows(cleaned)
     assert len(again) == 3
     assert all(part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"])) for part in again)
 
@@ -136,25 +137,28 @@ def test_everything_off(paragraphs: DataFrame) -> None:
     assert select_kept(frame).count() == paragraphs.count()
 
 
-def test_exact_copies_only(paragraphs: DataFrame) -> None:
-    config = dataclasses.replace(CONFIG, duplicate_documents=None, duplicate_paragraphs=1.0)
-    counts = count_paragraphs(clean(paragraphs, config, 2))["en"]["dropped"]
-    assert {reason: n for reason, n in counts.items() if "duplicate" in reason} == {"duplicate_paragraph": 2}
-
-
-def test_main_content(paragraphs: DataFrame) -> None:
+def test_main_content_and_exact_copies(paragraphs: DataFrame) -> None:
     weights = dict.fromkeys(features({}), 0.0) | {"log_characters": 1.0}
-    model = MainContentModel(-4.7, weights, {})  # main content from 110 characters on
-    config = dataclasses.replace(CONFIG, main_content=0.5, duplicate_documents=None)
+    model = MainContentModel(-4.7, weights, {})  # main content has at least 110 characters
+    config = dataclasses.replace(CONFIG, main_content=0.5, duplicate_documents=None, duplicate_paragraphs=1.0)
     dropped = count_paragraphs(clean(paragraphs, config, 2, model))["en"]["dropped"]
-    assert dropped["not_main_content"] == 2 and sum(dropped.values()) == 10
+    assert dropped == {
+        "too_short": 2,
+        "markup_left": 1,
+        "few_letters": 1,
+        "repetition": 1,
+        "not_main_content": 2,
+        "duplicate_paragraph": 2,
+    }
     with pytest.raises(ValueError, match=r"main_content is on, but no main content model"):
         clean(paragraphs, config, 2)
 
 
-def test_documents_of_an_evaluation_come_first(paragraphs: DataFrame) -> None:
-    """All their paragraphs count as such, and nothing repeats them."""
-    cleaned = clean(paragraphs, CONFIG, 2, evaluation=EvaluationTexts.from_documents(["title EN:3"], [WELL]))
+def test_evaluation_documents_come_first(paragraphs: DataFrame) -> None:
+    """The reason applies to all their paragraphs, and they are not originals of duplicates."""
+    config = dataclasses.replace(CONFIG, duplicate_paragraphs=None)
+    evaluation = EvaluationTexts.from_documents(["title EN:3"], [WELL])
+    cleaned = clean(paragraphs, config, 2, evaluation=evaluation).cache()
     reasons = {(row.doc_id, row.paragraph_index): row.dropped for row in cleaned.collect()}
     assert {key for key, reason in reasons.items() if reason == "evaluation_document"} == {
         ("en:3", 0), *(("en:2", index) for index in range(6))
@@ -174,6 +178,6 @@ def test_an_empty_table(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     "wrong", [{"filters": {"few_leters": 0.5}}, {"filters": {"few_letters": 1.5}}, {"duplicate_paragraphs": 0}]
 )
-def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_settings_raise(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(CleaningConfig).validate_python(wrong)

@@ -1,4 +1,4 @@
-"""The tables of a standalone Spark cluster are those of one machine."""
+"""A standalone Spark cluster writes the same tables as one machine."""
 
 import os
 import socket
@@ -28,11 +28,11 @@ settings = {"spark.driver.memory": "1g", "spark.executor.memory": "640m", "spark
 local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.master": master}
 spark = start_spark(settings | local)
 config = CorpusConfig(input=source, source="mediawiki", files=3)
-found, kept = SparkTable(f"{folder}/found"), SparkTable(f"{folder}/kept")
+paragraphs, kept = SparkTable(f"{folder}/paragraphs"), SparkTable(f"{folder}/kept")
 read = SparkTable(f"{folder}/pages")
 read.save(pages.read_pages(spark, find_sources(config), config))
-found.save(pages.extract_paragraphs(read.load(), config))
-kept.save(cleaning.select_kept(cleaning.clean(found.load(), CleaningConfig(), config.files)))
+paragraphs.save(pages.extract_paragraphs(read.load(), config))
+kept.save(cleaning.select_kept(cleaning.clean(paragraphs.load(), CleaningConfig(), config.files)))
 print(spark.sparkContext.defaultParallelism)
 """
 
@@ -85,7 +85,7 @@ def tables(master: str, source: Path, folder: Path) -> dict[str, bytes]:
 
 
 def data(file: Path) -> bytes:
-    """A Parquet file without its footer, in which Java names a column's encodings in an order of its own each time."""
+    """Return a Parquet file without its footer, in which the order of a column's encodings varies."""
     content = file.read_bytes()
     return content[: -8 - int.from_bytes(content[-8:-4], "little")]
 

@@ -1,4 +1,4 @@
-"""A folder of pages with links between them."""
+"""Folders of linked pages."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def test_addresses(title: str | None, address: str) -> None:
     assert _resolve_link(address, "docs/a.md", TITLES) == title
 
 
-def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faulty_files_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "MAX_DOCUMENT_BYTES", 1_500_000)
     (tmp_path / "bytes.html").write_bytes(b"<p>The boats lie here." * 60_000 + b"\xe4")
     (tmp_path / "huge.html").write_bytes(b"<p>The boats lie here." * 90_000)

@@ -24,7 +24,7 @@ def as_dict(frame: DataFrame) -> dict[str, tuple[str, bool]]:
 
 
 def slow(texts: list[Text], similarity: float) -> dict[str, tuple[str, bool]]:
-    """What `find_duplicates` promises, by comparing all texts with all."""
+    """Return the result of `find_duplicates` by comparing all pairs of texts."""
     firsts: dict[tuple[str, str], str] = {}
     repeated = {}
     for id_, lang, text in sorted(texts):
@@ -41,7 +41,7 @@ def slow(texts: list[Text], similarity: float) -> dict[str, tuple[str, bool]]:
 
 
 def test_against_the_slow_loop(spark: SparkSession) -> None:
-    """Three hundred small corpora of few words, so that all cases occur; each a language, as one job does for all."""
+    """Three hundred small corpora of few words cover all cases. Each has its own language, so one job reads all."""
     draw = random.Random(4)
     words = ["sea", "Sea", "old", "ferry", "ﬁne", "fine"]
     texts = [
@@ -57,7 +57,7 @@ def test_against_the_slow_loop(spark: SparkSession) -> None:
 
 
 def variants(draw: random.Random, count: int) -> list[Text]:
-    """Random texts, each with copies in which a few words are changed, and some copied exactly."""
+    """Return random texts with copies, some exact and some with a few changed words."""
     texts: list[str] = []
     for _ in range(count):
         words = [f"w{draw.randrange(300)}" for _ in range(draw.randint(30, 90))]
@@ -108,6 +108,5 @@ def test_a_band_that_all_texts_share_gives_two_pairs_a_text(spark: SparkSession)
     assert all(pair.original in ("0000", f"{int(pair.id) - 1:04}") for pair in pairs)
 
 
-def test_no_texts(spark: SparkSession) -> None:
-    assert as_dict(find_duplicates(table(spark, []), 0.8)) == {}
+def test_empty_texts(spark: SparkSession) -> None:
     assert as_dict(find_duplicates(table(spark, [("a", "en", ""), ("b", "en", " ")]), 0.8)) == {"b": ("a", True)}

@@ -1,4 +1,4 @@
-"""Documents that an evaluation asks about, found by hashes on Spark and by a slow search in strings."""
+"""Evaluation documents, found by hashes on Spark and by a slow search in strings."""
 
 import random
 
@@ -18,7 +18,7 @@ def find_documents(spark: SparkSession, rows: list[Row], evaluation: EvaluationT
 
 
 def slow(rows: list[Row], titles: list[str], texts: list[str]) -> set[str]:
-    """What `find_evaluation_documents` promises, by looking for every run in every text."""
+    """Return the result of `find_evaluation_documents` by searching each run in each text."""
 
     def plain(text: str) -> str:
         return f" {' '.join(''.join(c if c.isalnum() else ' ' for c in text.lower()).split())} "
@@ -53,11 +53,16 @@ def test_every_rule(spark: SparkSession) -> None:
     assert find_documents(spark, rows, EvaluationTexts.from_documents(titles, texts)) == {
         "title", "run", *(f"seldom {n}" for n in range(MAX_DOCUMENTS))
     }  # fmt: skip
-    assert find_documents(spark, rows, EvaluationTexts.from_documents([], ["too short"])) == set()
+
+
+def test_texts_without_runs_contain_nothing() -> None:
+    evaluation = EvaluationTexts.from_documents([], ["too short"])
+    hashes = EvaluationTexts.from_documents([], [" ".join(WORDS)]).runs
+    assert len(hashes) and not evaluation.contains_runs(hashes).any()
 
 
 def test_against_the_slow_search(spark: SparkSession) -> None:
-    """Documents of pieces of the evaluation's texts, about as long as a run, between other words."""
+    """The documents contain parts of the evaluation's texts, about as long as a run, between other words."""
     draw = random.Random(3)
     texts = [" ".join(draw.choices(WORDS, k=draw.randint(5, 40))) for _ in range(30)]
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""JSON lines: a document a line."""
+"""JSON lines: one document for each line."""
 
 import gzip
 import json
@@ -36,11 +36,11 @@ def test_fields(tmp_path: Path) -> None:
     assert named["paragraphs"][0]["sentences"] == [TEXT, "And more."]
     assert named["paragraphs_dropped"] == [("too_short", 1)]
     assert rows["el:https://harbour.test/a"]["lang"] == "el"
-    # The same content has the same name, so that one of two is dropped as a duplicate.
+    # Equal content has the same name, so that one of two is dropped as a duplicate.
     assert len(rows) == 4
 
 
-def test_bad_lines_are_counted_drops(tmp_path: Path) -> None:
+def test_bad_lines_are_dropped(tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.jsonl",
         {"text": TEXT, "id": "good"},
@@ -84,7 +84,7 @@ def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert [row["dropped"] for row in read(path, tasks=tasks)] == [None, "too_large", None]
 
 
-def test_lines_without_a_last_end_and_of_windows(tmp_path: Path) -> None:
+def test_last_line_without_newline_and_windows_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "The boats.", "id": 1}\r\n\r\n{"text": "The tides.", "id": 2}')
     assert [texts(row) for row in read(path)] == [["The boats."], ["The tides."]]
@@ -110,6 +110,6 @@ def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_language_of_its_own_is_enough(tmp_path: Path) -> None:
+def test_lang_of_a_record(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"text": TEXT, "lang": "el"}, {"text": "The tides."})
     assert [row["lang"] for row in read(path, lang="auto")] == ["el", "und"]

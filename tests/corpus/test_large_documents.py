@@ -1,4 +1,4 @@
-"""A document of 200 MB is a counted drop, in bounded memory, whatever its source."""
+"""Documents of 200 MB are dropped in bounded memory, for all sources."""
 
 import tracemalloc
 from pathlib import Path
@@ -13,7 +13,7 @@ SIZE = 200 << 20
 CHUNK = b"The boats lie in the harbour. " * 35_000
 
 _WARC = b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: u\r\nContent-Length: %d\r\n\r\n"
-#: What stands before and after the large text, for each source.
+#: File name, and the data before and after the large text.
 AROUND: dict[SourceName, tuple[str, bytes, bytes]] = {
     "mediawiki": (
         "a.xml",

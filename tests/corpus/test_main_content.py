@@ -1,4 +1,4 @@
-"""The classifier of main content: its features by hand, its metrics against scikit-learn, its training."""
+"""The classifier of main content: features computed by hand, the fit compared with scikit-learn, and training."""
 
 import dataclasses
 import json
@@ -25,19 +25,19 @@ def row(doc: int, section: str, index: int, text: str, kind: str, linked: int = 
 
 
 def corpus(documents: int = 40) -> list[tuple[Any, ...]]:
-    """Articles with three paragraphs of prose, a list of names, and a section that holds both."""
+    """Return articles with three paragraphs of prose, a list of names, and a mixed section."""
     rows = []
     for doc in range(documents):
         draw = random.Random(doc)
         for index in range(3):
             name, other = draw.sample(NAMES, 2)
-            text = f"In the {index}th year the house of {name} was sold to {other}. It was old, and it had no roof."
+            text = f"In the {index}th year the farm of {name} was sold to {other}. It was old, and it had no roof."
             rows.append(row(doc, "History", index, text, "prose"))
         for index in range(3, 8):
             text = " and ".join(draw.sample(NAMES, 2)) + f" ({draw.randrange(1900, 2000)})"
             rows.append(row(doc, "Links", index, text, "list_item", linked=len(text)))
-        rows.append(row(doc, "Mixed", 8, "The house is described as follows.", "prose"))
-        rows.append(row(doc, "Mixed", 9, "A house of stone, and it was old.", "list_item"))
+        rows.append(row(doc, "Mixed", 8, "The farm is described as follows.", "prose"))
+        rows.append(row(doc, "Mixed", 9, "A farm of stone, and it was old.", "list_item"))
     return rows
 
 
@@ -70,11 +70,13 @@ def test_features(spark: SparkSession) -> None:
     assert all(value is not None for value in second)
 
 
-def test_training_learns_the_form(paragraphs: DataFrame, trained: tuple[MainContentModel, dict[str, Any]]) -> None:
+def test_training_separates_prose_from_lists(
+    paragraphs: DataFrame, trained: tuple[MainContentModel, dict[str, Any]]
+) -> None:
     model, quality = trained
     assert quality["held_out"]["f1"] == quality["held_out"]["roc_auc"] == 1.0
     assert quality["held_out_by_language"] == {"en": quality["held_out"]}
-    # mixed sections teach nothing
+    # Mixed sections have no labels.
     assert quality["train_paragraphs"] + quality["held_out"]["paragraphs"] == 40 * 8
     assert quality["train_main_content"] + quality["held_out"]["main_content"] == 40 * 3
     assert quality["held_out"]["paragraphs"] % 8 == 0  # whole documents
@@ -90,7 +92,7 @@ def trained(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
     return train(paragraphs)
 
 
-def test_training_is_a_function_of_the_rows(
+def test_training_depends_only_on_the_rows(
     spark: SparkSession, trained: tuple[MainContentModel, dict[str, Any]]
 ) -> None:
     assert train(spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)) == trained
@@ -114,7 +116,7 @@ def test_the_fit_is_logistic_regression() -> None:
     labels = (draw.random(500) < 1 / (1 + np.exp(-(values @ [1, -0.3, 2] - 4)))).astype(float)
     bias, weights = main_content._fit_logistic_regression(values, labels)
     mean, scale = values.mean(0), values.std(0)
-    # scikit-learn adds the losses up, and halves the penalty as we do
+    # scikit-learn sums the losses, and also halves the penalty.
     peer = LogisticRegression(C=1 / (main_content._L2_PENALTY * 500), tol=1e-10).fit((values - mean) / scale, labels)
     assert np.allclose(weights, peer.coef_[0] / scale, atol=1e-4)
     assert bias == pytest.approx(peer.intercept_[0] - (peer.coef_[0] / scale) @ mean, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Exports are found and checked before any work: each fault gives a message with the file and the way out."""
+"""Checks of exports before a run: each fault gives an error with the file and the remedy."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ SUFFIXES = [".xml", ".xml.bz2", ".xml.gz", ".xml.xz"]
 
 @pytest.mark.parametrize("name", [*(f"a{suffix}" for suffix in SUFFIXES), "a[1] {x}*.xml.bz2"])
 def test_file(tmp_path: Path, name: str) -> None:
-    """A name with the signs of a pattern is a name first."""
+    """A file name with characters of a glob is used as a name first."""
     path = compress(tmp_path / name, XML)
     (file,) = find_exports(str(path))
     assert (file.path, file.site.lang, file.site.dbname) == (str(path), "en", "testwiki")
 
 
-def test_the_fingerprint_tells_files_apart(tmp_path: Path) -> None:
+def test_fingerprints_differ(tmp_path: Path) -> None:
     texts = [XML, export(article(1), article(3)), XML + b" "]
     prints = [find_exports(str(compress(tmp_path / "a.xml", text)))[0].fingerprint for text in texts]
     assert len(set(prints)) == 3
@@ -67,7 +67,7 @@ def test_damaged_or_cut_off_at_the_start(tmp_path: Path, suffix: str) -> None:
         find_exports(str(path))
 
 
-def test_a_file_that_is_cut_off_later_is_no_fault(tmp_path: Path) -> None:
+def test_files_truncated_after_the_head_are_accepted(tmp_path: Path) -> None:
     gz = compress(tmp_path / "a.xml.gz", XML)
     truncate(gz, gz.stat().st_size - 9)
     bz = multistream(tmp_path / "b.xml.bz2", XML[:1000], XML[1000:])

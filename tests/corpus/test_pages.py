@@ -1,4 +1,4 @@
-"""Exports to tables on Spark: rows, counts, drops, and the same tables whatever the cores and the cuts."""
+"""Tables of exports on Spark: rows, counts, drops, and the same tables for any number of cores and splits."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Link, Paragraph, Parsed
 from contexture.text.sentences import get_splitter
 
-from .make import HEAD, TAIL, article, compress, export, find_exports, multistream, page
+from .make import HEAD, TAIL, article, compress, export, find_exports, multistream, page, partition_rows
 
 CONFIG = CorpusConfig(min_characters=10, files=3)
 
@@ -44,11 +44,6 @@ MIXED = [
 ]
 
 
-def table(frame: DataFrame) -> list[list[dict[str, Any]]]:
-    """Rows of each partition, in order."""
-    return [[row.asDict(recursive=True) for row in part] for part in frame.rdd.glom().collect()]
-
-
 def rows(frame: DataFrame) -> dict[str, dict[str, Any]]:
     return {row.doc_id: row.asDict(recursive=True) for row in frame.collect() if row.dropped != "duplicate"}
 
@@ -64,9 +59,19 @@ def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
     return corpus.read_pages(spark, find_exports(str(path)), CONFIG).cache()
 
 
-def test_an_article(mixed: DataFrame) -> None:
+@pytest.fixture(scope="module")
+def mixed_rows(mixed: DataFrame) -> dict[str, dict[str, Any]]:
+    return rows(mixed)
+
+
+@pytest.fixture(scope="module")
+def mixed_partitions(mixed: DataFrame) -> list[list[dict[str, Any]]]:
+    return partition_rows(mixed)
+
+
+def test_an_article(mixed: DataFrame, mixed_rows: dict[str, dict[str, Any]]) -> None:
     assert mixed.schema == StructType.fromDDL(corpus.PAGES_SCHEMA)
-    result = rows(mixed)["en:1"]
+    result = mixed_rows["en:1"]
     assert (result["lang"], result["title"], result["redirect"], result["dropped"]) == ("en", "Harbour 1", None, None)
     first, second = result["paragraphs"]
     assert (first["section_index"], first["section"], first["paragraph_index"]) == (0, "", 0)
@@ -76,9 +81,9 @@ def test_an_article(mixed: DataFrame) -> None:
     assert [link["target"] for link in second["links"]] == ["Fen", "Boat", "Boat", "Boat"]
 
 
-def test_the_other_pages(mixed: DataFrame) -> None:
-    """Why they give nothing, what kind they are, offsets in characters, and the newest of several revisions."""
-    result = rows(mixed)
+def test_the_other_pages(mixed: DataFrame, mixed_rows: dict[str, dict[str, Any]]) -> None:
+    """Reasons of drops, kinds of pages, offsets in characters, and the newest of several revisions."""
+    result = mixed_rows
     assert {doc_id: row["dropped"] for doc_id, row in result.items() if row["dropped"]} == {
         "en:3": "namespace",
         "en:4": "namespace",
@@ -118,24 +123,30 @@ def test_paragraphs(mixed: DataFrame) -> None:
     frame = corpus.extract_paragraphs(mixed, CONFIG)
     fields = "doc_id title lang section_index section paragraph_index text sentences links kind"
     assert frame.schema.fieldNames() == fields.split()
-    parts = table(frame)
+    parts = partition_rows(frame)
     assert len(parts) == CONFIG.files
     for part in parts:
         assert part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"]))
     documents = sorted({row["doc_id"] for part in parts for row in part})
     assert documents == ["en:1", "en:10", "en:12", "en:7", "en:9"]  # no list, no disambiguation
-    assert table(corpus.select_redirects(mixed)) == [[{"lang": "en", "title": "Old harbour", "target": "Harbour 1"}]]
+    assert partition_rows(corpus.select_redirects(mixed)) == [
+        [{"lang": "en", "title": "Old harbour", "target": "Harbour 1"}]
+    ]
 
 
 @pytest.mark.parametrize("suffix", [".xml", ".xml.gz", ".xml.xz", ".xml.bz2"])
-def test_the_same_table_whatever_the_cuts(
-    spark: SparkSession, mixed: DataFrame, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+def test_the_splits_do_not_change_the_table(
+    spark: SparkSession,
+    mixed_partitions: list[list[dict[str, Any]]],
+    tmp_path: Path,
+    suffix: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 100)
     path = compress(tmp_path / f"mixed{suffix}", export(*MIXED))
     exports = find_exports(str(path))
     assert len(protocol.plan_splits(exports, spark.sparkContext.defaultParallelism)) > 1
-    assert table(corpus.read_pages(spark, exports, CONFIG)) == table(mixed)
+    assert partition_rows(corpus.read_pages(spark, exports, CONFIG)) == mixed_partitions
 
 
 def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Path) -> None:
@@ -168,7 +179,7 @@ PIECES = st.sampled_from(
     st.lists(PIECES | st.binary(max_size=9), max_size=12).map(b"".join),
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
-def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
+def test_any_record_gives_a_row(xml: bytes, state: Any) -> None:
     result = list(read_page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
     assert len(result) == max(1, xml.count(b"<page>"))
     assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in result)
@@ -244,7 +255,7 @@ def table_row(name: str, *links: list[Link]) -> Row:
         ],
     ],
 )
-def test_it_is_the_same_as_from_dictionaries(read: list[Row]) -> None:
+def test_record_batch_equals_that_of_pyarrow(read: list[Row]) -> None:
     plain = [
         row | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in row["paragraphs"]]}
         for row in read

@@ -1,4 +1,4 @@
-"""The three real dumps: what is in them is found, little markup is left, and links stand where their text is."""
+"""Three real dumps: counts of pages, little remaining markup, and sentences that cover the text."""
 
 import collections
 import re
@@ -92,7 +92,7 @@ def test_dump(shared_data: Path, name: str) -> None:
     assert all("".join(split(text)).replace(" ", "") == text.replace(" ", "") for text in texts)
 
 
-def articles_of(file: SourceFile, site: Site) -> Iterator[Page]:
+def read_articles(file: SourceFile, site: Site) -> Iterator[Page]:
     for record in read(Split(file, 0, file.bytes)):
         if record.state == "whole":
             page = parse_page(f"<page>{record.data.rpartition(b'<page>')[2].decode()}</page>", site)
@@ -102,7 +102,7 @@ def articles_of(file: SourceFile, site: Site) -> Iterator[Page]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DUMPS)
-def test_pages_that_are_no_articles(shared_data: Path, name: str) -> None:
+def test_page_kinds(shared_data: Path, name: str) -> None:
     file, site = export(shared_data, name)
-    kinds = collections.Counter(page_kind(page.title, page.text, site) for page in articles_of(file, site))
+    kinds = collections.Counter(page_kind(page.title, page.text, site) for page in read_articles(file, site))
     assert kinds == DUMPS[name]["kinds"]

@@ -1,4 +1,4 @@
-"""Cutting exports into splits: every page exactly once, wherever the cuts fall, and nothing lost in silence."""
+"""Splits of exports: each page exactly once for any cuts, and no silent loss."""
 
 import bz2
 import itertools
@@ -30,13 +30,13 @@ def find_file(path: Path) -> SourceFile:
 
 
 def read(splits: list[Split]) -> list[Record]:
-    """The records that hold a page."""
+    """Return the records with a page."""
     result = [record for split in splits for record in read_records(split, b"</page>")]
     return [r for r in result if (r.state != "rest" and b"</mediawiki>" not in r.data) or b"<page>" in r.data]
 
 
 def read_evenly(path: Path, count: int) -> list[Record]:
-    """The records of a file that is cut into so many splits."""
+    """Return the records of a file in `count` splits."""
     file = find_file(path)
     if file.path.endswith((".gz", ".xz")):
         return read([Split(file, 0, file.bytes, part, count) for part in range(count)])
@@ -53,7 +53,7 @@ def states(result: list[Record]) -> list[str]:
 
 
 def noise(size: int, seed: int) -> bytes:
-    """Text that hardly compresses, so that small exports have several bzip2 blocks."""
+    """Return text that compresses badly, so that small exports have several bzip2 blocks."""
     letters = random.Random(seed)
     return "".join(letters.choices("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=size)).encode()
 
@@ -95,7 +95,7 @@ def test_cuts_of_streams_and_splits_anywhere(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=8), st.integers(1, 60), st.integers(1, 20))
-def test_a_split_s_border_may_fall_anywhere(cuts: list[int], border: int, step: int) -> None:
+def test_any_border_between_splits(cuts: list[int], border: int, step: int) -> None:
     data = b"a<page>1</page>b<page>22</page></page><page>333</page>c"
     bounds = sorted({0, border, *(cut for cut in cuts), *range(0, len(data), step), len(data)})
     pieces = [(start, data[start:end]) for start, end in itertools.pairwise(bounds) if start < len(data)]
@@ -159,7 +159,7 @@ def test_a_stream_that_lacks_only_its_end_loses_no_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.9])
-def test_a_damaged_block_is_an_error_that_says_where(tmp_path: Path, big: Path, share: float, count: int) -> None:
+def test_a_damaged_block_raises_with_its_position(tmp_path: Path, big: Path, share: float, count: int) -> None:
     path = tmp_path / "damaged.xml.bz2"
     path.write_bytes(big.read_bytes())
     at = int(path.stat().st_size * share)
@@ -178,7 +178,7 @@ def test_a_damaged_mark_between_streams_is_no_silent_loss(tmp_path: Path, count:
     path = multistream(tmp_path / "a.xml.bz2", *parts)
     third = sum(len(bz2.compress(part)) for part in parts[:3])
     damage(path, third + offset, 4)
-    if offset == 0:  # the stream's own header: nothing in it is needed
+    if offset == 0:  # the stream's header is not needed
         assert numbers(read_evenly(path, count)) == list(range(1, 51))
         return
     with pytest.raises(SourceError, match="is damaged"):
@@ -193,9 +193,7 @@ def test_damaged_gzip_and_xz(tmp_path: Path, suffix: str) -> None:
         read_evenly(path, 1)
 
 
-def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compressed_data_that_looks_like_a_marker_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = compress(tmp_path / "a.xml.bz2", XML)
     real = bzip2._find_markers
 

@@ -1,4 +1,4 @@
-"""The parameters that sentences are found with, learned from the corpus."""
+"""Training of sentence splitting on the corpus."""
 
 from pathlib import Path
 

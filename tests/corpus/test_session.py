@@ -1,4 +1,4 @@
-"""Spark's classes are kept for the next Java, and nothing about them can keep Spark from starting."""
+"""Archives of Spark's classes: written and used by later Javas, and never an obstacle to Spark."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def java() -> Java:
 
 
 def archive(options: str) -> Path:
-    """The file that options name."""
+    """Return the archive of the options."""
     return Path(options.split('"')[1].partition("=")[2])
 
 
@@ -29,7 +29,7 @@ def test_an_archive_is_made_and_then_used(java: Java, tmp_path: Path) -> None:
     making = prepare_class_sharing(java, folder)
     file = archive(making)
     assert "-XX:ArchiveClassesAtExit=" in making and file.parent == folder and str(os.getpid()) in file.name
-    file.write_bytes(bytes(4) + b"classes")  # Java is at work, or was killed: it writes the head last
+    file.write_bytes(bytes(4) + b"classes")  # unfinished: Java writes the head last
     assert prepare_class_sharing(java, folder) == making
     file.write_bytes(b"head" + b"classes")
     using = prepare_class_sharing(java, folder)
@@ -60,7 +60,7 @@ def test_one_archive_is_left_of_several(java: Java, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", f"{made_for}-5.jsa"]
 
 
-def test_what_a_killed_java_left_is_removed(java: Java, tmp_path: Path) -> None:
+def test_files_of_a_killed_java_are_removed(java: Java, tmp_path: Path) -> None:
     making = prepare_class_sharing(java, tmp_path)
     left = archive(making)
     left.write_bytes(bytes(8))
@@ -68,10 +68,10 @@ def test_what_a_killed_java_left_is_removed(java: Java, tmp_path: Path) -> None:
     assert prepare_class_sharing(java, tmp_path) == making and not left.exists()
 
 
-def test_where_nothing_can_be_written_there_are_no_options(java: Java, tmp_path: Path) -> None:
+def test_no_options_without_write_permission(java: Java, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert prepare_class_sharing(java, tmp_path / "file" / "java") == ""
-    none = Java(tmp_path, "17", "JAVA_HOME")  # or a Java that has no archive of its own classes to build upon
+    none = Java(tmp_path, "17", "JAVA_HOME")  # a Java without an archive of its own classes
     assert prepare_class_sharing(none, tmp_path / "java") == ""
 
 
@@ -91,12 +91,12 @@ process.wait()
 
 
 def start(folder: Path) -> list[str]:
-    """Start Spark and stop it; the options about archives that its Java had."""
+    """Start and stop Spark, and return the archive options of its Java."""
     done = subprocess.run([sys.executable, "-c", START, str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     options, _, count = done.stdout.strip().rpartition(" ")
     assert count == "3"
-    options_seen: list[str] = json.loads(options)  # and nothing else was printed
+    options_seen: list[str] = json.loads(options)  # nothing else is printed
     return options_seen
 
 
@@ -104,14 +104,14 @@ def start(folder: Path) -> list[str]:
 def test_spark_makes_an_archive_and_starts_with_it_and_without(java: Java, tmp_path: Path) -> None:
     made = start(tmp_path)
     if not made:
-        pytest.skip(f"{java} has no archive of its own classes to build upon")
+        pytest.skip(f"{java} has no archive of its own classes")
     assert "ArchiveClassesAtExit" in made[0]
     [using] = start(tmp_path)
     [file] = tmp_path.iterdir()
     assert using == f"-XX:SharedArchiveFile={file}"
     content = file.read_bytes()
     file.unlink()
-    for offset in (len(content) // 2, 10_000):  # damage that leaves the size is found by Java
+    for offset in (len(content) // 2, 10_000):  # Java detects damage that does not change the size
         damaged = bytes(byte ^ 255 for byte in content[offset : offset + 100_000])
         file.write_bytes(content[:offset] + damaged + content[offset + len(damaged) :])
         assert start(tmp_path) == [using]

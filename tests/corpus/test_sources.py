@@ -1,4 +1,4 @@
-"""What all sources share: how files are found and told apart, and how each answers to bad input."""
+"""Behaviour of all sources: finding files, recognizing their source, and errors for bad input."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ WET = (
     "Content-Length: 31\r\n\r\nThe boats lie in the harbour.\r\n\r\n\r\n"
 )
 LINE = json.dumps({"id": "1", "text": "The boats lie in the harbour."}) + "\n"
-#: A small file of each source, and its name.
+#: Name and content of a small file of each source.
 SMALL: dict[SourceName, tuple[str, str]] = {
     "mediawiki": ("a.xml", export(article(1)).decode()),
     "books": ("a.txt", "The boats lie in the harbour.\n"),
@@ -121,7 +121,7 @@ def test_unreadable(tmp_path: Path, source: SourceName, monkeypatch: pytest.Monk
         find_sources(config(path))
 
 
-def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = os.scandir
 
     def refuse(location: str) -> Any:
@@ -138,7 +138,7 @@ def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @EACH
-def test_nothing_there(tmp_path: Path, source: SourceName) -> None:
+def test_missing_paths(tmp_path: Path, source: SourceName) -> None:
     for location in (tmp_path, tmp_path / "missing", tmp_path / "*.none"):
         for settings in ({}, {"source": source}):
             with pytest.raises(SourceError, match=r"no such file|no files") as error:
@@ -147,7 +147,7 @@ def test_nothing_there(tmp_path: Path, source: SourceName) -> None:
 
 
 @EACH
-def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
+def test_a_folder_of_other_files(tmp_path: Path, source: SourceName) -> None:
     for name in ("a.zip", "b.ZIP", "Makefile", "fs.json.gz"):
         (tmp_path / name).write_bytes(b"PK")
     with pytest.raises(SourceError, match=rf"no files of {source}, only others \(2 \.zip") as error:
@@ -176,7 +176,7 @@ def test_a_folder_is_read_with_its_subfolders_and_all_kinds(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("source", ["mediawiki", "wet", "json_lines"])
-def test_notes_beside_dumps_are_left_out(tmp_path: Path, source: SourceName, caplog: pytest.LogCaptureFixture) -> None:
+def test_notes_next_to_dumps_are_skipped(tmp_path: Path, source: SourceName, caplog: pytest.LogCaptureFixture) -> None:
     dump = put(tmp_path, source)
     notes = ["README.md", "readme.de.md", "LICENSE.txt", "Licence.md", "SOURCE.txt", "enwiki-20261101-md5sums.txt"]
     for name in notes:
@@ -189,14 +189,14 @@ def test_notes_beside_dumps_are_left_out(tmp_path: Path, source: SourceName, cap
         files = find_sources(config(tmp_path))
     assert [file.name for file in files] == [dump.name, "resources.md", "sub/README.md"]
     assert f"{tmp_path}: skipped: 7 notes next to dumps" in caplog.messages
-    # where text alone is asked for, or is there, they are its own
+    # Notes are read if only text is selected, or without a dump.
     (tmp_path / "enwiki-pages-articles-multistream-index.txt.bz2").unlink()
     assert len(find_sources(config(tmp_path, source="documentation"))) == 5
     dump.unlink()
     assert len(find_sources(config(tmp_path))) == 8
 
 
-def test_of_a_page_in_html_and_markdown_the_markdown_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_html_of_markdown_pages_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "other").mkdir()
     for name in ("fs.md", "fs.html", "fs.htm", "fs.txt", "fs.json.gz", "os.html", "other/os.md", "x.png", "y.PNG"):
         (tmp_path / name).write_text("The boats lie in the harbour.\n")
@@ -207,7 +207,7 @@ def test_of_a_page_in_html_and_markdown_the_markdown_is_read(tmp_path: Path, cap
     assert len(find_sources(config(f"{tmp_path}/*.html"))) == 2
 
 
-def test_empty_pages_are_left_out_where_others_are_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_empty_pages_are_skipped_unless_all_are_empty(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("a.md", "b.txt"):
         (tmp_path / name).write_bytes(b"")
     with pytest.raises(SourceError, match=r"a\.md: the file is empty"):
@@ -216,7 +216,7 @@ def test_empty_pages_are_left_out_where_others_are_not(tmp_path: Path, caplog: p
     with caplog.at_level(logging.INFO):
         assert [file.name for file in find_sources(config(tmp_path))] == ["c.md"]
     assert f"{tmp_path}: skipped: 2 empty" in caplog.messages
-    (tmp_path / "d.jsonl").write_bytes(b"")  # a dump that is empty was not fetched
+    (tmp_path / "d.jsonl").write_bytes(b"")  # an empty dump is a failed download
     with pytest.raises(SourceError, match=r"d\.jsonl: the file is empty"):
         find_sources(config(tmp_path))
 
@@ -244,7 +244,7 @@ def test_many_inputs_and_languages(tmp_path: Path) -> None:
     assert [file.name for file in whole] == ["de/a", "en/a"]
 
 
-def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
+def test_hidden_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     put(tmp_path / ".git", "documentation")
     path = put(tmp_path, "documentation")
@@ -253,7 +253,7 @@ def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["books", "documentation", "json_lines"])
-def test_a_language_that_no_text_tells_is_asked_for(tmp_path: Path, source: SourceName) -> None:
+def test_an_undetectable_language_raises(tmp_path: Path, source: SourceName) -> None:
     with pytest.raises(SourceError, match=r"Set corpus\.lang"):
         find_sources(CorpusConfig(input=str(put(tmp_path, source))))
 
@@ -288,7 +288,7 @@ def test_the_plan_does_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.M
             assert sorted(read(tmp_path, tasks), key=str) == whole
 
 
-#: A sentence of each language, which stands in for a document of it.
+#: A sentence in each language, used as a document.
 SPOKEN = {
     "de": "Die Fähre fährt um sieben Uhr ab und nimmt den alten Weg über das Meer, der um die ganze Bucht führt.",
     "en": "The ferry to the island leaves at seven and takes the old road of the sea around the whole of the bay.",
@@ -297,18 +297,18 @@ SPOKEN = {
 
 
 @pytest.mark.parametrize(("source", "suffix"), [("books", "txt"), ("documentation", "md"), ("documentation", "html")])
-def test_a_language_is_found_by_the_text(tmp_path: Path, source: SourceName, suffix: str) -> None:
+def test_languages_are_detected(tmp_path: Path, source: SourceName, suffix: str) -> None:
     for lang, text in SPOKEN.items():
         (tmp_path / f"{lang}.{suffix}").write_text(f"<p>{text}</p>\n" if suffix == "html" else f"{text}\n")
     (tmp_path / f"more.{suffix}").write_text(f"{SPOKEN['fr']}\n")
-    (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # says nothing: as most of the others
+    (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # undetectable: the most frequent language of the others
     files = find_sources(CorpusConfig(input=str(tmp_path), source=source))
     assert [file.lang for file in files] == ["de", "en", "fr", "fr", "fr"]
     overridden = find_sources(CorpusConfig(input=[CorpusInput(str(tmp_path), lang="el")], source=source))
     assert {file.lang for file in overridden} == {"el"}
 
 
-def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Path) -> None:
+def test_an_undetectable_language_is_that_of_other_sources(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("kedro\ntorch\n")
     (tmp_path / "a.warc.wet").write_bytes(WET.encode())
     with pytest.raises(SourceError, match=r"requirements\.txt: its language could not be detected"):
@@ -336,7 +336,7 @@ HALVES = [" ".join(SPOKEN["en"].split()[:8]), " ".join(SPOKEN["en"].split()[8:])
 
 @pytest.mark.parametrize("texts", [[SPOKEN["en"]] * 40 + [SPOKEN["de"]], HALVES * 4], ids=["a stray", "short lines"])
 def test_json_of_one_language(tmp_path: Path, texts: list[str]) -> None:
-    """Strays are left to the filter; lines too short to tell their language tell it together."""
+    """The filter handles stray lines. The language of short lines is detected from all of them."""
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts))
     (file,) = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
     assert (file.lang, file.languages) == ("en", ())

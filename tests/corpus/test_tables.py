@@ -1,4 +1,4 @@
-"""All sources in one Spark job: one table, the same whatever the cuts, and faults told in words."""
+"""All sources in one Spark job: one table, the same for any splits, and readable errors."""
 
 import gzip
 import json
@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 from contexture.corpus import pages as corpus
 from contexture.corpus.config import CorpusConfig, CorpusInput
-from contexture.corpus.errors import explain_error
+from contexture.corpus.errors import SourceError, explain_error
 from contexture.corpus.sources import find_sources, protocol
 
-from .make import article, export
+from .make import article, export, partition_rows, read
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytes
     }
     kept = {row.doc_id: row for row in pages.where("dropped is null").collect()}
     assert {row.page_kind for row in kept.values()} == {"article"}
-    # Of several of one id the last is kept.
+    # The last document of an id is kept.
     assert kept["de:7"].paragraphs[0].text == "The boats of 47 are here."
     paragraphs = corpus.extract_paragraphs(pages, config)
     docs = {row.text: row for row in paragraphs.where("lang = 'fr'").collect()}
@@ -65,24 +65,35 @@ def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytes
     assert english == greek
 
     monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 2000)
-    again = corpus.read_pages(spark, find_sources(config), config)
-    assert again.rdd.getNumPartitions() == config.files
-    assert again.rdd.glom().collect() == pages.rdd.glom().collect()
+    again = partition_rows(corpus.read_pages(spark, find_sources(config), config))
+    assert len(again) == config.files
+    assert again == partition_rows(pages)
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz", "a.warc.wet.gz", "a.xml.gz"])
-def test_damage_is_told_in_words(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_damaged_files_raise(tmp_path: Path, name: str) -> None:
+    path = write_damaged(tmp_path / name)
+    with pytest.raises(SourceError, match="its compressed data is damaged") as error:
+        read(path)
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def write_damaged(path: Path) -> Path:
     content = {
         "a.txt.gz": b"The boats lie in the harbour of %d.\n",
         "a.jsonl.gz": b'{"text": "The boats lie in the harbour of %d."}\n',
         "a.warc.wet.gz": b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 8\r\n\r\nBoats %d\n",
         "a.xml.gz": export(article(1)).rpartition(b"</mediawiki>")[0] + article(1).encode().replace(b"%", b"%%"),
-    }[name]
+    }[path.name]
     numbered = b"".join(content.replace(b"%d", b"%d" % i) for i in range(30_000 if len(content) < 200 else 4000))
     data = bytearray(gzip.compress(numbered, 1))
     data[-5000:-4900] = bytes(100)
-    path = tmp_path / name
     path.write_bytes(data)
+    return path
+
+
+def test_errors_of_spark_jobs_are_explained(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_damaged(tmp_path / "a.jsonl.gz")
     config = CorpusConfig(input=str(path), lang="en")
     files = find_sources(config)
     with pytest.raises(Exception, match="SourceError") as error:
@@ -92,7 +103,7 @@ def test_damage_is_told_in_words(spark: SparkSession, tmp_path: Path, name: str)
     assert message.startswith(f"{path}: its compressed data is damaged")
 
 
-def test_a_file_that_vanishes_is_told_in_words(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_file_is_explained(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("The boats lie in the harbour.")
     config = CorpusConfig(input=str(path), lang="en")

@@ -54,7 +54,7 @@ def test_pages(tmp_path: Path, name: str, tasks: int, monkeypatch: pytest.Monkey
     assert row["paragraphs_dropped"] == [("too_short", 1)]
 
 
-def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faulty_records_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "MAX_DOCUMENT_BYTES", 100_000)
     monkeypatch.setattr(wet, "_MAX_TITLE_CHARS", 10)
     content = [

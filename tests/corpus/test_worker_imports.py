@@ -1,4 +1,4 @@
-"""A Python worker of Spark loads what its task needs and nothing else: on a cold start every second of it counts."""
+"""Python workers of Spark import only what their task needs, for a fast cold start."""
 
 import subprocess
 import sys
@@ -16,16 +16,16 @@ from contexture.corpus.sources.protocol import bundle_splits, plan_splits
 
 from .make import export, page
 
-#: What takes seconds to import and is no part of reading text. NumPy comes with PySpark, pandas with pyarrow's arrays.
+#: Slow imports that reading text does not need. PySpark imports NumPy, and pyarrow's arrays import pandas.
 HEAVY = ["nltk", "scipy", "sklearn", "torch", "transformers", "faiss", "matplotlib", "kedro", "mlflow"]
 
-#: Words that Punkt decides upon by its tokens.
+#: Words for which Punkt needs tokens.
 HARD = 'It is 3 a.m... Ash (b. 1912. She) came. "No." Said J.-H. Fen, the U.S.-born. And so on. . . It was 5.– each.'
 
 WORKER = """
 import pickle, sys
 task, batch = pickle.load(sys.stdin.buffer)
-rows = sum(found.num_rows for found in task(iter([batch])))
+rows = sum(result.num_rows for result in task(iter([batch])))
 print(rows, *sys.modules)
 """
 

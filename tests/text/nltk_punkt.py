@@ -1,4 +1,4 @@
-"""NLTK's Punkt with the parameters of ours: what ours is held equal to."""
+"""NLTK's Punkt with the same parameters, as the reference."""
 
 from collections.abc import Collection
 
@@ -12,7 +12,7 @@ OCCURS_IN_LOWER_CASE = 1 << 6  # in the midst of a sentence
 def nltk_punkt(
     abbreviations: Collection[str], common_words: Collection[str], after_numbers: Collection[str], ends: str
 ) -> PunktSentenceTokenizer:
-    """The parameters as `Punkt` takes them."""
+    """Return NLTK's tokenizer for the parameters of `Punkt`."""
     parameters = PunktParameters()
     parameters.abbrev_types.update(filter(is_abbreviation, abbreviations))
     parameters.collocations.update((NUMBER, word) for word in after_numbers)

@@ -1,4 +1,4 @@
-"""Formulas that can be read as text, and those that cannot."""
+"""Formulas that are converted to text, and those that are dropped."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The language that is asked for, or another."""
+"""Detection and codes of languages."""
 
 import pytest
 
@@ -21,8 +21,10 @@ def test_frequent_words() -> None:
 
 
 @pytest.mark.parametrize(("text", "lang"), [(ENGLISH, "en"), (GREEK, "el"), ("Il molo.", "en")])
-def test_the_model_is_not_asked_in_vain(text: str, lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(languages, "_load_model", lambda: pytest.fail("asked"))
+def test_frequent_words_and_short_texts_do_not_need_the_model(
+    text: str, lang: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(languages, "_load_model", lambda: pytest.fail("the model was loaded"))
     assert not is_other_language(text, lang, 0.1)
 
 
@@ -36,7 +38,7 @@ def test_other_languages() -> None:
     assert drop_reason(ITALIAN, "en", Filters(wrong_language=None)) is None
 
 
-def test_languages_are_found_by_passages() -> None:
+def test_languages_are_detected_by_passages() -> None:
     assert detect_languages([ENGLISH]) == {"en": 1}
     assert detect_languages(MORE_ENGLISH.split(". ")).keys() == {"en"}
     assert detect_languages(["The tides.", "", NAMELESS[:30]]) == {}
@@ -45,19 +47,19 @@ def test_languages_are_found_by_passages() -> None:
 @pytest.mark.parametrize(
     ("text", "lang", "near"), [(PORTUGUESE, "pt", "es"), (CATALAN, "ca", "it"), (DUTCH, "nl", "de")]
 )
-def test_words_that_languages_share_do_not_tell_them_apart(text: str, lang: str, near: str) -> None:
+def test_frequent_words_of_another_language_do_not_decide(text: str, lang: str, near: str) -> None:
     assert has_frequent_words(text, near) and not has_frequent_words(text, lang)
     assert detect_languages([text]) == {lang: 1}
 
 
-def test_frequent_words_make_sure_of_what_the_model_holds_for_likely() -> None:
-    """Full of names, this is English to the model with a probability of 0.898."""
+def test_frequent_words_confirm_the_model() -> None:
+    """For the model, this text with many names is English with a probability of 0.898."""
     text = "Maître Lefèvre and Monsieur Dupré had no visa from Dakar, that was the hitch with Abidjan."
     assert detect_languages([text]) == {"en": 1}
 
 
 def test_codes() -> None:
-    """Also of a language of a group, as Tatoeba's files are called; regions and case make no difference."""
+    """Codes include languages of groups, as in names of Tatoeba's files. Regions and case are ignored."""
     codes = ["deu", "de", "cmn", "pes", "swh", "nob"]
     assert [two_letter_code(code) for code in codes] == ["de", "de", "zh", "fa", "sw", "no"]
     assert {strip_region(code) for code in ("en", "EN", "en-GB", "en_us", "eng")} == {"en"}

@@ -1,4 +1,4 @@
-"""Shingles, their similarity, and bands that similar texts share as often as the theory says."""
+"""Shingles, their similarity, bands and hashes."""
 
 from itertools import chain
 
@@ -60,7 +60,7 @@ def test_bands_do_not_depend_on_the_batch(texts: list[str]) -> None:
                 assert np.array_equal(together[i], together[j])
 
 
-def runs_of(length: int) -> WordRunHasher:
+def make_hasher(length: int) -> WordRunHasher:
     return WordRunHasher(length, np.random.Generator(np.random.PCG64(0)))
 
 
@@ -78,9 +78,9 @@ TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=5)
 
 @given(TEXTS, TEXTS)
 def test_hashes_are_equal_where_runs_are(first: list[list[str]], second: list[list[str]]) -> None:
-    find, hashes, runs = runs_of(3), [], []
+    hash_runs, hashes, runs = make_hasher(3), [], []
     for texts in (first, second):
-        new, counts = find(texts)
+        new, counts = hash_runs(texts)
         runs_by_text = [[tuple(words[i : i + 3]) for i in range(len(words) - 2)] for words in texts]
         assert counts.tolist() == [len(text_runs) for text_runs in runs_by_text]
         runs += chain.from_iterable(runs_by_text)

@@ -105,7 +105,7 @@ def test_notes_of_the_publisher_are_left_out() -> None:
     assert parsed.dropped == {"boilerplate": 2}
 
 
-def test_short_ones_are_counted() -> None:
+def test_short_paragraphs_are_counted() -> None:
     parsed = parse_text("One.\n\nA longer one\nhere.\n\n\n", "blank_line", 10)
     assert [(p.text, p.paragraph_index) for p in parsed.paragraphs] == [("A longer one here.", 0)]
     assert parsed.dropped == {"too_short": 1}

@@ -1,4 +1,4 @@
-"""The short way to Punkt's sentences gives what NLTK gives, whatever the text, and takes linear time."""
+"""Punkt gives the same sentences as NLTK for any text."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Parameters learned from text: the right ones, whatever the order of the texts."""
+"""Trained parameters of sentence splitting, independent of the order of the texts."""
 
 import random
 
@@ -12,7 +12,7 @@ VERBS = ["stands", "rests", "waits", "shines", "turns", "falls", "rises", "sleep
 
 
 def texts(seed: int = 0) -> list[str]:
-    """Paragraphs of a made-up language with the abbreviation "zq." and the common word "meanwhile"."""
+    """Return paragraphs of an artificial language with the abbreviation "zq." and the common word "meanwhile"."""
     draw = random.Random(seed)
     made_up = []
     for _ in range(300):
@@ -24,7 +24,7 @@ def texts(seed: int = 0) -> list[str]:
     return made_up
 
 
-def test_what_is_learned() -> None:
+def test_trained_parameters() -> None:
     language = train(texts(), "xx")
     assert set(language) == set(load_parameters("xx"))
     assert language["abbreviations"] == ["zq"]
@@ -54,6 +54,6 @@ def test_the_language_s_own_list_is_kept() -> None:
 
 
 @pytest.mark.parametrize("nothing", [[], ["", "  "]])
-def test_no_text_is_refused(nothing: list[str]) -> None:
+def test_no_text_raises(nothing: list[str]) -> None:
     with pytest.raises(ValueError, match="no text in the language 'en'"):
         train(nothing, "en")

@@ -1,4 +1,4 @@
-"""Each filter by examples, and its threshold at the border."""
+"""Examples for each filter and its threshold."""
 
 import dataclasses
 
@@ -68,7 +68,7 @@ def test_markup(text: str) -> None:
         "''fine",
     ],
 )
-def test_what_only_looks_like_markup(text: str) -> None:
+def test_text_that_resembles_markup(text: str) -> None:
     assert not has_markup(text)
 
 

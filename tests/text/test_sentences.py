@@ -1,4 +1,4 @@
-"""Punkt with our own parameters: where it breaks, and that no character is lost."""
+"""Sentence splitting: breaks, and no lost characters."""
 
 import time
 
@@ -93,5 +93,5 @@ def test_languages_have_well_formed_parameters() -> None:
             assert all(map(is_abbreviation, language["abbreviations"]))
 
 
-def test_no_file_beside_the_package_s_own_is_opened() -> None:
+def test_only_files_of_the_package_are_opened() -> None:
     assert load_parameters("../en")["abbreviations"] == []

@@ -1,4 +1,4 @@
-"""On boundaries marked by hand in real text: nearly all are found, and hardly any made up."""
+"""Sentence splitting on real text with manually marked boundaries: F1 of at least 0.98."""
 
 from pathlib import Path
 

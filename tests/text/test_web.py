@@ -39,7 +39,7 @@ def test_a_page() -> None:
     assert parsed.dropped == {"code": 1, "table": 1, "navigation": 1}
 
 
-def test_without_marked_content_all_but_navigation_is_read() -> None:
+def test_without_main_content_all_but_navigation_is_read() -> None:
     parsed = parse_html(PAGE.replace('role="main"', "").replace("</div>", ""), TITLES.get)
     assert parsed.paragraphs[0].text.startswith("The boats")
     assert parsed.dropped == {"code": 1, "table": 1, "navigation": 3}
