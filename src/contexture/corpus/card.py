@@ -46,10 +46,8 @@ def _histogram(rows: DataFrame, value: Column) -> list[tuple[int, int, int]]:
     step = F.floor(F.log2(F.greatest(value, F.lit(1))) * _BARS_PER_DOUBLING).cast("int")
     counts = {row.step: row["count"] for row in rows.groupBy(step.alias("step")).count().collect()}
     steps = range(min(counts, default=0), max(counts, default=-1) + 1)
-    bars = [
-        (round(2 ** (i / _BARS_PER_DOUBLING)), round(2 ** ((i + 1) / _BARS_PER_DOUBLING)), counts.get(i, 0))
-        for i in steps
-    ]
+    bounds = [(round(2 ** (i / _BARS_PER_DOUBLING)), round(2 ** ((i + 1) / _BARS_PER_DOUBLING))) for i in steps]
+    bars = [(*pair, counts.get(i, 0)) for i, pair in zip(steps, bounds, strict=True)]
     return [bar for bar in bars if bar[2] or bar[0] < bar[1]]
 
 

@@ -141,10 +141,8 @@ def _find_repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:
     """Return verdicts (doc_id, dropped, duplicate_of) on documents; their text is that of their paragraphs."""
     in_order = F.array_sort(F.collect_list(F.struct("paragraph_index", "text")))["text"]
     documents = texts.groupBy(F.col("doc_id").alias("id"), "lang").agg(F.array_join(in_order, "\n").alias("text"))
-    repeated = find_duplicates(documents, similarity)
-    return repeated.select(
-        F.col("id").alias("doc_id"), _duplicate_reason("document"), F.col("original").alias("duplicate_of")
-    )
+    columns = F.col("id").alias("doc_id"), _duplicate_reason("document"), F.col("original").alias("duplicate_of")
+    return find_duplicates(documents, similarity).select(*columns)
 
 
 def _find_repeated_paragraphs(texts: DataFrame, similarity: float) -> DataFrame:

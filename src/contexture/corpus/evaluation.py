@@ -51,30 +51,28 @@ class EvaluationTexts:
 
 def find_evaluation_documents(paragraphs: DataFrame, evaluation: EvaluationTexts) -> DataFrame:
     """Return the doc_ids of evaluation documents in a table with doc_id, title, text. Runs Spark jobs immediately."""
-    broadcast_evaluation = paragraphs.sparkSession.sparkContext.broadcast(evaluation)
+    shared_texts = paragraphs.sparkSession.sparkContext.broadcast(evaluation)
     rows = paragraphs.select("doc_id", "title", "text")
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         hash_runs = _make_run_hasher()
-        for part in (
+        slices = (
             batch.slice(start, _BATCH_ROWS) for batch in batches for start in range(0, batch.num_rows, _BATCH_ROWS)
-        ):
+        )
+        for part in slices:
             ids, titles, texts = (column.to_pylist() for column in part.columns)
-            is_evaluation_title = {
-                title: normalize_text(title or "") in broadcast_evaluation.value.titles for title in set(titles)
-            }
-            ids_by_title = list(compress(ids, map(is_evaluation_title.__getitem__, titles)))
+            is_known = {title: normalize_text(title or "") in shared_texts.value.titles for title in set(titles)}
+            ids_by_title = list(compress(ids, map(is_known.__getitem__, titles)))
             hashes, counts = hash_runs(map(split_bare_words, texts))
-            shared = broadcast_evaluation.value.contains_runs(hashes)
+            shared = shared_texts.value.contains_runs(hashes)
             hit_ids = pa.array([*ids_by_title, *np.repeat(np.array(ids, object), counts)[shared]], pa.string())
             hit_runs = pa.array([*[None] * len(ids_by_title), *hashes[shared].view(np.int64).tolist()], pa.int64())
             yield pa.RecordBatch.from_arrays([hit_ids, hit_runs], names=["doc_id", "run"])
 
     # One row for each document and run. The run is null if the title matches.
     hits = checkpoint_on_disk(rows.mapInArrow(run, "doc_id string, run bigint").distinct())
-    common_runs = (
-        hits.where("run is not null").groupBy("run").count().where(F.col("count") > MAX_DOCUMENTS).select("run")
-    )
+    run_counts = hits.where("run is not null").groupBy("run").count()
+    common_runs = run_counts.where(F.col("count") > MAX_DOCUMENTS).select("run")
     return checkpoint_and_broadcast(hits.join(common_runs, "run", "left_anti").select("doc_id").distinct())
 
 

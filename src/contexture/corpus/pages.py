@@ -168,8 +168,6 @@ def _make_task(
     languages: Mapping[str, SentenceParameters],
     schema: StructType,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the function of a Spark task: numbers of bundles to the rows of their pages."""
-
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrow_schema = to_arrow_schema(schema)
         splitters = {lang: Splitter(language) for lang, language in languages.items()}

@@ -50,7 +50,6 @@ def start_spark(settings: Mapping[str, Any], log_file: Path | None = None) -> Sp
 
 
 def _launch_java(settings: Mapping[str, Any], log_file: Path) -> None:
-    """Start the Java of this process."""
     conf = SparkConf(loadDefaults=False).setAppName("contexture")
     for key, value in settings.items():
         conf.set(key, str(value).lower() if isinstance(value, bool) else str(value))

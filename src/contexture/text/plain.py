@@ -106,7 +106,6 @@ def _split_blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
 
 
 def _find_heading(block: list[str]) -> str | None:
-    """Return the block's text if it is a heading, else None."""
     marked = _MARKED_HEADING.match(block[0])
     if marked:
         return marked[1].rstrip("# ")

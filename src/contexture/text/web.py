@@ -102,7 +102,6 @@ def markdown_title(text: str) -> str:
 
 
 def _render_markdown(text: str) -> str:
-    """Convert the page without its front matter to HTML."""
     front = _FRONT_MATTER.match(text)
     html: str = _get_markdown_parser().render(text[front.end() :] if front else text)
     return html
@@ -205,7 +204,6 @@ class _PageReader:
 
 
 def _get_drop_reason(name: str, attrs: dict[str, str]) -> str | None:
-    """Return the reason to drop an element, or None."""
     if name in _LEFT_OUT:
         return _LEFT_OUT[name]
     if "hidden" in attrs or attrs.get("aria-hidden") == "true":

@@ -31,11 +31,9 @@ def read_pairs(pairs: BitextSet) -> Iterator[Pair]:
     if len(pairs.files) == 2:
         return _read_moses(*pairs.files)
     (file,) = pairs.files
-    return (
-        _read_tmx(file, pairs.languages)
-        if find_suffix(file, compressed_suffixes(".tmx"))
-        else _read_table(file, pairs.columns)
-    )
+    if find_suffix(file, compressed_suffixes(".tmx")):
+        return _read_tmx(file, pairs.languages)
+    return _read_table(file, pairs.columns)
 
 
 def _read_moses(first: str, second: str) -> Iterator[Pair]:
@@ -66,9 +64,7 @@ def _read_lines(path: str) -> Iterator[str]:
         for data in read_chunks(path, read_head(path).encoding):
             *lines, rest = (rest + data).split(b"\n")
             if len(rest) > MAX_DOCUMENT_BYTES:
-                raise SourceError(
-                    f"{path}: a line is longer than {MAX_DOCUMENT_BYTES >> 20} MiB: these are no sentences."
-                )
+                raise SourceError(f"{path}: a line is longer than {MAX_DOCUMENT_BYTES >> 20} MiB: use sentences.")
             for line in lines:
                 yield line.decode("utf-8", "replace")
     except EOFError as error:
@@ -148,9 +144,7 @@ class _UnitCollector:
             self.text.append(data)
             self.size += len(data)
             if self.size > MAX_DOCUMENT_BYTES:
-                raise SourceError(
-                    f"{self.path}: a segment is longer than {MAX_DOCUMENT_BYTES >> 20} MiB: expected one sentence."
-                )
+                raise SourceError(f"{self.path}: a segment is longer than {MAX_DOCUMENT_BYTES >> 20} MiB.")
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding and encoding.lower() not in _ENCODINGS:

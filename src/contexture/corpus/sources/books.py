@@ -8,7 +8,7 @@ from functools import partial
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import InputFile, compressed_suffixes, read_head, require_utf8, strip_suffix
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, make_source_file, read_document
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, read_document
 from contexture.text.languages import detect_languages
 from contexture.text.plain import parse_book
 
@@ -37,7 +37,7 @@ def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
         passages = detect_languages(paragraph.text for paragraph in start.paragraphs)
     name = strip_suffix(entry.name, SUFFIXES) or entry.name
     title = re.sub(r"[\s_]+", " ", name.rpartition("/")[2]).strip()
-    return make_source_file("books", entry._replace(name=name), head, lang, title=title), passages
+    return SourceFile.from_head("books", entry._replace(name=name), head, lang, title=title), passages
 
 
 def _read_rows(split: Split, config: CorpusConfig) -> Iterator[Row]:

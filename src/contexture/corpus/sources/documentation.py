@@ -11,7 +11,7 @@ from functools import partial
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import InputFile, read_head, require_utf8
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, make_source_file, read_document
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, read_document
 from contexture.text.languages import detect_languages
 from contexture.text.paragraphs import ListItems, Parsed
 from contexture.text.web import Resolve, html_title, markdown_title, parse_html, parse_markdown
@@ -54,7 +54,7 @@ def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
     if lang == languages.AUTO:
         start = _parse(entry.name, text[:_LANGUAGE_CHARS], lambda address: None, 1, "keep")
         passages = detect_languages(paragraph.text for paragraph in start.paragraphs)
-    return make_source_file("documentation", entry, head, lang, title=title or entry.name), passages
+    return SourceFile.from_head("documentation", entry, head, lang, title=title or entry.name), passages
 
 
 def _root_dir(file: SourceFile) -> str:

@@ -12,15 +12,7 @@ from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import HEAD_BYTES, Head, InputFile, compressed_suffixes, read_head
-from contexture.corpus.sources.protocol import (
-    Row,
-    SourceFile,
-    Split,
-    document_row,
-    empty_row,
-    make_source_file,
-    name_by_content,
-)
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
 from contexture.corpus.sources.records import Record, read_records
 from contexture.text.languages import detect_languages
 from contexture.text.paragraphs import one_line
@@ -66,12 +58,11 @@ def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
             lang = languages.UNKNOWN
     is_split = head.encoding == "utf-8" and entry.path.lower().endswith(".jsonl")
     several = languages.find_several(passages)
-    file = make_source_file("json_lines", entry, head, lang, "bytes" if is_split else "records", languages=several)
+    file = SourceFile.from_head("json_lines", entry, head, lang, "bytes" if is_split else "records", languages=several)
     return file, passages
 
 
 def _first_documents(head: Head) -> Iterator[dict[str, Any]]:
-    """Yield the documents with text among the first lines."""
     for line in head.data.split(b"\n", _LANGUAGE_LINES)[:_LANGUAGE_LINES]:
         try:
             record = _parse_line(line)

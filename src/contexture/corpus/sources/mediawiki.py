@@ -8,15 +8,7 @@ from pathlib import Path
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources.files import DOWNLOAD_AGAIN, InputFile, compressed_suffixes, read_head
-from contexture.corpus.sources.protocol import (
-    Row,
-    SourceFile,
-    Split,
-    document_row,
-    empty_row,
-    make_source_file,
-    name_by_content,
-)
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
 from contexture.corpus.sources.records import Record, read_records
 from contexture.text.characters import unescape
 from contexture.text.kinds import page_kind
@@ -49,7 +41,7 @@ def _check_file(entry: InputFile) -> SourceFile:
     head = read_head(entry.path)
     site = _parse_head(entry.path, head.data, head.encoding)
     is_split = head.encoding == "utf-8" and entry.path.lower().endswith(_SPLITTABLE_SUFFIXES)
-    return make_source_file("mediawiki", entry, head, site.lang, "bytes" if is_split else "records", site=site)
+    return SourceFile.from_head("mediawiki", entry, head, site.lang, "bytes" if is_split else "records", site=site)
 
 
 def _parse_head(path: str, head: bytes, encoding: str) -> Site:
@@ -82,7 +74,6 @@ def _parse_head(path: str, head: bytes, encoding: str) -> Site:
 
 
 def _read_templates(config: CorpusConfig) -> str:
-    """Return the checked text of the user's table of templates."""
     if config.templates is None:
         return ""
     try:

@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.sources.files import Encoding, Head, InputFile, read_all
@@ -45,6 +45,13 @@ class SourceFile:
     #: Only books and pages of documentation.
     title: str = ""
 
+    @classmethod
+    def from_head(
+        cls, source: SourceName, entry: InputFile, head: Head, lang: str, shared: SplitMode = "no", **details: Any
+    ) -> Self:
+        """Return the file with the facts of its head and `details` of its source."""
+        return cls(source, entry.path, entry.name, head.size, head.fingerprint, head.encoding, shared, lang, **details)
+
 
 @dataclass(frozen=True)
 class Split:
@@ -74,15 +81,6 @@ class Source(Protocol):
 
         The rows of a file do not depend on its splits. Raises SourceError for a damaged file.
         """
-
-
-def make_source_file(
-    source: SourceName, entry: InputFile, head: Head, lang: str, shared: SplitMode = "no", **details: Any
-) -> SourceFile:
-    """Return the file with the facts of its head and `details` of its source."""
-    return SourceFile(
-        source, entry.path, entry.name, head.size, head.fingerprint, head.encoding, shared, lang, **details
-    )
 
 
 def plan_splits(files: Sequence[SourceFile], tasks: int) -> list[Split]:

@@ -10,15 +10,7 @@ from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages, protocol
 from contexture.corpus.sources.files import InputFile, compressed_suffixes, read_chunks, read_head
-from contexture.corpus.sources.protocol import (
-    Row,
-    SourceFile,
-    Split,
-    document_row,
-    empty_row,
-    make_source_file,
-    name_by_content,
-)
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
 from contexture.text.language_codes import two_letter_code
 from contexture.text.languages import detect_languages
 from contexture.text.paragraphs import one_line
@@ -65,13 +57,12 @@ def _check_file(entry: InputFile, lang: str) -> SourceFile:
             f"{entry.path}: is not a WET file: it starts with {start!r}, not with WARC/1.0. "
             f"Use *.warc.wet.gz files of Common Crawl."
         )
-    return make_source_file("wet", entry, head, lang, "records")
+    return SourceFile.from_head("wet", entry, head, lang, "records")
 
 
 def _read_rows(split: Split, min_characters: int) -> Iterator[Row]:
-    pages = (
-        record for record in read_warc_records(read_chunks(split.file.path, split.file.encoding)) if _is_page(record)
-    )
+    records = read_warc_records(read_chunks(split.file.path, split.file.encoding))
+    pages = (record for record in records if _is_page(record))
     for number, record in enumerate(pages):
         if number % split.parts == split.part:
             yield _build_row(record, split.file.lang, min_characters)
