@@ -31,50 +31,52 @@ UNITS: list[Pair] = [
 ]  # fmt: skip
 
 
-def pair_set(*files: Path, **details: Any) -> BitextSet:
+def make_set(*files: Path, **details: Any) -> BitextSet:
     return BitextSet(files=[str(file) for file in files], languages=("en", "de"), **details)
 
 
-def put(path: Path, text: str | bytes) -> Path:
+def write_file(path: Path, text: str | bytes) -> Path:
     data = text.encode() if isinstance(text, str) else text
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
 
-def config(**sets: Any) -> BitextConfig:
+def make_config(**sets: Any) -> BitextConfig:
     result: BitextConfig = TypeAdapter(BitextConfig).validate_python({"input": sets})
     return result
 
 
 def test_moses_plain_and_compressed(tmp_path: Path) -> None:
     """Only a newline ends a line: real files have other separators within sentences."""
-    english = put(tmp_path / "a.en", "One.\r\n\nThree\u2028 and\x85 more.\nFour")
-    german = put(tmp_path / "a.de.gz", "Eins.\nZwei.\n\nVier\n")
-    assert list(read_pairs(pair_set(english, german))) == [
+    english = write_file(tmp_path / "a.en", "One.\r\n\nThree\u2028 and\x85 more.\nFour")
+    german = write_file(tmp_path / "a.de.gz", "Eins.\nZwei.\n\nVier\n")
+    assert list(read_pairs(make_set(english, german))) == [
         ("One.\r", "Eins."), ("", "Zwei."), ("Three\u2028 and\x85 more.", ""), ("Four", "Vier")
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("left", "right"), [(3, 5), (5, 3), (0, 1)])
 def test_sides_of_different_length_raise(left: int, right: int, tmp_path: Path) -> None:
-    english, german = (put(tmp_path / f"a.{n}", "x\n" * size + "\n") for n, size in (("en", left), ("de", right)))
+    english, german = (
+        write_file(tmp_path / f"a.{n}", "x\n" * size + "\n") for n, size in (("en", left), ("de", right))
+    )
     with pytest.raises(SourceError, match=rf"{english} has {left + 1} lines, {german} {right + 1}: each line"):
-        list(read_pairs(pair_set(english, german)))
+        list(read_pairs(make_set(english, german)))
 
 
 def test_table_columns(tmp_path: Path) -> None:
-    file = put(tmp_path / "pairs.tsv.gz", '1\tOne "1.\t7\tEins.\n2\tTwo.\n3\tThree.\t9\tDrei.\textra\n')
-    assert list(read_pairs(pair_set(file, columns=(2, 4)))) == [
+    file = write_file(tmp_path / "pairs.tsv.gz", '1\tOne "1.\t7\tEins.\n2\tTwo.\n3\tThree.\t9\tDrei.\textra\n')
+    assert list(read_pairs(make_set(file, columns=(2, 4)))) == [
         ('One "1.', "Eins."), ("Two.", None), ("Three.", "Drei.")
     ]  # fmt: skip
-    assert list(read_pairs(pair_set(file)))[1] == ("2", "Two.")
+    assert list(read_pairs(make_set(file)))[1] == ("2", "Two.")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_memories_give_the_segments_of_the_languages(encoding: str, tmp_path: Path) -> None:
     """Languages match two- and three-letter codes with and without region. Formatting codes are not text."""
-    file = put(tmp_path / "a.tmx", TMX.format(encoding=encoding).encode(encoding))
-    assert list(read_pairs(pair_set(file))) == UNITS
+    file = write_file(tmp_path / "a.tmx", TMX.format(encoding=encoding).encode(encoding))
+    assert list(read_pairs(make_set(file))) == UNITS
     other = BitextSet(files=[str(file)], languages=("ger", "fr"))
     assert list(read_pairs(other)) == [(None, None), (None, "Ici."), (None, None)]
 
@@ -82,8 +84,8 @@ def test_memories_give_the_segments_of_the_languages(encoding: str, tmp_path: Pa
 def test_a_memory_is_read_as_a_stream(tmp_path: Path) -> None:
     """Units before the damage are read first."""
     unit = '<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>\n'
-    file = put(tmp_path / "a.tmx", "<tmx><body>" + unit * 20_000 + "<tu></body>")
-    result = read_pairs(pair_set(file))
+    file = write_file(tmp_path / "a.tmx", "<tmx><body>" + unit * 20_000 + "<tu></body>")
+    result = read_pairs(make_set(file))
     assert [next(result) for _ in range(10_000)] == [("a", "b")] * 10_000
     with pytest.raises(SourceError, match=r"a\.tmx: is not well-formed XML: mismatched tag: line 20001"):
         list(result)
@@ -99,27 +101,27 @@ def test_a_memory_is_read_as_a_stream(tmp_path: Path) -> None:
     ],
 )
 def test_harmful_or_damaged_memories_raise(changed: tuple[str, str], message: str, tmp_path: Path) -> None:
-    file = put(tmp_path / "a.tmx", TMX.format(encoding="utf-8").replace(*changed))
+    file = write_file(tmp_path / "a.tmx", TMX.format(encoding="utf-8").replace(*changed))
     with pytest.raises(SourceError, match=message):
-        list(read_pairs(pair_set(file)))
+        list(read_pairs(make_set(file)))
 
 
 @pytest.mark.parametrize("name", ["a.tmx.gz", "a.tsv.gz"])
 def test_truncated_files_raise(name: str, tmp_path: Path) -> None:
     draw = random.Random(0)
     text = TMX.replace("</body>", "".join(f"<note>{draw.random()}</note>\n" for _ in range(999)) + "</body>")
-    file = put(tmp_path / name, text.format(encoding="utf-8"))
+    file = write_file(tmp_path / name, text.format(encoding="utf-8"))
     file.write_bytes(file.read_bytes()[:-900])
     with pytest.raises(SourceError, match=rf"{name}: cut off\."):
-        list(read_pairs(pair_set(file)))
+        list(read_pairs(make_set(file)))
 
 
 def test_files_are_checked_before_a_run(tmp_path: Path) -> None:
-    english, empty = put(tmp_path / "a.en", "x\n"), put(tmp_path / "a.de", "")
-    check_files(pair_set(english))
+    english, empty = write_file(tmp_path / "a.en", "x\n"), write_file(tmp_path / "a.de", "")
+    check_files(make_set(english))
     for file, message in ((empty, "the file is empty"), (tmp_path / "no.de", "no.de: cannot be read")):
         with pytest.raises(SourceError, match=message):
-            check_files(pair_set(english, file))
+            check_files(make_set(english, file))
 
 
 ONE_LANGUAGE = "both sides have the language en: name two different languages"
@@ -134,11 +136,14 @@ ONE_LANGUAGE = "both sides have the language en: name two different languages"
 )
 def test_invalid_sets_raise(files: list[str], languages: list[str], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        config(a={"files": files, "languages": languages})
+        make_config(a={"files": files, "languages": languages})
 
 
 def test_dialects_are_languages_of_tables_but_not_of_memories(tmp_path: Path) -> None:
-    pairs, memory = put(tmp_path / "a.tsv", "colour\tcolor\n"), put(tmp_path / "a.tmx", TMX.format(encoding="utf-8"))
+    pairs, memory = (
+        write_file(tmp_path / "a.tsv", "colour\tcolor\n"),
+        write_file(tmp_path / "a.tmx", TMX.format(encoding="utf-8")),
+    )
     of_table, of_memory = (BitextSet([str(file)], ("en-GB", "en-US")) for file in (pairs, memory))
     assert list(read_pairs(of_table)) == [("colour", "color")]
     with pytest.raises(SourceError, match="en-GB and en-US are both en: regions are ignored"):
@@ -154,24 +159,24 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> BitextConfig:
         ("  ", "Leer."), ("Empty.", ""), ("Hamburg", "HAMBURG"), ("Long.", "Sehr lang. " * 9), ("Hm" * 90, "Kurz."),
         ("Yes.", "Ja, das tue ich."), ("\ufffd?", "Kaputt."), many[3], ("This is the boat\tof number 4.", many[4][1]),
     ]  # fmt: skip
-    english = put(tmp_path / "a.en", "".join(f"{source}\n" for source, _ in many + bad))
-    german = put(tmp_path / "a.de", "".join(f"{target}\n" for _, target in many + bad))
-    table = put(
+    english = write_file(tmp_path / "a.en", "".join(f"{source}\n" for source, _ in many + bad))
+    german = write_file(tmp_path / "a.de", "".join(f"{target}\n" for _, target in many + bad))
+    table = write_file(
         tmp_path / "b.tsv", "".join(f"{source}\t{target}\n" for target, source in (many[5], ("New.", "Neu."))) + "x\n"
     )
-    return config(
+    return make_config(
         a={"files": [str(english), str(german)], "languages": ["en", "de"]},
         b={"files": [str(table)], "languages": ["de", "en"]},
     )
 
 
-def cleaned(spark: SparkSession, settings: BitextConfig) -> DataFrame:
+def read_and_clean(spark: SparkSession, settings: BitextConfig) -> DataFrame:
     return clean(read_sets(spark, settings)).cache()
 
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession, mixed: BitextConfig) -> DataFrame:
-    return cleaned(spark, mixed)
+    return read_and_clean(spark, mixed)
 
 
 def test_reasons_and_counts(rows: DataFrame, mixed: BitextConfig) -> None:
@@ -191,9 +196,9 @@ def test_reasons_and_counts(rows: DataFrame, mixed: BitextConfig) -> None:
 def test_a_ratio_is_that_of_the_languages(spark: SparkSession, tmp_path: Path) -> None:
     """If all targets are four times as long as their sources, a target of equal length is dropped."""
     lines = [(f"{n:03} " + "ab" * 15, f"{n:03} " + "abcd" * 30) for n in range(50)] + [("ab" * 60, "cd" * 60)]
-    sides = [put(tmp_path / f"{index}", "".join(f"{line[index]}\n" for line in lines)) for index in (0, 1)]
-    settings_ = config(a={"files": [str(side) for side in sides], "languages": ["zh", "en"]})
-    counts = count_pairs(cleaned(spark, settings_), settings_)
+    sides = [write_file(tmp_path / f"{index}", "".join(f"{line[index]}\n" for line in lines)) for index in (0, 1)]
+    settings_ = make_config(a={"files": [str(side) for side in sides], "languages": ["zh", "en"]})
+    counts = count_pairs(read_and_clean(spark, settings_), settings_)
     assert counts["a"]["dropped"] == {"length_ratio": 1}
 
 
@@ -203,7 +208,7 @@ def test_the_number_of_cores_changes_nothing(
     first = written(select_kept(rows), tmp_path / "a")
     assert len(first) == 4 and all(first)
     with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
-        assert written(select_kept(cleaned(spark, mixed)), tmp_path / "b") == first
+        assert written(select_kept(read_and_clean(spark, mixed)), tmp_path / "b") == first
 
 
 def test_a_few_sentences_in_one_language_are_detected(spark: SparkSession, tmp_path: Path) -> None:
@@ -215,17 +220,17 @@ def test_a_few_sentences_in_one_language_are_detected(spark: SparkSession, tmp_p
         "behind the church. Every spring she paints the hives with bright colours.",
     )
     lines = zip(*(side.split(". ") for side in sides), strict=True)
-    file = put(tmp_path / "a.tsv", "".join("\t".join(line) + "\n" for line in lines))
+    file = write_file(tmp_path / "a.tsv", "".join("\t".join(line) + "\n" for line in lines))
     expected = {("en", "de"): True, ("eng", "fr"): True, ("en", "qaa"): False}
-    sets = config(**{"-".join(pair): {"files": [str(file)], "languages": [*pair]} for pair in expected})
-    counts = count_pairs(cleaned(spark, sets), sets)
+    sets = make_config(**{"-".join(pair): {"files": [str(file)], "languages": [*pair]} for pair in expected})
+    counts = count_pairs(read_and_clean(spark, sets), sets)
     assert [pairs["same_language"] for pairs in counts.values()] == [*expected.values()]
     assert all(pairs["pairs_out"] == 5 and pairs["likeness"] < 0.7 for pairs in counts.values())
 
 
 def test_the_job_raises_the_error_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
-    sides = [put(tmp_path / name, "x\n" * size) for name, size in (("a.en", 2), ("a.de", 3))]
-    sets = config(a={"files": [str(side) for side in sides], "languages": ["en", "de"]})
+    sides = [write_file(tmp_path / name, "x\n" * size) for name, size in (("a.en", 2), ("a.de", 3))]
+    sets = make_config(a={"files": [str(side) for side in sides], "languages": ["en", "de"]})
     with pytest.raises(Exception, match="SourceError") as error:
         read_sets(spark, sets).collect()
     message = f"{sides[0]} has 2 lines, {sides[1]} 3: each line must be the translation of the other"

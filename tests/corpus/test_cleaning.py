@@ -24,8 +24,7 @@ from contexture.corpus.config import CleaningConfig
 from contexture.corpus.evaluation import EvaluationTexts
 from contexture.corpus.main_content import MainContentModel, features
 from contexture.text.quality import Filters
-
-from .make import partition_rows
+from tests.corpus.make import partition_rows
 
 SCHEMA = (
     "doc_id string, title string, lang string, section_index int, section string, paragraph_index int, text string, "
@@ -55,7 +54,7 @@ DOCUMENTS: dict[str, list[tuple[str, str | None, str | None]]] = {
 CONFIG = CleaningConfig()
 
 
-def rows() -> list[tuple[Any, ...]]:
+def make_rows() -> list[tuple[Any, ...]]:
     return [
         (doc_id, f"Title {doc_id}", doc_id[:2], 0, "", index, text, [text], [("Sea", 0, 3)], "prose")
         for doc_id, paragraphs in DOCUMENTS.items()
@@ -65,7 +64,7 @@ def rows() -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def paragraphs(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(rows(), SCHEMA).cache()
+    return spark.createDataFrame(make_rows(), SCHEMA).cache()
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +120,7 @@ def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_the_same_table_for_any_partitions(spark: SparkSession, cleaned: DataFrame, partitions: int) -> None:
-    shuffled = spark.createDataFrame(rows()[::-1], SCHEMA).repartition(partitions, "text")
+    shuffled = spark.createDataFrame(make_rows()[::-1], SCHEMA).repartition(partitions, "text")
     again = partition_rows(clean(shuffled, CONFIG, 3))
     assert again == partition_rows(cleaned)
     assert len(again) == 3

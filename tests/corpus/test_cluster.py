@@ -72,7 +72,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
-def tables(master: str, source: Path, folder: Path) -> dict[str, bytes]:
+def run_job(master: str, source: Path, folder: Path) -> dict[str, bytes]:
     done = subprocess.run(
         [sys.executable, "-c", JOB, master, str(source), str(folder)],
         check=False,
@@ -81,10 +81,10 @@ def tables(master: str, source: Path, folder: Path) -> dict[str, bytes]:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return {str(file.relative_to(folder)): data(file) for file in sorted(folder.rglob("*.parquet"))}
+    return {str(file.relative_to(folder)): read_data(file) for file in sorted(folder.rglob("*.parquet"))}
 
 
-def data(file: Path) -> bytes:
+def read_data(file: Path) -> bytes:
     """Return a Parquet file without its footer, in which the order of a column's encodings varies."""
     content = file.read_bytes()
     return content[: -8 - int.from_bytes(content[-8:-4], "little")]
@@ -94,7 +94,7 @@ def data(file: Path) -> bytes:
 def test_a_cluster_writes_the_same_bytes(cluster: str, tmp_path: Path) -> None:
     write_demo_world(DemoConfig(pages=50), tmp_path / "demo")
     single, two, many = (
-        tables(master, tmp_path / "demo", tmp_path / name)
+        run_job(master, tmp_path / "demo", tmp_path / name)
         for master, name in (("local[1]", "one"), ("local[2]", "two"), (cluster, "cluster"))
     )
     assert len(single) == 3 * 3

@@ -13,7 +13,7 @@ from contexture.text.quality import normalize_text
 Text = tuple[str, str, str]
 
 
-def table(spark: SparkSession, texts: list[Text], partitions: int = 2) -> DataFrame:
+def make_table(spark: SparkSession, texts: list[Text], partitions: int = 2) -> DataFrame:
     return spark.createDataFrame(texts, "id string, lang string, text string").repartition(partitions)
 
 
@@ -23,7 +23,7 @@ def as_dict(frame: DataFrame) -> dict[str, tuple[str, bool]]:
     return {row.id: (row.original, row.exact) for row in rows}
 
 
-def slow(texts: list[Text], similarity: float) -> dict[str, tuple[str, bool]]:
+def find_by_brute_force(texts: list[Text], similarity: float) -> dict[str, tuple[str, bool]]:
     """Return the result of `find_duplicates` by comparing all pairs of texts."""
     firsts: dict[tuple[str, str], str] = {}
     repeated = {}
@@ -51,12 +51,12 @@ def test_against_the_slow_loop(spark: SparkSession) -> None:
     ]
     named = [(f"{lang}:{number}", lang, text) for number, lang, text in texts]
     for similarity in (0.5, 1.0):
-        expected = slow(named, similarity)
+        expected = find_by_brute_force(named, similarity)
         assert {exact for _, exact in expected.values()} == ({True, False} if similarity < 1 else {True})
-        assert as_dict(find_duplicates(table(spark, named), similarity)) == expected
+        assert as_dict(find_duplicates(make_table(spark, named), similarity)) == expected
 
 
-def variants(draw: random.Random, count: int) -> list[Text]:
+def make_variants(draw: random.Random, count: int) -> list[Text]:
     """Return random texts with copies, some exact and some with a few changed words."""
     texts: list[str] = []
     for _ in range(count):
@@ -72,11 +72,11 @@ def variants(draw: random.Random, count: int) -> list[Text]:
 
 
 def test_recall_and_precision(spark: SparkSession) -> None:
-    texts = variants(random.Random(1), 300)
-    expected = slow(texts, 0.8)
+    texts = make_variants(random.Random(1), 300)
+    expected = find_by_brute_force(texts, 0.8)
     near = {id_ for id_, (_, exact) in expected.items() if not exact}
     assert len(near) > 60
-    dropped = as_dict(find_duplicates(table(spark, texts), 0.8))
+    dropped = as_dict(find_duplicates(make_table(spark, texts), 0.8))
     assert dropped.keys() <= expected.keys()
     assert len(dropped.keys() & near) >= 0.98 * len(near)
     assert {id_ for id_, (_, exact) in dropped.items() if exact} == expected.keys() - near
@@ -84,11 +84,11 @@ def test_recall_and_precision(spark: SparkSession) -> None:
 
 @pytest.mark.slow
 def test_the_same_for_any_partitions(spark: SparkSession) -> None:
-    texts = variants(random.Random(2), 60)
-    once = as_dict(find_duplicates(table(spark, texts, 1), 0.7))
+    texts = make_variants(random.Random(2), 60)
+    once = as_dict(find_duplicates(make_table(spark, texts, 1), 0.7))
     random.Random(3).shuffle(texts)
     assert once
-    assert as_dict(find_duplicates(table(spark, texts, 7), 0.7)) == once
+    assert as_dict(find_duplicates(make_table(spark, texts, 7), 0.7)) == once
 
 
 @pytest.mark.slow
@@ -109,4 +109,4 @@ def test_a_band_that_all_texts_share_gives_two_pairs_a_text(spark: SparkSession)
 
 
 def test_empty_texts(spark: SparkSession) -> None:
-    assert as_dict(find_duplicates(table(spark, [("a", "en", ""), ("b", "en", " ")]), 0.8)) == {"b": ("a", True)}
+    assert as_dict(find_duplicates(make_table(spark, [("a", "en", ""), ("b", "en", " ")]), 0.8)) == {"b": ("a", True)}

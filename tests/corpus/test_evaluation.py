@@ -17,7 +17,7 @@ def find_documents(spark: SparkSession, rows: list[Row], evaluation: EvaluationT
     return set(ids)
 
 
-def slow(rows: list[Row], titles: list[str], texts: list[str]) -> set[str]:
+def find_by_brute_force(rows: list[Row], titles: list[str], texts: list[str]) -> set[str]:
     """Return the result of `find_evaluation_documents` by searching each run in each text."""
 
     def plain(text: str) -> str:
@@ -78,6 +78,6 @@ def test_against_the_slow_search(spark: SparkSession) -> None:
                 (f"{number}", f"Title {number}", draw.choice((", ", " – ", " ")).join([around[0], *piece, around[1]]))
             )
     titles = ["title 7", "TITLE 8", "title 1000"]
-    expected = slow(rows, titles, texts)
+    expected = find_by_brute_force(rows, titles, texts)
     assert 20 < len(expected) < 130
     assert find_documents(spark, rows, EvaluationTexts.from_documents(titles, texts)) == expected

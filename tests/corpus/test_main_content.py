@@ -13,18 +13,17 @@ from sklearn.linear_model import LogisticRegression
 
 from contexture.corpus import main_content
 from contexture.corpus.main_content import MainContentModel, features, load_model, probability, train
-
-from .test_cleaning import SCHEMA
+from tests.corpus.test_cleaning import SCHEMA
 
 NAMES = ["Anna", "Boris", "Clara", "David", "Emil", "Fiona", "Greta", "Hugo"]
 
 
-def row(doc: int, section: str, index: int, text: str, kind: str, linked: int = 0) -> tuple[Any, ...]:
+def make_row(doc: int, section: str, index: int, text: str, kind: str, linked: int = 0) -> tuple[Any, ...]:
     sentences = text.split(". ")
     return (f"en:{doc}", "T", "en", 0, section, index, text, sentences, [("X", 0, linked)], kind)
 
 
-def corpus(documents: int = 40) -> list[tuple[Any, ...]]:
+def make_corpus(documents: int = 40) -> list[tuple[Any, ...]]:
     """Return articles with three paragraphs of prose, a list of names, and a mixed section."""
     rows = []
     for doc in range(documents):
@@ -32,24 +31,24 @@ def corpus(documents: int = 40) -> list[tuple[Any, ...]]:
         for index in range(3):
             name, other = draw.sample(NAMES, 2)
             text = f"In the {index}th year the farm of {name} was sold to {other}. It was old, and it had no roof."
-            rows.append(row(doc, "History", index, text, "prose"))
+            rows.append(make_row(doc, "History", index, text, "prose"))
         for index in range(3, 8):
             text = " and ".join(draw.sample(NAMES, 2)) + f" ({draw.randrange(1900, 2000)})"
-            rows.append(row(doc, "Links", index, text, "list_item", linked=len(text)))
-        rows.append(row(doc, "Mixed", 8, "The farm is described as follows.", "prose"))
-        rows.append(row(doc, "Mixed", 9, "A farm of stone, and it was old.", "list_item"))
+            rows.append(make_row(doc, "Links", index, text, "list_item", linked=len(text)))
+        rows.append(make_row(doc, "Mixed", 8, "The farm is described as follows.", "prose"))
+        rows.append(make_row(doc, "Mixed", 9, "A farm of stone, and it was old.", "list_item"))
     return rows
 
 
 @pytest.fixture(scope="module")
 def paragraphs(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(corpus(), SCHEMA).cache()
+    return spark.createDataFrame(make_corpus(), SCHEMA).cache()
 
 
 def test_features(spark: SparkSession) -> None:
     text = "The old Bell, of 1912, is. Rung!"
     frame = spark.createDataFrame(
-        [row(1, "", 4, text, "prose", 8), ("el:2", "T", "el", 0, "", 0, "", [], [], "prose")], SCHEMA
+        [make_row(1, "", 4, text, "prose", 8), ("el:2", "T", "el", 0, "", 0, "", [], [], "prose")], SCHEMA
     )
     columns = features({"en": ["the", "of", "and"], "it": ["il"]})
     first, second = frame.select(*(column.alias(name) for name, column in columns.items())).collect()
@@ -95,7 +94,7 @@ def trained(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
 def test_training_depends_only_on_the_rows(
     spark: SparkSession, trained: tuple[MainContentModel, dict[str, Any]]
 ) -> None:
-    assert train(spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)) == trained
+    assert train(spark.createDataFrame(make_corpus()[::-1], SCHEMA).repartition(7)) == trained
 
 
 def test_a_model_is_readable_json(trained: tuple[MainContentModel, dict[str, Any]]) -> None:
@@ -132,6 +131,6 @@ def test_quality_of_a_ranking() -> None:
 
 def test_probability(spark: SparkSession) -> None:
     weights = dict.fromkeys(features({}), 0.0) | {"digit_share": 4.0}
-    frame = spark.createDataFrame([row(1, "", 0, "1234abcd", "prose")], SCHEMA)
+    frame = spark.createDataFrame([make_row(1, "", 0, "1234abcd", "prose")], SCHEMA)
     (scored_row,) = frame.select(probability(MainContentModel(-1.0, weights, {})).alias("p")).collect()
     assert scored_row.p == pytest.approx(1 / (1 + math.exp(-1)))

@@ -5,26 +5,33 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.errors import SourceError, explain_error
+from tests.corpus.make import (
+    HEAD,
+    find_exports,
+    make_article,
+    make_export,
+    truncate_file,
+    write_compressed,
+    write_multistream,
+)
 
-from .make import HEAD, article, compress, export, find_exports, multistream, truncate
-
-XML = export(article(1), article(2))
+XML = make_export(make_article(1), make_article(2))
 SUFFIXES = [".xml", ".xml.bz2", ".xml.gz", ".xml.xz"]
 
 
 @pytest.mark.parametrize("name", [*(f"a{suffix}" for suffix in SUFFIXES), "a[1] {x}*.xml.bz2"])
 def test_file(tmp_path: Path, name: str) -> None:
     """A file name with characters of a glob is used as a name first."""
-    path = compress(tmp_path / name, XML)
+    path = write_compressed(tmp_path / name, XML)
     (file,) = find_exports(str(path))
     assert (file.path, file.site.lang, file.site.dbname) == (str(path), "en", "testwiki")
 
 
 def test_fingerprints_differ(tmp_path: Path) -> None:
-    texts = [XML, export(article(1), article(3)), XML + b" "]
-    prints = [find_exports(str(compress(tmp_path / "a.xml", text)))[0].fingerprint for text in texts]
+    texts = [XML, make_export(make_article(1), make_article(3)), XML + b" "]
+    prints = [find_exports(str(write_compressed(tmp_path / "a.xml", text)))[0].fingerprint for text in texts]
     assert len(set(prints)) == 3
-    assert find_exports(str(compress(tmp_path / "b.xml", XML)))[0].fingerprint == prints[0]
+    assert find_exports(str(write_compressed(tmp_path / "b.xml", XML)))[0].fingerprint == prints[0]
 
 
 BOMB = b'<?xml version="1.0"?>\n<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
@@ -49,7 +56,7 @@ FAULTS = {
 @pytest.mark.parametrize(("name", "content", "words"), FAULTS.values(), ids=FAULTS.keys())
 def test_faults(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     path = tmp_path / name
-    path.write_bytes(content) if words.startswith(("is", "holds")) else compress(path, content)
+    path.write_bytes(content) if words.startswith(("is", "holds")) else write_compressed(path, content)
     with pytest.raises(SourceError, match=words) as error:
         find_exports(str(path))
     assert str(path) in str(error.value)
@@ -57,9 +64,9 @@ def test_faults(tmp_path: Path, name: str, content: bytes, words: str) -> None:
 
 @pytest.mark.parametrize("suffix", SUFFIXES[1:])
 def test_damaged_or_cut_off_at_the_start(tmp_path: Path, suffix: str) -> None:
-    path = compress(tmp_path / f"a{suffix}", XML)
+    path = write_compressed(tmp_path / f"a{suffix}", XML)
     size = path.stat().st_size
-    truncate(path, 20)
+    truncate_file(path, 20)
     with pytest.raises(SourceError, match="cut off at its start"):
         find_exports(str(path))
     path.write_bytes(path.read_bytes()[:12] + bytes(size))
@@ -68,10 +75,10 @@ def test_damaged_or_cut_off_at_the_start(tmp_path: Path, suffix: str) -> None:
 
 
 def test_files_truncated_after_the_head_are_accepted(tmp_path: Path) -> None:
-    gz = compress(tmp_path / "a.xml.gz", XML)
-    truncate(gz, gz.stat().st_size - 9)
-    bz = multistream(tmp_path / "b.xml.bz2", XML[:1000], XML[1000:])
-    truncate(bz, bz.stat().st_size - 20)
+    gz = write_compressed(tmp_path / "a.xml.gz", XML)
+    truncate_file(gz, gz.stat().st_size - 9)
+    bz = write_multistream(tmp_path / "b.xml.bz2", XML[:1000], XML[1000:])
+    truncate_file(bz, bz.stat().st_size - 20)
     assert len(find_exports(str(tmp_path))) == 2
 
 

@@ -19,38 +19,47 @@ from contexture.corpus.sources.records import Record
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Link, Paragraph, Parsed
 from contexture.text.sentences import get_splitter
-
-from .make import HEAD, TAIL, article, compress, export, find_exports, multistream, page, partition_rows
+from tests.corpus.make import (
+    HEAD,
+    TAIL,
+    find_exports,
+    make_article,
+    make_export,
+    make_page,
+    partition_rows,
+    write_compressed,
+    write_multistream,
+)
 
 CONFIG = CorpusConfig(min_characters=10, files=3)
 
 MIXED = [
-    article(1),
-    page(2, "Old harbour", "#REDIRECT [[harbour 1#x]]", redirect="harbour 1#x"),
-    page(3, "Talk:Harbour 1", "A talk about the harbour.", ns=1),
-    page(4, "Talk:Old", "#REDIRECT [[Talk:Harbour 1]]", ns=1, redirect="Talk:Harbour 1"),
-    page(5, "Numbers", "* [[one]]\n* two\n\nShort.\n"),
-    page(6, "Broken", "The page is broken.").replace("broken.", "broken & lost <"),
-    page(7, "Deep", "{{" * 10_000 + "The text after ten thousand braces. It stays."),
-    page(8, "Bomb", "The text.").replace("The text.", "&lol9;"),
-    page(9, "Twice", "The older revision of it.", revision=10),
-    page(9, "Twice", "The newer revision of it, with [[a]] link. Two sentences.", revision=11),
-    page(9, "Twice", "The oldest revision of it.", revision=2),
-    page(10, "Κάλλιστον", "Ένα [[Λιμάνι|λιμάνι]]α με 𝔘nicode — 船 εδώ. Τέλος."),
+    make_article(1),
+    make_page(2, "Old harbour", "#REDIRECT [[harbour 1#x]]", redirect="harbour 1#x"),
+    make_page(3, "Talk:Harbour 1", "A talk about the harbour.", ns=1),
+    make_page(4, "Talk:Old", "#REDIRECT [[Talk:Harbour 1]]", ns=1, redirect="Talk:Harbour 1"),
+    make_page(5, "Numbers", "* [[one]]\n* two\n\nShort.\n"),
+    make_page(6, "Broken", "The page is broken.").replace("broken.", "broken & lost <"),
+    make_page(7, "Deep", "{{" * 10_000 + "The text after ten thousand braces. It stays."),
+    make_page(8, "Bomb", "The text.").replace("The text.", "&lol9;"),
+    make_page(9, "Twice", "The older revision of it.", revision=10),
+    make_page(9, "Twice", "The newer revision of it, with [[a]] link. Two sentences.", revision=11),
+    make_page(9, "Twice", "The oldest revision of it.", revision=2),
+    make_page(10, "Κάλλιστον", "Ένα [[Λιμάνι|λιμάνι]]α με 𝔘nicode — 船 εδώ. Τέλος."),
     "  <page>\n    <title>Left &amp; open</title>\n    <ns>0</ns>\n    <id>11</id>\n    <revision><id>1</id><text>cut",
-    article(12),
-    page(13, "List of harbours", "These are all the harbours of the world."),
-    page(14, "Harbour (disambiguation)", "The word harbour can mean many things.\n{{disambiguation}}"),
+    make_article(12),
+    make_page(13, "List of harbours", "These are all the harbours of the world."),
+    make_page(14, "Harbour (disambiguation)", "The word harbour can mean many things.\n{{disambiguation}}"),
 ]
 
 
-def rows(frame: DataFrame) -> dict[str, dict[str, Any]]:
+def collect_rows(frame: DataFrame) -> dict[str, dict[str, Any]]:
     return {row.doc_id: row.asDict(recursive=True) for row in frame.collect() if row.dropped != "duplicate"}
 
 
 @pytest.fixture(scope="module")
 def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    path = multistream(
+    path = write_multistream(
         tmp_path_factory.mktemp("mixed") / "mixed.xml.bz2",
         HEAD.encode(),
         "".join(MIXED[:5]).encode(),
@@ -61,7 +70,7 @@ def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 @pytest.fixture(scope="module")
 def mixed_rows(mixed: DataFrame) -> dict[str, dict[str, Any]]:
-    return rows(mixed)
+    return collect_rows(mixed)
 
 
 @pytest.fixture(scope="module")
@@ -143,20 +152,26 @@ def test_the_splits_do_not_change_the_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 100)
-    path = compress(tmp_path / f"mixed{suffix}", export(*MIXED))
+    path = write_compressed(tmp_path / f"mixed{suffix}", make_export(*MIXED))
     exports = find_exports(str(path))
     assert len(protocol.plan_splits(exports, spark.sparkContext.defaultParallelism)) > 1
     assert partition_rows(corpus.read_pages(spark, exports, CONFIG)) == mixed_partitions
 
 
 def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Path) -> None:
-    compress(tmp_path / "a.xml.gz", export(article(1), page(2, "B", "The text of the first file.", revision=7)))
-    compress(tmp_path / "b.xml.xz", export(page(2, "B", "The text of the second file.", revision=7), article(3)))
-    greek = export(page(2, "Β", "Το λιμάνι είναι παλιό, δηλ. αρχαίο. Πού είναι; Εδώ.")).replace(
+    write_compressed(
+        tmp_path / "a.xml.gz",
+        make_export(make_article(1), make_page(2, "B", "The text of the first file.", revision=7)),
+    )
+    write_compressed(
+        tmp_path / "b.xml.xz",
+        make_export(make_page(2, "B", "The text of the second file.", revision=7), make_article(3)),
+    )
+    greek = make_export(make_page(2, "Β", "Το λιμάνι είναι παλιό, δηλ. αρχαίο. Πού είναι; Εδώ.")).replace(
         b'lang="en"', b'lang="el"'
     )
-    compress(tmp_path / "c.xml", greek)
-    result = rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
+    write_compressed(tmp_path / "c.xml", greek)
+    result = collect_rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
     assert sorted(result) == ["el:2", "en:1", "en:2", "en:3"]
     assert result["en:2"]["paragraphs"][0]["text"] == "The text of the first file."
     sentences = ["Το λιμάνι είναι παλιό, δηλ. αρχαίο.", "Πού είναι;", "Εδώ."]
@@ -164,7 +179,7 @@ def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Pat
 
 
 def test_an_export_without_pages(spark: SparkSession, tmp_path: Path) -> None:
-    pages = corpus.read_pages(spark, find_exports(str(compress(tmp_path / "a.xml", export()))), CONFIG)
+    pages = corpus.read_pages(spark, find_exports(str(write_compressed(tmp_path / "a.xml", make_export()))), CONFIG)
     none = dict.fromkeys(("pages_in", "pages_out", "redirects", "paragraphs_found"), 0)
     assert corpus.count_pages(pages, CONFIG) == none | {"dropped": {}, "paragraphs_dropped": {}}
 

@@ -11,15 +11,14 @@ from contexture.corpus import pages as corpus
 from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.corpus.errors import SourceError, explain_error
 from contexture.corpus.sources import find_sources, protocol
-
-from .make import article, export, partition_rows, read
+from tests.corpus.make import make_article, make_export, partition_rows, read_path
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> CorpusConfig:
     for folder in ("wiki", "books", "lines", "docs", "web"):
         (tmp_path / folder).mkdir()
-    wiki = export(*(article(i) for i in range(1, 30)))
+    wiki = make_export(*(make_article(i) for i in range(1, 30)))
     (tmp_path / "wiki" / "a.xml").write_bytes(b"\xef\xbb\xbf" + wiki)
     (tmp_path / "wiki" / "b.xml").write_bytes(wiki.decode().replace('lang="en"', 'lang="el"').encode("utf-16"))
     (tmp_path / "books" / "boats.txt").write_text("CHAPTER I\n\nThe boats lie in the harbour.\n\nThey are old boats.\n")
@@ -74,7 +73,7 @@ def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytes
 def test_damaged_files_raise(tmp_path: Path, name: str) -> None:
     path = write_damaged(tmp_path / name)
     with pytest.raises(SourceError, match="its compressed data is damaged") as error:
-        read(path)
+        read_path(path)
     assert str(error.value).startswith(f"{path}: ")
 
 
@@ -83,7 +82,8 @@ def write_damaged(path: Path) -> Path:
         "a.txt.gz": b"The boats lie in the harbour of %d.\n",
         "a.jsonl.gz": b'{"text": "The boats lie in the harbour of %d."}\n',
         "a.warc.wet.gz": b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 8\r\n\r\nBoats %d\n",
-        "a.xml.gz": export(article(1)).rpartition(b"</mediawiki>")[0] + article(1).encode().replace(b"%", b"%%"),
+        "a.xml.gz": make_export(make_article(1)).rpartition(b"</mediawiki>")[0]
+        + make_article(1).encode().replace(b"%", b"%%"),
     }[path.name]
     numbered = b"".join(content.replace(b"%d", b"%d" % i) for i in range(30_000 if len(content) < 200 else 4000))
     data = bytearray(gzip.compress(numbered, 1))

@@ -13,8 +13,7 @@ from contexture.corpus import pages
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources, open_readers
 from contexture.corpus.sources.protocol import bundle_splits, plan_splits
-
-from .make import export, page
+from tests.corpus.make import make_export, make_page
 
 #: Slow imports that reading text does not need. PySpark imports NumPy, and pyarrow's arrays import pandas.
 HEAVY = ["nltk", "scipy", "sklearn", "torch", "transformers", "faiss", "matplotlib", "kedro", "mlflow"]
@@ -31,7 +30,7 @@ print(rows, *sys.modules)
 
 
 def test_the_task_that_reads_pages_loads_nothing_heavy(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "small.xml").write_bytes(export(page(1, "Ash", f"{HARD} " * 3)))
+    (tmp_path / "small.xml").write_bytes(make_export(make_page(1, "Ash", f"{HARD} " * 3)))
     config = CorpusConfig(input=str(tmp_path / "small.xml"))
     files = find_sources(config)
     schema = StructType.fromDDL(f"{pages.PAGES_SCHEMA}, revision bigint, path string")

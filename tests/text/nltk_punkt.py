@@ -9,7 +9,7 @@ from contexture.text.punkt import NUMBER, is_abbreviation, nltk_language_variabl
 OCCURS_IN_LOWER_CASE = 1 << 6  # in the midst of a sentence
 
 
-def nltk_punkt(
+def make_nltk_punkt(
     abbreviations: Collection[str], common_words: Collection[str], after_numbers: Collection[str], ends: str
 ) -> PunktSentenceTokenizer:
     """Return NLTK's tokenizer for the parameters of `Punkt`."""

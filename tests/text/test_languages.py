@@ -8,7 +8,7 @@ from contexture.text.languages import detect_languages, has_frequent_words, is_o
 from contexture.text.quality import Filters, drop_reason
 from tests.text import gold
 
-ENGLISH, ITALIAN, GREEK, MORE_ENGLISH, PORTUGUESE, CATALAN, DUTCH = gold.table("languages").values()
+ENGLISH, ITALIAN, GREEK, MORE_ENGLISH, PORTUGUESE, CATALAN, DUTCH = gold.read_table("languages").values()
 NAMELESS = "Oulu Rovaniemi Kuopio Lahti Tampere Helsinki Turku Espoo Vantaa Pori Joensuu"
 
 

@@ -11,7 +11,7 @@ from contexture.text.sentences import Splitter, get_splitter, list_languages, lo
 from tests.text import gold
 
 
-@pytest.mark.parametrize(("lang", "marked"), gold.table("sentences"))
+@pytest.mark.parametrize(("lang", "marked"), gold.read_table("sentences"))
 def test_breaks(lang: str, marked: str) -> None:
     sentences = [sentence.strip() for sentence in marked.split("|")]
     assert get_splitter(lang).split(marked.replace(" |", "").replace("|", "")) == sentences

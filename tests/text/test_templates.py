@@ -5,7 +5,7 @@ import pytest
 from contexture.text.templates import compile_rule, load_templates, read_arguments
 from tests.text import gold
 
-SHOWN = gold.table("templates")
+SHOWN = gold.read_table("templates")
 
 
 @pytest.mark.parametrize(

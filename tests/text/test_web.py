@@ -13,7 +13,7 @@ from tests.text import gold
 
 TITLES = {"tides.html": "Tides", "boats.md#hull": "Boats"}
 
-PAGE, MARKDOWN = (gold.read(name) for name in ("page.html", "page.md"))
+PAGE, MARKDOWN = (gold.read_file(name) for name in ("page.html", "page.md"))
 
 
 def as_tuples(parsed: Parsed) -> list[tuple[str, str, list[tuple[str, str]]]]:
@@ -80,7 +80,7 @@ def test_titles() -> None:
     assert markdown_title("## second level") == ""
 
 
-@pytest.mark.parametrize(("html", "expected"), gold.table("odd_html").items())
+@pytest.mark.parametrize(("html", "expected"), gold.read_table("odd_html").items())
 def test_odd_markup(html: str, expected: list[str]) -> None:
     assert [p.text for p in parse_html(html, TITLES.get).paragraphs] == expected
 

@@ -24,7 +24,7 @@ def paragraphs(wikitext: str) -> list[str]:
     return [marked(paragraph) for paragraph in parse(wikitext, SITE).paragraphs]
 
 
-PROSE = gold.table("wikitext")
+PROSE = gold.read_table("wikitext")
 
 
 @pytest.mark.parametrize(("wikitext", "expected"), PROSE.values(), ids=PROSE.keys())

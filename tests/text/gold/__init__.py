@@ -48,23 +48,23 @@ class Candidate(NamedTuple):
     next: int
 
 
-def table(name: str) -> Any:
+def read_table(name: str) -> Any:
     """Read a YAML file of this folder: inputs and expected outputs."""
-    return yaml.safe_load(read(f"{name}.yml"))
+    return yaml.safe_load(read_file(f"{name}.yml"))
 
 
-def read(name: str) -> str:
+def read_file(name: str) -> str:
     return (Path(__file__).parent / name).read_text("utf-8")
 
 
-def decisions(lang: str) -> list[Decision]:
+def read_decisions(lang: str) -> list[Decision]:
     """Read the marked candidates of a language."""
-    lines = read(f"{lang}.tsv").splitlines()
+    lines = read_file(f"{lang}.tsv").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return [Decision(anchor, int(page), half, kind, mark == "1") for page, anchor, half, kind, mark in rows]
 
 
-def paragraphs(folder: Path, lang: str) -> Iterator[tuple[int, str]]:
+def read_paragraphs(folder: Path, lang: str) -> Iterator[tuple[int, str]]:
     """Yield page numbers and texts of the paragraphs of a real dump's articles."""
     path = folder / "wikipedia" / DUMPS[lang]
     with _OPEN[path.suffix](path) as file:
@@ -77,7 +77,7 @@ def paragraphs(folder: Path, lang: str) -> Iterator[tuple[int, str]]:
                 yield page.page_id, paragraph.text
 
 
-def candidates(text: str, lang: str) -> Iterator[Candidate]:
+def find_candidates(text: str, lang: str) -> Iterator[Candidate]:
     """Yield the positions where a sentence may end within a text."""
     for match in _CANDIDATE.finditer(text):
         if lang == "el" or match[0][0] not in ";\u037e":
@@ -107,17 +107,17 @@ class Score(NamedTuple):
         return 2 * self.hits / (2 * self.hits + self.wrong + self.missed)
 
 
-def score(
+def score_splitter(
     texts: Iterable[tuple[int, str]], lang: str, spans: Callable[[str], Iterable[tuple[int, int]]]
 ) -> dict[str, Score]:
-    """Score a splitter by half, and on "all", on the paragraphs of `paragraphs(folder, lang)`."""
-    marked = {decision.anchor: decision for decision in decisions(lang)}
+    """Score a splitter by half, and on "all", on the paragraphs of `read_paragraphs(folder, lang)`."""
+    marked = {decision.anchor: decision for decision in read_decisions(lang)}
     pages = {decision.page for decision in marked.values()}
     answers: dict[str, bool] = {}
     for page, text in texts:
         if page not in pages:
             continue
-        marked_here = [c for c in candidates(text, lang) if c.anchor in marked]
+        marked_here = [c for c in find_candidates(text, lang) if c.anchor in marked]
         starts = [start for start, _ in spans(text)] if marked_here else []
         for candidate in marked_here:
             here = any(candidate.start < start <= candidate.next for start in starts)
