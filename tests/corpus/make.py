@@ -3,13 +3,11 @@
 import bz2
 import gzip
 import lzma
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources, open_readers, read_rows
@@ -98,12 +96,8 @@ def read_path(path: Path | str, tasks: int = 1, **settings: Any) -> list[Row]:
 
 
 def partition_rows(frame: DataFrame) -> list[list[dict[str, Any]]]:
-    """Return the rows of each partition up to the last with rows, in order."""
-    parts = defaultdict[int, list[dict[str, Any]]](list)
-    for row in frame.withColumn("partition", F.spark_partition_id()).collect():
-        values = row.asDict(recursive=True)
-        parts[values.pop("partition")].append(values)
-    return [parts[number] for number in range(max(parts, default=-1) + 1)]
+    """Return the rows of each partition, in order."""
+    return [[row.asDict(recursive=True) for row in part] for part in frame.rdd.glom().collect()]
 
 
 def by_name(rows: list[Row]) -> dict[str, Row]:
