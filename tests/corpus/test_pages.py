@@ -15,7 +15,7 @@ from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import protocol
 from contexture.corpus.sources.mediawiki import read_page_rows
 from contexture.corpus.sources.protocol import Row, add_sentences, document_row, empty_row
-from contexture.corpus.sources.records import Record
+from contexture.corpus.sources.records import RawRecord
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Link, Paragraph, Parsed
 from contexture.text.sentences import get_splitter
@@ -195,7 +195,7 @@ PIECES = st.sampled_from(
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
 def test_any_record_gives_a_row(xml: bytes, state: Any) -> None:
-    result = list(read_page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
+    result = list(read_page_rows(RawRecord(xml, 0, state), Site("en", "", {}), 1))
     assert len(result) == max(1, xml.count(b"<page>"))
     assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in result)
     assert all(row["dropped"] for row in result[:-1])

@@ -11,9 +11,9 @@ import pytest
 from contexture.corpus.sources.files import find_files
 from contexture.corpus.sources.mediawiki import check, read_page_rows
 from contexture.corpus.sources.protocol import SourceFile, Split, plan_splits
-from contexture.corpus.sources.records import Record, read_records
+from contexture.corpus.sources.records import RawRecord, read_records
 from contexture.text.kinds import page_kind
-from contexture.text.mediawiki import Page, Site, parse_page
+from contexture.text.mediawiki import Site, WikiPage, parse_page
 from contexture.text.sentences import get_splitter
 
 DUMPS = {
@@ -58,7 +58,7 @@ def export(folder: Path, name: str) -> tuple[SourceFile, Site]:
     return file, file.site
 
 
-def read(split: Split) -> list[Record]:
+def read(split: Split) -> list[RawRecord]:
     return list(read_records(split, b"</page>"))
 
 
@@ -92,7 +92,7 @@ def test_dump(shared_data: Path, name: str) -> None:
     assert all("".join(split(text)).replace(" ", "") == text.replace(" ", "") for text in texts)
 
 
-def read_articles(file: SourceFile, site: Site) -> Iterator[Page]:
+def read_articles(file: SourceFile, site: Site) -> Iterator[WikiPage]:
     for record in read(Split(file, 0, file.bytes)):
         if record.state == "whole":
             page = parse_page(f"<page>{record.data.rpartition(b'<page>')[2].decode()}</page>", site)

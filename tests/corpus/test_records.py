@@ -15,7 +15,7 @@ from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import bzip2, records
 from contexture.corpus.sources.bzip2 import read_blocks
 from contexture.corpus.sources.protocol import SourceFile, Split, plan_splits
-from contexture.corpus.sources.records import Record, cut_records, read_records
+from contexture.corpus.sources.records import RawRecord, cut_records, read_records
 from tests.corpus.make import (
     HEAD,
     damage_file,
@@ -37,13 +37,13 @@ def find_file(path: Path) -> SourceFile:
     return file
 
 
-def read(splits: list[Split]) -> list[Record]:
+def read(splits: list[Split]) -> list[RawRecord]:
     """Return the records with a page."""
     result = [record for split in splits for record in read_records(split, b"</page>")]
     return [r for r in result if (r.state != "rest" and b"</mediawiki>" not in r.data) or b"<page>" in r.data]
 
 
-def read_evenly(path: Path, count: int) -> list[Record]:
+def read_evenly(path: Path, count: int) -> list[RawRecord]:
     """Return the records of a file in `count` splits."""
     file = find_file(path)
     if file.path.endswith((".gz", ".xz")):
@@ -52,11 +52,11 @@ def read_evenly(path: Path, count: int) -> list[Record]:
     return read([Split(file, start, end) for start, end in itertools.pairwise(bounds)])
 
 
-def numbers(result: list[Record]) -> list[int]:
+def numbers(result: list[RawRecord]) -> list[int]:
     return sorted(int(record.data.split(b"<id>")[1].split(b"</id>")[0]) for record in result if record.state == "whole")
 
 
-def states(result: list[Record]) -> list[str]:
+def states(result: list[RawRecord]) -> list[str]:
     return [record.state for record in result if record.state != "whole"]
 
 

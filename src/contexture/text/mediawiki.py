@@ -34,7 +34,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Page:
+class WikiPage:
     """A page in its newest revision; `namespace` is 0 for articles."""
 
     page_id: int
@@ -91,7 +91,7 @@ def parse_site(head: str) -> Site:
     return Site(lang, root.findtext("{*}siteinfo/{*}dbname", ""), namespaces)
 
 
-def parse_page(xml: str, site: Site) -> Page:
+def parse_page(xml: str, site: Site) -> WikiPage:
     """Parse a `<page>…</page>` element with its last revision.
 
     A single element cannot declare entities, so none can expand. Raises MalformedExportError if it is not well-formed
@@ -109,7 +109,7 @@ def parse_page(xml: str, site: Site) -> Page:
     last = next(reversed(page.findall("revision")), ElementTree.Element("revision"))
     text, revision_id = last.findtext("text", ""), last.findtext("id", "").strip()
     namespace = page.findtext("ns", "").strip()
-    return Page(
+    return WikiPage(
         page_id=int(page_id),
         revision_id=int(revision_id) if _is_number(revision_id) else 0,
         # Exports before 2012 do not state the namespace.

@@ -13,7 +13,7 @@ from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import HEAD_BYTES, Head, InputFile, compressed_suffixes, read_head
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
-from contexture.corpus.sources.records import Record, read_records
+from contexture.corpus.sources.records import RawRecord, read_records
 from contexture.text.languages import detect_languages
 from contexture.text.paragraphs import one_line
 from contexture.text.plain import parse_text
@@ -96,7 +96,7 @@ def _read_rows(split: Split, min_characters: int) -> Iterator[Row]:
             yield _build_row(line, split.file, min_characters)
 
 
-def _build_row(line: Record, file: SourceFile, min_characters: int) -> Row:
+def _build_row(line: RawRecord, file: SourceFile, min_characters: int) -> Row:
     if line.state in ("truncated", "too_large"):
         return _dropped_row(line, file.lang, line.state)
     try:
@@ -125,7 +125,7 @@ def _detect_lang(text: object, file: SourceFile) -> str | None:
     return languages.most_frequent(known) if known else None
 
 
-def _dropped_row(line: Record, lang: str, reason: str) -> Row:
+def _dropped_row(line: RawRecord, lang: str, reason: str) -> Row:
     data = line.data[:_MAX_NAME_BYTES] if reason == "truncated" else line.data
     return empty_row(name_by_content(data), lang, "", reason, revision=line.offset)
 

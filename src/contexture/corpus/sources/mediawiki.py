@@ -9,10 +9,10 @@ from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources.files import DOWNLOAD_AGAIN, InputFile, compressed_suffixes, read_head
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
-from contexture.corpus.sources.records import Record, read_records
+from contexture.corpus.sources.records import RawRecord, read_records
 from contexture.text.characters import unescape
 from contexture.text.kinds import page_kind
-from contexture.text.mediawiki import MalformedExportError, Page, Site, parse_page, parse_site
+from contexture.text.mediawiki import MalformedExportError, Site, WikiPage, parse_page, parse_site
 from contexture.text.paragraphs import ListItems
 from contexture.text.templates import load_templates
 from contexture.text.wikitext import parse
@@ -95,7 +95,7 @@ def _read_rows(split: Split, config: CorpusConfig, templates: str) -> Iterator[R
 
 
 def read_page_rows(
-    record: Record, site: Site, min_characters: int, list_items: ListItems = "drop", templates: str = ""
+    record: RawRecord, site: Site, min_characters: int, list_items: ListItems = "drop", templates: str = ""
 ) -> Iterator[Row]:
     """Yield the row of a record's page, or several rows if truncated files were joined; none after the last page."""
     *pieces, last = record.data.split(b"<page>")
@@ -120,7 +120,7 @@ def read_page_rows(
         yield row
 
 
-def _build_row(page: Page, site: Site) -> Row:
+def _build_row(page: WikiPage, site: Site) -> Row:
     row = empty_row(str(page.page_id), site.lang, page.title, revision=page.revision_id)
     if page.namespace != 0:
         return row | {"dropped": "namespace"}

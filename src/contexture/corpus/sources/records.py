@@ -13,7 +13,7 @@ _READ_BYTES = 1 << 20
 _KEPT_BYTES = 4096
 
 
-class Record(NamedTuple):
+class RawRecord(NamedTuple):
     """The bytes before a mark, and their offset in the file's content.
 
     `state` is "whole"; "too_large" for more than MAX_DOCUMENT_BYTES, with only the first 4 kB of data; after the last
@@ -25,7 +25,7 @@ class Record(NamedTuple):
     state: Literal["whole", "rest", "truncated", "too_large"]
 
 
-def read_records(split: Split, mark: bytes) -> Iterator[Record]:
+def read_records(split: Split, mark: bytes) -> Iterator[RawRecord]:
     """Read the records of a split, which end with `mark`. Raises SourceError for a damaged file."""
     for number, record in enumerate(cut_records(_read_content(split), mark, split.start)):
         if number % split.parts == split.part:
@@ -47,7 +47,7 @@ def _read_content(split: Split) -> Iterator[tuple[bool, bytes]]:
                 position += len(data)
 
 
-def cut_records(content: Iterator[tuple[bool, bytes]], mark: bytes, start: int) -> Iterator[Record]:
+def cut_records(content: Iterator[tuple[bool, bytes]], mark: bytes, start: int) -> Iterator[RawRecord]:
     """Yield the records of a split that begins at `start`, from the chunks of `_read_content`.
 
     A record belongs to the split in which the mark before it begins; the file's first record to the first split. So
@@ -71,22 +71,22 @@ def cut_records(content: Iterator[tuple[bool, bytes]], mark: bytes, start: int) 
         begin = 0
         while (end := buffer.find(mark, max(begin, searched))) >= 0:
             if is_mine:
-                yield large or _limit_size(Record(buffer[begin:end], offset + begin, "whole"))
+                yield large or _limit_size(RawRecord(buffer[begin:end], offset + begin, "whole"))
             is_mine, large = offset + end < border, None
             if not is_mine:
                 return
             begin = end + len(mark)
         if is_mine and len(buffer) - begin > MAX_DOCUMENT_BYTES:
-            large = large or _limit_size(Record(buffer[begin:], offset + begin, "rest"))
+            large = large or _limit_size(RawRecord(buffer[begin:], offset + begin, "rest"))
         kept = begin if is_mine and not large else max(begin, len(buffer) - len(mark) + 1)
         buffer, offset = buffer[kept:], offset + kept
         if not is_mine and offset >= border:
             return
     if is_mine:
-        yield large or _limit_size(Record(buffer, offset, state))
+        yield large or _limit_size(RawRecord(buffer, offset, state))
 
 
-def _limit_size(record: Record) -> Record:
+def _limit_size(record: RawRecord) -> RawRecord:
     if len(record.data) <= MAX_DOCUMENT_BYTES:
         return record
-    return Record(record.data[:_KEPT_BYTES], record.offset, "too_large")
+    return RawRecord(record.data[:_KEPT_BYTES], record.offset, "too_large")
