@@ -69,7 +69,7 @@ def ours(export: Path, folder: Path) -> None:
     pages, paragraphs = SparkTable(str(folder / "pages")), SparkTable(str(folder / "paragraphs"))
     pages.save(rooms.read_pages(spark, find_sources(config), config))
     parsed = time.perf_counter()
-    paragraphs.save(rooms.paragraphs(pages.load(), config))
+    paragraphs.save(rooms.extract_paragraphs(pages.load(), config))
     ended = time.perf_counter()
     table = paragraphs.load()
     print(f"{started - began} {parsed - started} {ended - parsed} {table.count()}")

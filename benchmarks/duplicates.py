@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.duplicates import find_duplicates
 from contexture.corpus.session import start_spark
-from contexture.text.minhash import SHINGLE, banding, jaccard
+from contexture.text.minhash import SHINGLE_WORDS, choose_banding, jaccard
 
 _CHANGED = (90, 45, 25, 12)  # one word in so many
 
@@ -57,8 +57,8 @@ def ours(frame: DataFrame, similarity: float) -> dict[str, str]:
 def spark_ml(frame: DataFrame, similarity: float, tables: int) -> dict[str, str]:
     """MinHashLSH over hashed shingles: any one equal hash makes a pair, and pairs are verified."""
     words = F.split(F.lower("text"), " ")
-    positions = F.sequence(F.lit(1), F.size(words) - SHINGLE + 1)
-    shingles = F.transform(positions, lambda place: F.array_join(F.slice(words, place, SHINGLE), " "))
+    positions = F.sequence(F.lit(1), F.size(words) - SHINGLE_WORDS + 1)
+    shingles = F.transform(positions, lambda place: F.array_join(F.slice(words, place, SHINGLE_WORDS), " "))
     vectors = HashingTF(numFeatures=1 << 20, binary=True, inputCol="shingles", outputCol="features").transform(
         frame.select("id", shingles.alias("shingles"))
     )
@@ -100,7 +100,7 @@ def main() -> None:
     copies = {id_: jaccard(text[id_], text[f"{id_.rpartition('~')[0]}~0"]) for id_ in text if not id_.endswith("~0")}
     above = {id_ for id_, value in copies.items() if value >= options.similarity}
     border = {id_ for id_ in above if copies[id_] < options.similarity + 0.02}
-    bands, rows = banding(options.similarity)
+    bands, rows = choose_banding(options.similarity)
     print(f"{len(text)} texts, {len(above)} copies similar enough, {len(border)} just so; {bands} bands of {rows} rows")
     print("| method | recall | at the border | wrong | s | CPU s |\n|---|---|---|---|---|---|")
     methods = {

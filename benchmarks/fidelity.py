@@ -44,7 +44,7 @@ import mwparserfromhell
 from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, HTMLEntity, Tag, Template, Text, Wikilink
 from wikiextractor.extract import Extractor
 
-from contexture.text.mediawiki import Page, Site, normalise_title, parse_page, parse_site
+from contexture.text.mediawiki import Site, WikiPage, normalize_title, parse_page, parse_site
 from contexture.text.wikitext import parse
 
 MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|\{\||\|\}|'''|&[a-z]+;|\bthumb\|")
@@ -54,13 +54,13 @@ SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 OPEN = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 
 
-def pages(path: Path) -> tuple[Site, Iterator[Page]]:
+def pages(path: Path) -> tuple[Site, Iterator[WikiPage]]:
     """The site and the articles of an export, redirects left out."""
     text = OPEN.get(path.suffix, open)(path, "rt", encoding="utf-8")
     head = "".join(itertools.takewhile(lambda line: "<page>" not in line, text))
     site = parse_site(head)
 
-    def read() -> Iterator[Page]:
+    def read() -> Iterator[WikiPage]:
         lines = ["<page>\n"]
         with contextlib.suppress(EOFError):
             for line in text:
@@ -86,13 +86,13 @@ class Result:
 # --- The three tools -------------------------------------------------------------------------------------------------
 
 
-def contexture(page: Page, site: Site) -> Result:
+def contexture(page: WikiPage, site: Site) -> Result:
     paragraphs = parse(page.text, site).paragraphs
     links = [(link.target, p.text[link.start : link.end]) for p in paragraphs for link in p.links]
     return Result([p.text for p in paragraphs], links)
 
 
-def wikiextractor(page: Page, site: Site) -> Result:
+def wikiextractor(page: WikiPage, site: Site) -> Result:
     extractor = Extractor(page.page_id, page.revision_id, "", page.title, io.StringIO(page.text))
     lines = extractor.clean_text(page.text, expand_templates=False, html_safe=False)
     return Result([" ".join(line.split()) for line in lines if line.strip()])
@@ -106,7 +106,7 @@ BLOCKS = {"div", "p", "center", "blockquote", "hr", "poem", "h1", "h2", "h3", "h
 class Prose:
     """What mwparserfromhell shows of a page's prose, and its links there with the place where their text starts."""
 
-    def __init__(self, page: Page, site: Site) -> None:
+    def __init__(self, page: WikiPage, site: Site) -> None:
         self.site = site
         self.pieces: list[str] = []
         self.links: list[tuple[str, str]] = []
@@ -154,7 +154,7 @@ class Prose:
         start = len(self.pieces)
         self.walk(visible.nodes)
         text = "".join(self.pieces[start:]) + "".join(itertools.takewhile(str.islower, after))
-        target = normalise_title(title)
+        target = normalize_title(title)
         templates = any(isinstance(node, Template) for node in visible.nodes)
         if namespace == 0 and target and not colon and not templates:
             self.pieces.insert(start, f"\x02{len(self.links)}\x03")
@@ -172,11 +172,11 @@ class Prose:
         return Result(kept, links)
 
 
-def from_hell(page: Page, site: Site) -> Result:
+def from_hell(page: WikiPage, site: Site) -> Result:
     return Prose(page, site).result()
 
 
-TOOLS: dict[str, Callable[[Page, Site], Result]] = {
+TOOLS: dict[str, Callable[[WikiPage, Site], Result]] = {
     "contexture": contexture,
     "wikiextractor": wikiextractor,
     "mwparserfromhell": from_hell,

@@ -23,26 +23,26 @@ import pysbd
 import syntok.segmenter as syntok
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 from tests.text import gold
-from tests.text.nltk_punkt import nltk_punkt
+from tests.text.nltk_punkt import make_nltk_punkt
 
 from contexture.text.punkt import Punkt
 from contexture.text.punkt_training import train
-from contexture.text.sentences import Splitter, load_language
+from contexture.text.sentences import Splitter, load_parameters
 
 Spans = Callable[[str], list[tuple[int, int]]]
 
 
 def splitters(lang: str, texts: list[str]) -> Iterator[tuple[str, Spans]]:
-    yield "Contexture", Splitter(load_language(lang)).spans
+    yield "Contexture", Splitter(load_parameters(lang)).spans
     start = time.process_time()
     language = train(texts, lang)
     seconds = time.process_time() - start
     characters = min(sum(map(len, texts)), 4_000_000)
     yield f"Contexture, trained ({seconds / characters * 1e6:.1f} s a million characters)", Splitter(language).spans
-    words = load_language(lang)
+    words = load_parameters(lang)
     parameters = words["abbreviations"], words["common_words"], words["after_numbers"], words["sentence_ends"]
     yield "Contexture, Punkt alone", Punkt(*parameters).spans
-    same = nltk_punkt(*parameters)
+    same = make_nltk_punkt(*parameters)
     yield "NLTK Punkt, the same parameters", lambda text: list(same.span_tokenize(text))
     untrained = PunktSentenceTokenizer()
     yield "NLTK Punkt, untrained", lambda text: list(untrained.span_tokenize(text))
@@ -71,14 +71,14 @@ def main() -> None:
     arguments = parser.parse_args()
     print("| | splitter | F1 | seen | held out | sentences/s |\n|---|---|---|---|---|---|")
     for lang in gold.DUMPS:
-        paragraphs = list(gold.paragraphs(arguments.folder, lang))
+        paragraphs = list(gold.read_paragraphs(arguments.folder, lang))
         texts = [text for _, text in paragraphs]
         sample = texts[:: max(1, sum(map(len, texts)) // arguments.characters)]
         for name, spans in splitters(lang, texts):
-            scores = gold.score(paragraphs, lang, spans)
+            scores = gold.score_splitter(paragraphs, lang, spans)
             f1 = " | ".join(f"{scores[half].f1:.4f}" for half in ("all", "seen", "held_out"))
             print(f"| {lang} | {name} | {f1} | {speed(spans, sample):,.0f} |", flush=True)
-        print(f"| {lang} | ({scores['all'].lost} of {len(gold.decisions(lang))} marks are not in the text) |||||")
+        print(f"| {lang} | ({scores['all'].lost} of {len(gold.read_decisions(lang))} marks are not in the text) |||||")
 
 
 if __name__ == "__main__":

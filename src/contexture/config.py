@@ -11,10 +11,10 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.bitext.config import BitextConfig
-from contexture.corpus.bitext.files import check
+from contexture.corpus.bitext.files import check_files
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.nli.config import NliConfig
-from contexture.corpus.nli.files import files_of
+from contexture.corpus.nli.files import find_language_files
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import read_settings, seed_dir
@@ -226,7 +226,7 @@ def check_bitext(name: str, bitext: BitextConfig) -> None:
         raise ConfigurationError(f"{name} reads parallel sentences, and bitext.input names none: see docs/bitext.md")
     for key, pair_set in bitext.sets.items():
         with errors_at(f"bitext.input.{key}"):
-            check(pair_set)
+            check_files(pair_set)
 
 
 def check_nli(name: str, nli: NliConfig) -> None:
@@ -237,7 +237,7 @@ def check_nli(name: str, nli: NliConfig) -> None:
         )
     if nli.input != DEMO:
         with errors_at("nli.input"):
-            files_of(nli, Path(nli.input).expanduser())
+            find_language_files(nli, Path(nli.input).expanduser())
 
 
 def check_starts(name: str, system: SystemConfig) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.sources import protocol
-
-from .make import read, texts
+from tests.corpus.make import get_texts, read_path
 
 BOOK = """# CHAPTER I
 
@@ -23,7 +22,7 @@ It was late.
 
 def test_a_book(tmp_path: Path) -> None:
     (tmp_path / "The_boats_of 1901.txt.gz").write_bytes(gzip.compress(BOOK.encode()))
-    (row,) = read(tmp_path, min_characters=15)
+    (row,) = read_path(tmp_path, min_characters=15)
     assert (row["doc_id"], row["lang"], row["title"]) == ("en:The_boats_of 1901", "en", "The boats of 1901")
     assert [(p["section_index"], p["section"], p["paragraph_index"]) for p in row["paragraphs"]] == [
         (1, "CHAPTER I", 0),
@@ -34,20 +33,20 @@ def test_a_book(tmp_path: Path) -> None:
     assert row["paragraphs_dropped"] == [("too_short", 1)]
 
 
-def test_paragraphs_by_line_if_told(tmp_path: Path) -> None:
+def test_paragraphs_by_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The boats lay in the harbour.\nNobody spoke for an hour.\n\nThe end of the book.")
-    assert len(texts(read(tmp_path, min_characters=15)[0])) == 2
-    assert len(texts(read(tmp_path, book_paragraphs="line")[0])) == 3
+    assert len(get_texts(read_path(tmp_path, min_characters=15)[0])) == 2
+    assert len(get_texts(read_path(tmp_path, book_paragraphs="line")[0])) == 3
 
 
-def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_after_the_first_mebibyte_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"The boats lay in the harbour.\n" * 50_000
     (tmp_path / "bytes.txt").write_bytes(text + b"\xe4")
     whole = gzip.compress(text + bytes(range(256)) * 10)
     (tmp_path / "cut.txt.gz").write_bytes(whole[:-100])
-    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_600_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT_BYTES", 1_600_000)
     (tmp_path / "huge.txt").write_bytes(text * 2)
-    assert {row["title"]: row["dropped"] for row in read(tmp_path, min_characters=15)} == {
+    assert {row["title"]: row["dropped"] for row in read_path(tmp_path, min_characters=15)} == {
         "bytes": "not_utf8",
         "cut": "truncated",
         "huge": "too_large",
@@ -56,7 +55,7 @@ def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monk
 
 def test_a_book_without_paragraphs(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n \n")
-    assert read(tmp_path, min_characters=15)[0]["dropped"] == "empty"
+    assert read_path(tmp_path, min_characters=15)[0]["dropped"] == "empty"
 
 
 @pytest.mark.slow
@@ -66,7 +65,7 @@ def test_a_book_without_paragraphs(tmp_path: Path) -> None:
 )
 def test_real_novels(shared_data: Path, name: str, lang: str, count: int, paragraphs: int) -> None:
     folder = shared_data / "books" / f"eltec_{name}" / "txt"
-    rows = read(folder, lang=lang)
+    rows = read_path(folder, lang=lang)
     assert len(rows) == count
     assert all(row["dropped"] is None for row in rows)
     paragraphs_read = [paragraph for row in rows for paragraph in row["paragraphs"]]

@@ -1,4 +1,7 @@
-"""Cleaning on Spark: reasons, counts that add up, the same table for any partitions, samples to read."""
+"""Cleaning on Spark: reasons, counts, samples, and the same table for any partitions.
+
+A run of `clean` takes seconds, so each configuration runs once.
+"""
 
 import dataclasses
 from typing import Any
@@ -8,11 +11,20 @@ from pydantic import TypeAdapter, ValidationError
 from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus import cleaning
-from contexture.corpus.cleaning import REASONS, SAMPLE, clean, count, count_documents, kept, sample_dropped
+from contexture.corpus.cleaning import (
+    REASONS,
+    SAMPLE_PARAGRAPHS,
+    clean,
+    count_documents,
+    count_paragraphs,
+    sample_dropped,
+    select_kept,
+)
 from contexture.corpus.config import CleaningConfig
-from contexture.corpus.evaluation import Evaluation
-from contexture.corpus.main_content import Model, features
+from contexture.corpus.evaluation import EvaluationTexts
+from contexture.corpus.main_content import MainContentModel, features
 from contexture.text.quality import Filters
+from tests.corpus.make import partition_rows
 
 SCHEMA = (
     "doc_id string, title string, lang string, section_index int, section string, paragraph_index int, text string, "
@@ -22,7 +34,7 @@ FERRY = "The ferry to the island leaves at seven and takes the old road of the s
 MILL = "A mill has stood by this stream since the days when the monks first ground their corn here for the village"
 BELL = "On the eve of the feast the great bell is rung by children who have learnt to read during the past year"
 WELL = "Nobody remembers who dug the well behind the inn, or why its water tastes of iron when snow lies on the hills"
-#: Documents by their paragraphs, and what becomes of each paragraph.
+#: Documents with their paragraphs, and the expected `dropped` and `duplicate_of`.
 DOCUMENTS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "en:1": [(f"{FERRY}.", None, None), ("Too short.", "too_short", None), (f"{MILL}.", None, None)],
     "en:2": [
@@ -42,7 +54,7 @@ DOCUMENTS: dict[str, list[tuple[str, str | None, str | None]]] = {
 CONFIG = CleaningConfig()
 
 
-def rows() -> list[tuple[Any, ...]]:
+def make_rows() -> list[tuple[Any, ...]]:
     return [
         (doc_id, f"Title {doc_id}", doc_id[:2], 0, "", index, text, [text], [("Sea", 0, 3)], "prose")
         for doc_id, paragraphs in DOCUMENTS.items()
@@ -52,16 +64,12 @@ def rows() -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def paragraphs(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame(rows(), SCHEMA).cache()
+    return spark.createDataFrame(make_rows(), SCHEMA).cache()
 
 
 @pytest.fixture(scope="module")
 def cleaned(paragraphs: DataFrame) -> DataFrame:
     return clean(paragraphs, CONFIG, 3).cache()
-
-
-def parts(frame: DataFrame) -> list[list[dict[str, Any]]]:
-    return [[row.asDict(recursive=True) for row in part] for part in frame.rdd.glom().collect()]
 
 
 def test_reasons(cleaned: DataFrame) -> None:
@@ -76,14 +84,14 @@ def test_reasons(cleaned: DataFrame) -> None:
 
 def test_nothing_else_changes(paragraphs: DataFrame, cleaned: DataFrame) -> None:
     assert cleaned.columns == [*paragraphs.columns, "dropped", "duplicate_of"]
-    assert kept(cleaned).schema.names == paragraphs.schema.names
-    rows_kept, rows_in = kept(cleaned).collect(), paragraphs.collect()
+    assert select_kept(cleaned).schema.names == paragraphs.schema.names
+    rows_kept, rows_in = select_kept(cleaned).collect(), paragraphs.collect()
     assert len(rows_kept) == 5 and all(row in rows_in for row in rows_kept)
 
 
 def test_counts_add_up(cleaned: DataFrame) -> None:
     once = "markup_left few_letters repetition duplicate_document near_duplicate_document duplicate_paragraph"
-    counts = count(cleaned)
+    counts = count_paragraphs(cleaned)
     assert counts == {
         "en": {
             "paragraphs_in": 13,
@@ -97,13 +105,13 @@ def test_counts_add_up(cleaned: DataFrame) -> None:
 
 def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     sample = sample_dropped(cleaned)
-    counted = {reason for language in count(cleaned).values() for reason in language["dropped"]}
+    counted = {reason for language in count_paragraphs(cleaned).values() for reason in language["dropped"]}
     assert list(sample) == [reason for reason in REASONS if reason in counted]
     assert len(sample["too_short"]) == 2
     key = {"doc_id": "en:4", "paragraph_index": 0, "title": "Title en:4"}
     assert sample["duplicate_document"] == [key | {"text": f"{BELL}  {MILL}.", "duplicate_of": "en:3"}]
-    # drawn by the ids
-    monkeypatch.setattr(cleaning, "SAMPLE", 1)
+    # The draw depends only on the ids.
+    monkeypatch.setattr(cleaning, "SAMPLE_PARAGRAPHS", 1)
     again = sample_dropped(cleaned.repartition(5))
     assert len(again["too_short"]) == 1
     assert again == sample_dropped(cleaned.coalesce(1))
@@ -112,9 +120,9 @@ def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_the_same_table_for_any_partitions(spark: SparkSession, cleaned: DataFrame, partitions: int) -> None:
-    shuffled = spark.createDataFrame(rows()[::-1], SCHEMA).repartition(partitions, "text")
-    again = parts(clean(shuffled, CONFIG, 3))
-    assert again == parts(cleaned)
+    shuffled = spark.createDataFrame(make_rows()[::-1], SCHEMA).repartition(partitions, "text")
+    again = partition_rows(clean(shuffled, CONFIG, 3))
+    assert again == partition_rows(cleaned)
     assert len(again) == 3
     assert all(part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"])) for part in again)
 
@@ -125,47 +133,50 @@ def test_everything_off(paragraphs: DataFrame) -> None:
     off = CleaningConfig(filters=filters, duplicate_documents=None, duplicate_paragraphs=None)
     frame = clean(paragraphs, off, 2)
     assert frame.where("dropped is not null or duplicate_of is not null").count() == 0
-    assert kept(frame).count() == paragraphs.count()
+    assert select_kept(frame).count() == paragraphs.count()
 
 
-def test_exact_copies_only(paragraphs: DataFrame) -> None:
-    config = dataclasses.replace(CONFIG, duplicate_documents=None, duplicate_paragraphs=1.0)
-    counts = count(clean(paragraphs, config, 2))["en"]["dropped"]
-    assert {reason: n for reason, n in counts.items() if "duplicate" in reason} == {"duplicate_paragraph": 2}
-
-
-def test_main_content(paragraphs: DataFrame) -> None:
+def test_main_content_and_exact_copies(paragraphs: DataFrame) -> None:
     weights = dict.fromkeys(features({}), 0.0) | {"log_characters": 1.0}
-    model = Model(-4.7, weights, {})  # main content from 110 characters on
-    config = dataclasses.replace(CONFIG, main_content=0.5, duplicate_documents=None)
-    dropped = count(clean(paragraphs, config, 2, model))["en"]["dropped"]
-    assert dropped["not_main_content"] == 2 and sum(dropped.values()) == 10
-    with pytest.raises(ValueError, match=r"main_content is on, but no model"):
+    model = MainContentModel(-4.7, weights, {})  # main content has at least 110 characters
+    config = dataclasses.replace(CONFIG, main_content=0.5, duplicate_documents=None, duplicate_paragraphs=1.0)
+    dropped = count_paragraphs(clean(paragraphs, config, 2, model))["en"]["dropped"]
+    assert dropped == {
+        "too_short": 2,
+        "markup_left": 1,
+        "few_letters": 1,
+        "repetition": 1,
+        "not_main_content": 2,
+        "duplicate_paragraph": 2,
+    }
+    with pytest.raises(ValueError, match=r"main_content is on, but no main content model"):
         clean(paragraphs, config, 2)
 
 
-def test_documents_of_an_evaluation_come_first(paragraphs: DataFrame) -> None:
-    """All their paragraphs count as such, and nothing repeats them."""
-    cleaned = clean(paragraphs, CONFIG, 2, evaluation=Evaluation.from_documents(["title EN:3"], [WELL]))
+def test_evaluation_documents_come_first(paragraphs: DataFrame) -> None:
+    """The reason applies to all their paragraphs, and they are not originals of duplicates."""
+    config = dataclasses.replace(CONFIG, duplicate_paragraphs=None)
+    evaluation = EvaluationTexts.from_documents(["title EN:3"], [WELL])
+    cleaned = clean(paragraphs, config, 2, evaluation=evaluation).cache()
     reasons = {(row.doc_id, row.paragraph_index): row.dropped for row in cleaned.collect()}
     assert {key for key, reason in reasons.items() if reason == "evaluation_document"} == {
         ("en:3", 0), *(("en:2", index) for index in range(6))
     }  # fmt: skip
     assert reasons["en:4", 0] is None and reasons["en:5", 0] == "near_duplicate_document"
-    assert count(cleaned)["en"]["dropped"]["evaluation_document"] == 7
+    assert count_paragraphs(cleaned)["en"]["dropped"]["evaluation_document"] == 7
     assert count_documents(cleaned, "evaluation_document") == 2
-    assert len(sample_dropped(cleaned)["evaluation_document"]) == min(SAMPLE, 7)
+    assert len(sample_dropped(cleaned)["evaluation_document"]) == min(SAMPLE_PARAGRAPHS, 7)
 
 
 def test_an_empty_table(spark: SparkSession) -> None:
     cleaned = clean(spark.createDataFrame([], SCHEMA), CONFIG, 2)
-    assert count(cleaned) == {}
+    assert count_paragraphs(cleaned) == {}
     assert sample_dropped(cleaned) == {}
 
 
 @pytest.mark.parametrize(
     "wrong", [{"filters": {"few_leters": 0.5}}, {"filters": {"few_letters": 1.5}}, {"duplicate_paragraphs": 0}]
 )
-def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_settings_raise(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         TypeAdapter(CleaningConfig).validate_python(wrong)

@@ -1,4 +1,4 @@
-"""The tables of a standalone Spark cluster are those of one machine."""
+"""A standalone Spark cluster writes the same tables as one machine."""
 
 import os
 import socket
@@ -28,11 +28,11 @@ settings = {"spark.driver.memory": "1g", "spark.executor.memory": "640m", "spark
 local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.master": master}
 spark = start_spark(settings | local)
 config = CorpusConfig(input=source, source="mediawiki", files=3)
-found, kept = SparkTable(f"{folder}/found"), SparkTable(f"{folder}/kept")
+paragraphs, kept = SparkTable(f"{folder}/paragraphs"), SparkTable(f"{folder}/kept")
 read = SparkTable(f"{folder}/pages")
 read.save(pages.read_pages(spark, find_sources(config), config))
-found.save(pages.paragraphs(read.load(), config))
-kept.save(cleaning.kept(cleaning.clean(found.load(), CleaningConfig(), config.files)))
+paragraphs.save(pages.extract_paragraphs(read.load(), config))
+kept.save(cleaning.select_kept(cleaning.clean(paragraphs.load(), CleaningConfig(), config.files)))
 print(spark.sparkContext.defaultParallelism)
 """
 
@@ -72,7 +72,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait()
 
 
-def tables(master: str, source: Path, folder: Path) -> dict[str, bytes]:
+def run_job(master: str, source: Path, folder: Path) -> dict[str, bytes]:
     done = subprocess.run(
         [sys.executable, "-c", JOB, master, str(source), str(folder)],
         check=False,
@@ -81,11 +81,11 @@ def tables(master: str, source: Path, folder: Path) -> dict[str, bytes]:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return {str(file.relative_to(folder)): data(file) for file in sorted(folder.rglob("*.parquet"))}
+    return {str(file.relative_to(folder)): read_data(file) for file in sorted(folder.rglob("*.parquet"))}
 
 
-def data(file: Path) -> bytes:
-    """A Parquet file without its footer, in which Java names a column's encodings in an order of its own each time."""
+def read_data(file: Path) -> bytes:
+    """Return a Parquet file without its footer, in which the order of a column's encodings varies."""
     content = file.read_bytes()
     return content[: -8 - int.from_bytes(content[-8:-4], "little")]
 
@@ -94,7 +94,7 @@ def data(file: Path) -> bytes:
 def test_a_cluster_writes_the_same_bytes(cluster: str, tmp_path: Path) -> None:
     write_demo_world(DemoConfig(pages=50), tmp_path / "demo")
     single, two, many = (
-        tables(master, tmp_path / "demo", tmp_path / name)
+        run_job(master, tmp_path / "demo", tmp_path / name)
         for master, name in (("local[1]", "one"), ("local[2]", "two"), (cluster, "cluster"))
     )
     assert len(single) == 3 * 3

@@ -1,13 +1,12 @@
-"""A folder of pages with links between them."""
+"""Folders of linked pages."""
 
 from pathlib import Path
 
 import pytest
 
 from contexture.corpus.sources import protocol
-from contexture.corpus.sources.documentation import _resolve
-
-from .make import by_name, read
+from contexture.corpus.sources.documentation import _resolve_link
+from tests.corpus.make import by_name, read_path
 
 PAGES = {
     "index.md": "# Harbour\n\nSee [the tides](guide/tides.html), [the boats](./guide/boats/) or [home](/index.md).\n",
@@ -32,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_links_lead_to_titles(folder: Path) -> None:
-    rows = by_name(read(folder))
+    rows = by_name(read_path(folder))
     titles = {doc_id: row["title"] for doc_id, row in rows.items()}
     assert titles == {
         "en:a b.htm": "a b.htm",
@@ -59,7 +58,7 @@ def test_links_lead_to_titles(folder: Path) -> None:
 
 
 def test_the_number_of_tasks_changes_nothing(folder: Path) -> None:
-    assert read(folder, 50) == read(folder)
+    assert read_path(folder, 50) == read_path(folder)
 
 
 ADDRESSES = {
@@ -71,15 +70,15 @@ ADDRESSES = {
 
 @pytest.mark.parametrize(("title", "address"), [(title, a) for title, group in ADDRESSES.items() for a in group])
 def test_addresses(title: str | None, address: str) -> None:
-    assert _resolve(address, "docs/a.md", TITLES) == title
+    assert _resolve_link(address, "docs/a.md", TITLES) == title
 
 
-def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_500_000)
+def test_faulty_files_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT_BYTES", 1_500_000)
     (tmp_path / "bytes.html").write_bytes(b"<p>The boats lie here." * 60_000 + b"\xe4")
     (tmp_path / "huge.html").write_bytes(b"<p>The boats lie here." * 90_000)
     (tmp_path / "empty.html").write_bytes(b"<p>\n")
-    assert {doc_id: row["dropped"] for doc_id, row in by_name(read(tmp_path)).items()} == {
+    assert {doc_id: row["dropped"] for doc_id, row in by_name(read_path(tmp_path)).items()} == {
         "en:bytes.html": "not_utf8",
         "en:huge.html": "too_large",
         "en:empty.html": "empty",
@@ -90,5 +89,5 @@ def test_entities_do_not_expand(tmp_path: Path) -> None:
     (tmp_path / "a.xhtml").write_text(
         '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><p>The boats &b; lie here.</p>'
     )
-    (row,) = read(tmp_path)
+    (row,) = read_path(tmp_path)
     assert "aaaa" not in row["paragraphs"][0]["text"]

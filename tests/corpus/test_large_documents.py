@@ -1,4 +1,4 @@
-"""A document of 200 MB is a counted drop, in bounded memory, whatever its source."""
+"""Documents of 200 MB are dropped in bounded memory, for all sources."""
 
 import tracemalloc
 from pathlib import Path
@@ -6,19 +6,18 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.config import CorpusConfig, SourceName
-
-from .make import HEAD, TAIL, article, page, read_all
+from tests.corpus.make import HEAD, TAIL, make_article, make_page, read_all
 
 SIZE = 200 << 20
 CHUNK = b"The boats lie in the harbour. " * 35_000
 
 _WARC = b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: u\r\nContent-Length: %d\r\n\r\n"
-#: What stands before and after the large text, for each source.
+#: File name, and the data before and after the large text.
 AROUND: dict[SourceName, tuple[str, bytes, bytes]] = {
     "mediawiki": (
         "a.xml",
-        (HEAD + article(1) + page(2, "Huge", "MIDDLE").partition("MIDDLE")[0]).encode(),
-        (page(2, "Huge", "MIDDLE").partition("MIDDLE")[2] + article(3) + TAIL).encode(),
+        (HEAD + make_article(1) + make_page(2, "Huge", "MIDDLE").partition("MIDDLE")[0]).encode(),
+        (make_page(2, "Huge", "MIDDLE").partition("MIDDLE")[2] + make_article(3) + TAIL).encode(),
     ),
     "json_lines": (
         "a.jsonl",

@@ -1,4 +1,4 @@
-"""Labelled pairs of several languages: files of XTREME's layout, and what is wrong with them."""
+"""Labelled pairs in several languages: files in XTREME's layout, and errors for faulty ones."""
 
 import gzip
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
-from contexture.corpus.nli.files import files_of, read_pairs
+from contexture.corpus.nli.files import find_language_files, read_pairs
 from contexture.tasks.pairs.config import SetInLanguages
 from contexture.tasks.pairs.languages import read_languages
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_every_pair_in_every_language(folder: Path) -> None:
-    """Quotation marks, line separators within a sentence and the word NA are text like any other."""
+    """Quotation marks, line separators within a sentence and the word NA are plain text."""
     rows_read = read_pairs(NliConfig(), folder).sort_values(["number", "lang"])
     rows = [(*row[:2], row[2]) for row in [GERMAN[0], ROWS[0], GERMAN[1], ROWS[1]]]
     numbers = {"entailment": 0, "contradiction": 2}
@@ -42,18 +42,18 @@ def test_every_pair_in_every_language(folder: Path) -> None:
     assert rows_read["lang"].tolist() == ["de", "en"] * 2 and rows_read["number"].tolist() == [0, 0, 1, 1]
 
 
-def test_only_languages_that_are_asked_for(folder: Path) -> None:
+def test_languages_are_selected(folder: Path) -> None:
     write(folder, "train-fr.tsv", ROWS)  # type: ignore[arg-type]
-    assert [*files_of(NliConfig(), folder)] == ["de", "en", "fr"]
-    assert [*files_of(NliConfig(languages=["en", "fr"]), folder)] == ["en", "fr"]
+    assert [*find_language_files(NliConfig(), folder)] == ["de", "en", "fr"]
+    assert [*find_language_files(NliConfig(languages=["en", "fr"]), folder)] == ["en", "fr"]
 
 
-def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
-    """Where a file is there plain and compressed, the plain one is; a byte-order mark is no text."""
+def test_a_language_is_read_once_and_copies_are_ignored(folder: Path) -> None:
+    """A plain file takes precedence over a compressed one. A byte-order mark is not text."""
     write(folder, "train-en.tsv.gz", [("Old.", "Older.", "neutral")] * 2)
     write(folder, "train-en (1).tsv", ROWS)  # type: ignore[arg-type]
     write(folder, "train-en.tsv", [("\ufeff" + ROWS[0][0], *ROWS[0][1:]), ROWS[1]])
-    assert {lang: file.name for lang, file in files_of(NliConfig(), folder).items()} == {
+    assert {lang: file.name for lang, file in find_language_files(NliConfig(), folder).items()} == {
         "de": "train-de.tsv.gz",
         "en": "train-en.tsv",
     }
@@ -62,10 +62,14 @@ def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "said"),
+    ("name", "rows", "message"),
     [
         ("train-de.tsv", ROWS[:1], "train-de has 1 rows, train-en 2"),
-        ("train-de.tsv", [ROWS[0], (*ROWS[1][:2], "neutral")], "row 2 has another label in train-de than in train-en"),
+        (
+            "train-de.tsv",
+            [ROWS[0], (*ROWS[1][:2], "neutral")],
+            "row 2 has different labels in train-de and train-en|row 2 has different labels in train-en and train-de",
+        ),
         ("train-de.tsv", [ROWS[0], (*ROWS[1][:2], "yes")], r"train-de\.tsv, line 2: the label 'yes' is none of"),
         ("train-de.tsv", [ROWS[0], ("", *ROWS[1][1:])], r"train-de\.tsv, line 2: the premise is empty"),
         ("train-de.tsv", [ROWS[0], ROWS[1][:2]], r"train-de\.tsv, line 2: the label '' is none of"),
@@ -75,25 +79,25 @@ def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
         ("train-de.tsv", [], r"train-de\.tsv cannot be read"),
     ],
 )
-def test_files_that_do_not_fit_are_named(folder: Path, name: str, rows: list[tuple[str, ...]], said: str) -> None:
+def test_faulty_files_raise(folder: Path, name: str, rows: list[tuple[str, ...]], message: str) -> None:
     (folder / "train-de.tsv.gz").unlink()
     write(folder, name, rows)
-    with pytest.raises(SourceError, match=said):
+    with pytest.raises(SourceError, match=message):
         read_pairs(NliConfig(), folder)
 
 
-def test_one_language_or_none_of_the_part_is_refused(folder: Path) -> None:
-    with pytest.raises(SourceError, match=r"no train-fr\.tsv; the languages of that part there are \['de', 'en'\]"):
-        files_of(NliConfig(languages=["en", "fr"]), folder)
+def test_fewer_than_two_languages_raise(folder: Path) -> None:
+    with pytest.raises(SourceError, match=r"train-fr\.tsv is missing; this part has the languages \['de', 'en'\]"):
+        find_language_files(NliConfig(languages=["en", "fr"]), folder)
     with pytest.raises(SourceError, match="1 files train-<language>"):
-        files_of(NliConfig(languages=["en", "en"]), folder)
+        find_language_files(NliConfig(languages=["en", "en"]), folder)
     (folder / "train-de.tsv.gz").unlink()
     for part, count in (("train", 1), ("dev", 0)):
         with pytest.raises(SourceError, match=f"{count} files {part}-<language>"):
-            files_of(NliConfig(part=part), folder)  # type: ignore[arg-type]
+            find_language_files(NliConfig(part=part), folder)  # type: ignore[arg-type]
 
 
-def test_a_damaged_file_is_named(folder: Path) -> None:
+def test_a_damaged_file_raises(folder: Path) -> None:
     whole = (folder / "train-de.tsv.gz").read_bytes()
     (folder / "train-de.tsv.gz").write_bytes(whole[:-10])
     with pytest.raises(SourceError, match=r"train-de\.tsv\.gz cannot be read"):
@@ -101,7 +105,7 @@ def test_a_damaged_file_is_named(folder: Path) -> None:
 
 
 def test_rows_that_pairs_test_are_left_out(shared_data: Path) -> None:
-    """Of XNLI's development part, of which the task `pairs` tests a share as its test part has no labels here."""
+    """The task `pairs` tests a share of XNLI's development part, because the test part has no labels here."""
     folder = shared_data / "multilingual/xnli"
     tested = read_languages("xnli", SetInLanguages(str(folder), languages=["en", "de"])).rows
     config = NliConfig(part="dev", languages=["en", "de"], without_tested="en")
@@ -113,5 +117,5 @@ def test_rows_that_pairs_test_are_left_out(shared_data: Path) -> None:
         pairs = set(zip(trained["premise"], trained["hypothesis"], strict=True))
         assert len(rows) + len(trained) == 2490
         assert not pairs & set(zip(rows["first"], rows["second"], strict=True))
-    with pytest.raises(SourceError, match=r"nli\.without_tested is fr, but read are \['de', 'en'\]"):
+    with pytest.raises(SourceError, match=r"nli\.without_tested is fr, but the languages are \['de', 'en'\]"):
         read_pairs(replace(config, without_tested="fr"), folder)

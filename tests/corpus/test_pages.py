@@ -1,4 +1,4 @@
-"""Exports to tables on Spark: rows, counts, drops, and the same tables whatever the cores and the cuts."""
+"""Tables of exports on Spark: rows, counts, drops, and the same tables for any number of cores and splits."""
 
 from pathlib import Path
 from typing import Any
@@ -13,49 +13,53 @@ from pyspark.sql.types import StructType
 from contexture.corpus import pages as corpus
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import protocol
-from contexture.corpus.sources.mediawiki import page_rows
-from contexture.corpus.sources.protocol import Row, add_sentences, blank, document
-from contexture.corpus.sources.records import Record
+from contexture.corpus.sources.mediawiki import read_page_rows
+from contexture.corpus.sources.protocol import Row, add_sentences, document_row, empty_row
+from contexture.corpus.sources.records import RawRecord
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Link, Paragraph, Parsed
-from contexture.text.sentences import splitter
-
-from .make import HEAD, TAIL, article, compress, export, find_exports, multistream, page
+from contexture.text.sentences import get_splitter
+from tests.corpus.make import (
+    HEAD,
+    TAIL,
+    find_exports,
+    make_article,
+    make_export,
+    make_page,
+    partition_rows,
+    write_compressed,
+    write_multistream,
+)
 
 CONFIG = CorpusConfig(min_characters=10, files=3)
 
 MIXED = [
-    article(1),
-    page(2, "Old harbour", "#REDIRECT [[harbour 1#x]]", redirect="harbour 1#x"),
-    page(3, "Talk:Harbour 1", "A talk about the harbour.", ns=1),
-    page(4, "Talk:Old", "#REDIRECT [[Talk:Harbour 1]]", ns=1, redirect="Talk:Harbour 1"),
-    page(5, "Numbers", "* [[one]]\n* two\n\nShort.\n"),
-    page(6, "Broken", "The page is broken.").replace("broken.", "broken & lost <"),
-    page(7, "Deep", "{{" * 10_000 + "The text after ten thousand braces. It stays."),
-    page(8, "Bomb", "The text.").replace("The text.", "&lol9;"),
-    page(9, "Twice", "The older revision of it.", revision=10),
-    page(9, "Twice", "The newer revision of it, with [[a]] link. Two sentences.", revision=11),
-    page(9, "Twice", "The oldest revision of it.", revision=2),
-    page(10, "Κάλλιστον", "Ένα [[Λιμάνι|λιμάνι]]α με 𝔘nicode — 船 εδώ. Τέλος."),
+    make_article(1),
+    make_page(2, "Old harbour", "#REDIRECT [[harbour 1#x]]", redirect="harbour 1#x"),
+    make_page(3, "Talk:Harbour 1", "A talk about the harbour.", ns=1),
+    make_page(4, "Talk:Old", "#REDIRECT [[Talk:Harbour 1]]", ns=1, redirect="Talk:Harbour 1"),
+    make_page(5, "Numbers", "* [[one]]\n* two\n\nShort.\n"),
+    make_page(6, "Broken", "The page is broken.").replace("broken.", "broken & lost <"),
+    make_page(7, "Deep", "{{" * 10_000 + "The text after ten thousand braces. It stays."),
+    make_page(8, "Bomb", "The text.").replace("The text.", "&lol9;"),
+    make_page(9, "Twice", "The older revision of it.", revision=10),
+    make_page(9, "Twice", "The newer revision of it, with [[a]] link. Two sentences.", revision=11),
+    make_page(9, "Twice", "The oldest revision of it.", revision=2),
+    make_page(10, "Κάλλιστον", "Ένα [[Λιμάνι|λιμάνι]]α με 𝔘nicode — 船 εδώ. Τέλος."),
     "  <page>\n    <title>Left &amp; open</title>\n    <ns>0</ns>\n    <id>11</id>\n    <revision><id>1</id><text>cut",
-    article(12),
-    page(13, "List of harbours", "These are all the harbours of the world."),
-    page(14, "Harbour (disambiguation)", "The word harbour can mean many things.\n{{disambiguation}}"),
+    make_article(12),
+    make_page(13, "List of harbours", "These are all the harbours of the world."),
+    make_page(14, "Harbour (disambiguation)", "The word harbour can mean many things.\n{{disambiguation}}"),
 ]
 
 
-def table(frame: DataFrame) -> list[list[dict[str, Any]]]:
-    """Rows of each partition, in order."""
-    return [[row.asDict(recursive=True) for row in part] for part in frame.rdd.glom().collect()]
-
-
-def rows(frame: DataFrame) -> dict[str, dict[str, Any]]:
+def collect_rows(frame: DataFrame) -> dict[str, dict[str, Any]]:
     return {row.doc_id: row.asDict(recursive=True) for row in frame.collect() if row.dropped != "duplicate"}
 
 
 @pytest.fixture(scope="module")
 def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    path = multistream(
+    path = write_multistream(
         tmp_path_factory.mktemp("mixed") / "mixed.xml.bz2",
         HEAD.encode(),
         "".join(MIXED[:5]).encode(),
@@ -64,9 +68,19 @@ def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
     return corpus.read_pages(spark, find_exports(str(path)), CONFIG).cache()
 
 
-def test_an_article(mixed: DataFrame) -> None:
-    assert mixed.schema == StructType.fromDDL(corpus.PAGES)
-    result = rows(mixed)["en:1"]
+@pytest.fixture(scope="module")
+def mixed_rows(mixed: DataFrame) -> dict[str, dict[str, Any]]:
+    return collect_rows(mixed)
+
+
+@pytest.fixture(scope="module")
+def mixed_partitions(mixed: DataFrame) -> list[list[dict[str, Any]]]:
+    return partition_rows(mixed)
+
+
+def test_an_article(mixed: DataFrame, mixed_rows: dict[str, dict[str, Any]]) -> None:
+    assert mixed.schema == StructType.fromDDL(corpus.PAGES_SCHEMA)
+    result = mixed_rows["en:1"]
     assert (result["lang"], result["title"], result["redirect"], result["dropped"]) == ("en", "Harbour 1", None, None)
     first, second = result["paragraphs"]
     assert (first["section_index"], first["section"], first["paragraph_index"]) == (0, "", 0)
@@ -76,9 +90,9 @@ def test_an_article(mixed: DataFrame) -> None:
     assert [link["target"] for link in second["links"]] == ["Fen", "Boat", "Boat", "Boat"]
 
 
-def test_the_other_pages(mixed: DataFrame) -> None:
-    """Why they give nothing, what kind they are, offsets in characters, and the newest of several revisions."""
-    result = rows(mixed)
+def test_the_other_pages(mixed: DataFrame, mixed_rows: dict[str, dict[str, Any]]) -> None:
+    """Reasons of drops, kinds of pages, offsets in characters, and the newest of several revisions."""
+    result = mixed_rows
     assert {doc_id: row["dropped"] for doc_id, row in result.items() if row["dropped"]} == {
         "en:3": "namespace",
         "en:4": "namespace",
@@ -103,7 +117,7 @@ def test_the_other_pages(mixed: DataFrame) -> None:
 
 
 def test_report(mixed: DataFrame) -> None:
-    report = corpus.report(mixed, CONFIG)
+    report = corpus.count_pages(mixed, CONFIG)
     assert report == {
         "pages_in": 16,
         "pages_out": 7,
@@ -115,37 +129,49 @@ def test_report(mixed: DataFrame) -> None:
 
 
 def test_paragraphs(mixed: DataFrame) -> None:
-    frame = corpus.paragraphs(mixed, CONFIG)
+    frame = corpus.extract_paragraphs(mixed, CONFIG)
     fields = "doc_id title lang section_index section paragraph_index text sentences links kind"
     assert frame.schema.fieldNames() == fields.split()
-    parts = table(frame)
+    parts = partition_rows(frame)
     assert len(parts) == CONFIG.files
     for part in parts:
         assert part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"]))
     documents = sorted({row["doc_id"] for part in parts for row in part})
     assert documents == ["en:1", "en:10", "en:12", "en:7", "en:9"]  # no list, no disambiguation
-    assert table(corpus.redirects(mixed)) == [[{"lang": "en", "title": "Old harbour", "target": "Harbour 1"}]]
+    assert partition_rows(corpus.select_redirects(mixed)) == [
+        [{"lang": "en", "title": "Old harbour", "target": "Harbour 1"}]
+    ]
 
 
 @pytest.mark.parametrize("suffix", [".xml", ".xml.gz", ".xml.xz", ".xml.bz2"])
-def test_the_same_table_whatever_the_cuts(
-    spark: SparkSession, mixed: DataFrame, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+def test_the_splits_do_not_change_the_table(
+    spark: SparkSession,
+    mixed_partitions: list[list[dict[str, Any]]],
+    tmp_path: Path,
+    suffix: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(protocol, "_MIN_SPLIT", 100)
-    path = compress(tmp_path / f"mixed{suffix}", export(*MIXED))
+    monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 100)
+    path = write_compressed(tmp_path / f"mixed{suffix}", make_export(*MIXED))
     exports = find_exports(str(path))
-    assert len(protocol.plan(exports, spark.sparkContext.defaultParallelism)) > 1
-    assert table(corpus.read_pages(spark, exports, CONFIG)) == table(mixed)
+    assert len(protocol.plan_splits(exports, spark.sparkContext.defaultParallelism)) > 1
+    assert partition_rows(corpus.read_pages(spark, exports, CONFIG)) == mixed_partitions
 
 
 def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Path) -> None:
-    compress(tmp_path / "a.xml.gz", export(article(1), page(2, "B", "The text of the first file.", revision=7)))
-    compress(tmp_path / "b.xml.xz", export(page(2, "B", "The text of the second file.", revision=7), article(3)))
-    greek = export(page(2, "Β", "Το λιμάνι είναι παλιό, δηλ. αρχαίο. Πού είναι; Εδώ.")).replace(
+    write_compressed(
+        tmp_path / "a.xml.gz",
+        make_export(make_article(1), make_page(2, "B", "The text of the first file.", revision=7)),
+    )
+    write_compressed(
+        tmp_path / "b.xml.xz",
+        make_export(make_page(2, "B", "The text of the second file.", revision=7), make_article(3)),
+    )
+    greek = make_export(make_page(2, "Β", "Το λιμάνι είναι παλιό, δηλ. αρχαίο. Πού είναι; Εδώ.")).replace(
         b'lang="en"', b'lang="el"'
     )
-    compress(tmp_path / "c.xml", greek)
-    result = rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
+    write_compressed(tmp_path / "c.xml", greek)
+    result = collect_rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
     assert sorted(result) == ["el:2", "en:1", "en:2", "en:3"]
     assert result["en:2"]["paragraphs"][0]["text"] == "The text of the first file."
     sentences = ["Το λιμάνι είναι παλιό, δηλ. αρχαίο.", "Πού είναι;", "Εδώ."]
@@ -153,9 +179,9 @@ def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Pat
 
 
 def test_an_export_without_pages(spark: SparkSession, tmp_path: Path) -> None:
-    pages = corpus.read_pages(spark, find_exports(str(compress(tmp_path / "a.xml", export()))), CONFIG)
+    pages = corpus.read_pages(spark, find_exports(str(write_compressed(tmp_path / "a.xml", make_export()))), CONFIG)
     none = dict.fromkeys(("pages_in", "pages_out", "redirects", "paragraphs_found"), 0)
-    assert corpus.report(pages, CONFIG) == none | {"dropped": {}, "paragraphs_dropped": {}}
+    assert corpus.count_pages(pages, CONFIG) == none | {"dropped": {}, "paragraphs_dropped": {}}
 
 
 PIECES = st.sampled_from(
@@ -168,8 +194,8 @@ PIECES = st.sampled_from(
     st.lists(PIECES | st.binary(max_size=9), max_size=12).map(b"".join),
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
-def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
-    result = list(page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
+def test_any_record_gives_a_row(xml: bytes, state: Any) -> None:
+    result = list(read_page_rows(RawRecord(xml, 0, state), Site("en", "", {}), 1))
     assert len(result) == max(1, xml.count(b"<page>"))
     assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in result)
     assert all(row["dropped"] for row in result[:-1])
@@ -178,7 +204,7 @@ def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
 def linking_page(doc_id: str, title: str, *targets: str, redirect: str | None = None, **other: Any) -> dict[str, Any]:
     links = [Link(target, i, i + 1) for i, target in enumerate(targets)]
     parsed = Parsed(1, [Paragraph(0, "", 0, "x" * len(targets), links)] if targets else [])
-    row = add_sentences(document(blank(doc_id[3:], doc_id[:2], title), parsed), str.split)
+    row = add_sentences(document_row(empty_row(doc_id[3:], doc_id[:2], title), parsed), str.split)
     return row | {"redirect": redirect, "dropped": None, "paragraphs_dropped": {}} | other
 
 
@@ -197,7 +223,7 @@ EXPECTED = {"en:1": ["en:2", None, "en:2", "en:5", None, "en:2", None], "en:2": 
 
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_links_lead_to_documents(spark: SparkSession, partitions: int) -> None:
-    frame = spark.createDataFrame(PAGES_OF_TWO_WIKIS, corpus.PAGES).repartition(partitions)
+    frame = spark.createDataFrame(PAGES_OF_TWO_WIKIS, corpus.PAGES_SCHEMA).repartition(partitions)
     rows = {row.doc_id: row for row in corpus.resolve_links(frame).collect()}
     assert rows.keys() == EXPECTED.keys()  # the others have no paragraph
     result = {name: row.paragraph.links for name, row in rows.items()}
@@ -227,15 +253,15 @@ def table_row(name: str, *links: list[Link]) -> Row:
         Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", paragraph_links)
         for i, paragraph_links in enumerate(links)
     ]
-    parsed = document(blank(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
-    return add_sentences(parsed, splitter("en").split)
+    parsed = document_row(empty_row(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
+    return add_sentences(parsed, get_splitter("en").split)
 
 
 @pytest.mark.parametrize(
     "read",
     [
         [],
-        [blank("a", "en", "", "truncated", 5)],
+        [empty_row("a", "en", "", "truncated", 5)],
         [table_row("a", [])],
         [
             table_row("a", [Link("B", 0, 3), Link("C", 4, 9)], [], [Link("D", 1, 2)]),
@@ -244,11 +270,11 @@ def table_row(name: str, *links: list[Link]) -> Row:
         ],
     ],
 )
-def test_it_is_the_same_as_from_dictionaries(read: list[Row]) -> None:
+def test_record_batch_equals_that_of_pyarrow(read: list[Row]) -> None:
     plain = [
         row | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in row["paragraphs"]]}
         for row in read
     ]
-    result = corpus.record_batch(read, SCHEMA)
+    result = corpus.to_record_batch(read, SCHEMA)
     assert result == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)
     result.validate(full=True)

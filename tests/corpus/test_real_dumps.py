@@ -1,4 +1,4 @@
-"""The three real dumps: what is in them is found, little markup is left, and links stand where their text is."""
+"""Three real dumps: counts of pages, little remaining markup, and sentences that cover the text."""
 
 import collections
 import re
@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from contexture.corpus.sources.files import find
-from contexture.corpus.sources.mediawiki import check, page_rows
-from contexture.corpus.sources.protocol import SourceFile, Split, plan
-from contexture.corpus.sources.records import Record, read_records
+from contexture.corpus.sources.files import find_files
+from contexture.corpus.sources.mediawiki import check, read_page_rows
+from contexture.corpus.sources.protocol import SourceFile, Split, plan_splits
+from contexture.corpus.sources.records import RawRecord, read_records
 from contexture.text.kinds import page_kind
-from contexture.text.mediawiki import Page, Site, parse_page
-from contexture.text.sentences import splitter
+from contexture.text.mediawiki import Site, WikiPage, parse_page
+from contexture.text.sentences import get_splitter
 
 DUMPS = {
     "enwiki-pages-articles-shortened.xml.bz2": {
@@ -53,12 +53,12 @@ HOLES = re.compile(r"\(\s*[,;]*\s*\)|\(\s*[,;]|,\s*,|;\s*;")
 
 
 def export(folder: Path, name: str) -> tuple[SourceFile, Site]:
-    (file,) = check(find(str(folder / "wikipedia" / name)))
+    (file,) = check(find_files(str(folder / "wikipedia" / name)))
     assert file.site is not None
     return file, file.site
 
 
-def read(split: Split) -> list[Record]:
+def read(split: Split) -> list[RawRecord]:
     return list(read_records(split, b"</page>"))
 
 
@@ -69,8 +69,10 @@ def test_dump(shared_data: Path, name: str) -> None:
     file, site = export(shared_data, name)
     assert site.lang == expected["lang"]
     records = read(Split(file, 0, file.bytes))
-    assert sorted(record.data for split in plan([file], 2) for record in read(split)) == sorted(r.data for r in records)
-    rows = [row for record in records for row in page_rows(record, site, 20)]
+    assert sorted(record.data for split in plan_splits([file], 2) for record in read(split)) == sorted(
+        r.data for r in records
+    )
+    rows = [row for record in records for row in read_page_rows(record, site, 20)]
     assert len(rows) == expected["rows"]
     assert sum(row["redirect"] is not None for row in rows) == expected["redirects"]
     articles = [row for row in rows if row["redirect"] is None and row["dropped"] in (None, "empty")]
@@ -83,14 +85,14 @@ def test_dump(shared_data: Path, name: str) -> None:
     assert expected["paragraphs"] < len(paragraphs) < expected["paragraphs"] * 1.1
     assert expected["links"] < len(links) < expected["links"] * 1.1
     texts = [paragraph["text"] for paragraph in paragraphs]
-    split = splitter(site.lang).split
+    split = get_splitter(site.lang).split
     assert sum(MARKUP.search(text) is not None for text in texts) < 0.0005 * len(texts)
     sentences = [sentence for paragraph in paragraphs for sentence in split(paragraph["text"])]
     assert sum(HOLES.search(sentence) is not None for sentence in sentences) < 0.001 * len(sentences)
     assert all("".join(split(text)).replace(" ", "") == text.replace(" ", "") for text in texts)
 
 
-def articles_of(file: SourceFile, site: Site) -> Iterator[Page]:
+def read_articles(file: SourceFile, site: Site) -> Iterator[WikiPage]:
     for record in read(Split(file, 0, file.bytes)):
         if record.state == "whole":
             page = parse_page(f"<page>{record.data.rpartition(b'<page>')[2].decode()}</page>", site)
@@ -100,7 +102,7 @@ def articles_of(file: SourceFile, site: Site) -> Iterator[Page]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DUMPS)
-def test_pages_that_are_no_articles(shared_data: Path, name: str) -> None:
+def test_page_kinds(shared_data: Path, name: str) -> None:
     file, site = export(shared_data, name)
-    kinds = collections.Counter(page_kind(page.title, page.text, site) for page in articles_of(file, site))
+    kinds = collections.Counter(page_kind(page.title, page.text, site) for page in read_articles(file, site))
     assert kinds == DUMPS[name]["kinds"]

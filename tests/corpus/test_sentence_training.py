@@ -1,4 +1,4 @@
-"""The parameters that sentences are found with, learned from the corpus."""
+"""Training of sentence splitting on the corpus."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from contexture.corpus import sentence_training
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.pages import read_pages
-from contexture.corpus.sentence_training import train_sentences
+from contexture.corpus.sentence_training import train_splitters
 from contexture.corpus.sources import find_sources
 
 BOOK = "\n".join(
@@ -27,10 +27,10 @@ def corpus(folder: Path) -> CorpusConfig:
 def test_an_abbreviation_of_the_corpus_is_learned_and_used(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sentence_training, "SAMPLE", 10_000)
+    monkeypatch.setattr(sentence_training, "SAMPLE_CHARS", 10_000)
     config = corpus(tmp_path / "books")
     files = find_sources(config)
-    learned = train_sentences(files, config)
+    learned = train_splitters(files, config)
     assert list(learned) == ["en"]
     assert "harb" in learned["en"]["abbreviations"]
     sentences = {
@@ -43,11 +43,11 @@ def test_an_abbreviation_of_the_corpus_is_learned_and_used(
         for trained, parameters in ((True, learned), (False, {}))
     }
     assert "It lay at Harb. 3 in the old town." in sentences[True]
-    assert learned == train_sentences(files, config)
+    assert learned == train_splitters(files, config)
 
 
 def test_the_sample_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentence_training, "SAMPLE", 100)
+    monkeypatch.setattr(sentence_training, "SAMPLE_CHARS", 100)
     config = corpus(tmp_path / "books")
-    read = train_sentences(find_sources(config), config)
+    read = train_splitters(find_sources(config), config)
     assert "harb" not in read["en"]["abbreviations"]  # seen too seldom in so few characters

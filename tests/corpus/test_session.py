@@ -1,4 +1,4 @@
-"""Spark's classes are kept for the next Java, and nothing about them can keep Spark from starting."""
+"""Archives of Spark's classes: written and used by later Javas, and never an obstacle to Spark."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from contexture.corpus import session
 from contexture.corpus.java import Java, ensure_java
-from contexture.corpus.session import sharing_options
+from contexture.corpus.session import prepare_class_sharing
 
 
 @pytest.fixture(scope="module")
@@ -19,66 +19,66 @@ def java() -> Java:
     return ensure_java()
 
 
-def archive(options: str) -> Path:
-    """The file that options name."""
+def get_archive(options: str) -> Path:
+    """Return the archive of the options."""
     return Path(options.split('"')[1].partition("=")[2])
 
 
 def test_an_archive_is_made_and_then_used(java: Java, tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
-    making = sharing_options(java, folder)
-    file = archive(making)
+    making = prepare_class_sharing(java, folder)
+    file = get_archive(making)
     assert "-XX:ArchiveClassesAtExit=" in making and file.parent == folder and str(os.getpid()) in file.name
-    file.write_bytes(bytes(4) + b"classes")  # Java is at work, or was killed: it writes the head last
-    assert sharing_options(java, folder) == making
+    file.write_bytes(bytes(4) + b"classes")  # unfinished: Java writes the head last
+    assert prepare_class_sharing(java, folder) == making
     file.write_bytes(b"head" + b"classes")
-    using = sharing_options(java, folder)
-    assert "-XX:SharedArchiveFile=" in using and archive(using).read_bytes() == b"headclasses"
-    assert sharing_options(java, folder) == using
-    archive(using).write_bytes(b"headcl")  # cut off
-    assert sharing_options(java, folder) == making
+    using = prepare_class_sharing(java, folder)
+    assert "-XX:SharedArchiveFile=" in using and get_archive(using).read_bytes() == b"headclasses"
+    assert prepare_class_sharing(java, folder) == using
+    get_archive(using).write_bytes(b"headcl")  # cut off
+    assert prepare_class_sharing(java, folder) == making
 
 
 def test_another_java_and_other_jars_have_another_archive(
     java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = archive(sharing_options(java, tmp_path))
-    assert archive(sharing_options(Java(java.home, "17.0.0", "PATH"), tmp_path)) != first
+    first = get_archive(prepare_class_sharing(java, tmp_path))
+    assert get_archive(prepare_class_sharing(Java(java.home, "17.0.0", "PATH"), tmp_path)) != first
     (tmp_path / "other").symlink_to(java.home)
-    assert archive(sharing_options(Java(tmp_path / "other", java.version, "JAVA_HOME"), tmp_path)) != first
+    assert get_archive(prepare_class_sharing(Java(tmp_path / "other", java.version, "JAVA_HOME"), tmp_path)) != first
     monkeypatch.setattr(session.pyspark, "__version__", "5.0.0")
-    assert archive(sharing_options(java, tmp_path)) != first
+    assert get_archive(prepare_class_sharing(java, tmp_path)) != first
 
 
 def test_one_archive_is_left_of_several(java: Java, tmp_path: Path) -> None:
-    made_for = archive(sharing_options(java, tmp_path)).name.rpartition("-")[0]
+    made_for = get_archive(prepare_class_sharing(java, tmp_path)).name.rpartition("-")[0]
     left_over = (f"{made_for}-1.making", "first"), (f"{made_for}-2.making", "\0\0\0\0"), ("classes-0-3.jsa", "old")
     for name, content in left_over:
         (tmp_path / name).write_text(content)
     (tmp_path / "bin").mkdir()  # the packaged Java's
-    assert archive(sharing_options(java, tmp_path)).name == f"{made_for}-5.jsa"
+    assert get_archive(prepare_class_sharing(java, tmp_path)).name == f"{made_for}-5.jsa"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", f"{made_for}-5.jsa"]
 
 
-def test_what_a_killed_java_left_is_removed(java: Java, tmp_path: Path) -> None:
-    making = sharing_options(java, tmp_path)
-    left = archive(making)
+def test_files_of_a_killed_java_are_removed(java: Java, tmp_path: Path) -> None:
+    making = prepare_class_sharing(java, tmp_path)
+    left = get_archive(making)
     left.write_bytes(bytes(8))
     os.utime(left, (0, 0))
-    assert sharing_options(java, tmp_path) == making and not left.exists()
+    assert prepare_class_sharing(java, tmp_path) == making and not left.exists()
 
 
-def test_where_nothing_can_be_written_there_are_no_options(java: Java, tmp_path: Path) -> None:
+def test_no_options_without_write_permission(java: Java, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert sharing_options(java, tmp_path / "file" / "java") == ""
-    none = Java(tmp_path, "17", "JAVA_HOME")  # or a Java that has no archive of its own classes to build upon
-    assert sharing_options(none, tmp_path / "java") == ""
+    assert prepare_class_sharing(java, tmp_path / "file" / "java") == ""
+    none = Java(tmp_path, "17", "JAVA_HOME")  # a Java without an archive of its own classes
+    assert prepare_class_sharing(none, tmp_path / "java") == ""
 
 
 START = """
 import json, pathlib, sys
 from contexture.corpus import session
-session.sharing_options.__defaults__ = (pathlib.Path(sys.argv[1]),)
+session.prepare_class_sharing.__defaults__ = (pathlib.Path(sys.argv[1]),)
 spark = session.start_spark({"spark.master": "local[1]", "spark.ui.enabled": "false"})
 java = spark.sparkContext._jvm.java
 options = list(java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
@@ -90,28 +90,28 @@ process.wait()
 """
 
 
-def start(folder: Path) -> list[str]:
-    """Start Spark and stop it; the options about archives that its Java had."""
+def start_and_stop(folder: Path) -> list[str]:
+    """Start and stop Spark, and return the archive options of its Java."""
     done = subprocess.run([sys.executable, "-c", START, str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     options, _, count = done.stdout.strip().rpartition(" ")
     assert count == "3"
-    options_seen: list[str] = json.loads(options)  # and nothing else was printed
+    options_seen: list[str] = json.loads(options)  # nothing else is printed
     return options_seen
 
 
 @pytest.mark.slow
 def test_spark_makes_an_archive_and_starts_with_it_and_without(java: Java, tmp_path: Path) -> None:
-    made = start(tmp_path)
+    made = start_and_stop(tmp_path)
     if not made:
-        pytest.skip(f"{java} has no archive of its own classes to build upon")
+        pytest.skip(f"{java} has no archive of its own classes")
     assert "ArchiveClassesAtExit" in made[0]
-    [using] = start(tmp_path)
+    [using] = start_and_stop(tmp_path)
     [file] = tmp_path.iterdir()
     assert using == f"-XX:SharedArchiveFile={file}"
     content = file.read_bytes()
     file.unlink()
-    for offset in (len(content) // 2, 10_000):  # damage that leaves the size is found by Java
+    for offset in (len(content) // 2, 10_000):  # Java detects damage that does not change the size
         damaged = bytes(byte ^ 255 for byte in content[offset : offset + 100_000])
         file.write_bytes(content[:offset] + damaged + content[offset + len(damaged) :])
-        assert start(tmp_path) == [using]
+        assert start_and_stop(tmp_path) == [using]

@@ -1,4 +1,4 @@
-"""What all sources share: how files are found and told apart, and how each answers to bad input."""
+"""Behaviour of all sources: finding files, recognizing their source, and errors for bad input."""
 
 import gzip
 import json
@@ -11,34 +11,33 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from contexture.corpus.config import CorpusConfig, Input, SourceName
+from contexture.corpus.config import CorpusConfig, CorpusInput, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import SOURCES, find_sources, protocol
-from contexture.corpus.sources.protocol import SourceFile, bundle, plan
-
-from .make import article, by_name, export, read, read_all, texts
+from contexture.corpus.sources.protocol import SourceFile, bundle_splits, plan_splits
+from tests.corpus.make import by_name, get_texts, make_article, make_export, read_all, read_path
 
 WET = (
     "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: https://harbour.test/\r\n"
     "Content-Length: 31\r\n\r\nThe boats lie in the harbour.\r\n\r\n\r\n"
 )
 LINE = json.dumps({"id": "1", "text": "The boats lie in the harbour."}) + "\n"
-#: A small file of each source, and its name.
+#: Name and content of a small file of each source.
 SMALL: dict[SourceName, tuple[str, str]] = {
-    "mediawiki": ("a.xml", export(article(1)).decode()),
+    "mediawiki": ("a.xml", make_export(make_article(1)).decode()),
     "books": ("a.txt", "The boats lie in the harbour.\n"),
     "json_lines": ("a.jsonl", LINE),
     "documentation": ("a.md", "# Boats\n\nThe boats lie in the harbour.\n"),
     "wet": ("a.warc.wet", WET),
 }
-EACH = pytest.mark.parametrize("source", SMALL)
+EACH_SOURCE = pytest.mark.parametrize("source", SMALL)
 
 
-def config(path: Path | str, **settings: Any) -> CorpusConfig:
+def make_config(path: Path | str, **settings: Any) -> CorpusConfig:
     return CorpusConfig(input=str(path), lang="en", min_characters=10, **settings)
 
 
-def put(folder: Path, source: SourceName) -> Path:
+def write_small_file(folder: Path, source: SourceName) -> Path:
     name, content = SMALL[source]
     path = folder / name
     path.write_bytes(content.encode())
@@ -49,47 +48,47 @@ def test_every_source_is_here() -> None:
     assert set(SMALL) == set(SOURCES)
 
 
-@EACH
+@EACH_SOURCE
 def test_a_file_and_its_folder(tmp_path: Path, source: SourceName) -> None:
-    path = put(tmp_path, source)
-    (file,) = find_sources(config(path))
+    path = write_small_file(tmp_path, source)
+    (file,) = find_sources(make_config(path))
     name = "a" if source == "books" else path.name
     assert (file.source, file.path, file.name, file.bytes) == (source, str(path), name, path.stat().st_size)
-    assert find_sources(config(tmp_path)) == [file]
-    assert find_sources(config(f"{tmp_path}/*")) == [file]
-    assert find_sources(config(path, source=source)) == [file]
+    assert find_sources(make_config(tmp_path)) == [file]
+    assert find_sources(make_config(f"{tmp_path}/*")) == [file]
+    assert find_sources(make_config(path, source=source)) == [file]
     assert TypeAdapter(list[SourceFile]).validate_python(json.loads(json.dumps([asdict(file)]))) == [file]
-    (row,) = read(path)
+    (row,) = read_path(path)
     assert (row["dropped"], row["page_kind"]) == (None, "article")
-    assert texts(row)[0].startswith(("The boats lie in the harbour.", "Harbour 1"))
+    assert get_texts(row)[0].startswith(("The boats lie in the harbour.", "Harbour 1"))
 
 
-@EACH
+@EACH_SOURCE
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le-bom", "utf-16-be-bom"])
 def test_byte_order_marks(tmp_path: Path, source: SourceName, encoding: str) -> None:
-    path = put(tmp_path, source)
-    plain = read(path)
+    path = write_small_file(tmp_path, source)
+    plain = read_path(path)
     text = path.read_bytes().decode()
     path.write_bytes(("\ufeff" + text).encode(encoding[:9]) if "bom" in encoding else text.encode(encoding))
-    assert read(path) == plain
+    assert read_path(path) == plain
 
 
-@EACH
+@EACH_SOURCE
 def test_nul_bytes_are_dropped(tmp_path: Path, source: SourceName) -> None:
-    path = put(tmp_path, source)
-    plain = read(path)
+    path = write_small_file(tmp_path, source)
+    plain = read_path(path)
     harbour = b"arbour 1 has" if source == "mediawiki" else b"in the har"
     content = path.read_bytes()
     hurt = harbour[:4] + b"\0" + harbour[4:]
     path.write_bytes(content.replace(harbour, hurt).replace(b"Length: 31", b"Length: 32"))
     assert path.read_bytes() != content
-    assert [texts(row) for row in read(path)] == [texts(row) for row in plain]
+    assert [get_texts(row) for row in read_path(path)] == [get_texts(row) for row in plain]
 
 
 OTHER_CONTENT = r"is no|is not|is a ZIP|is a PDF|byte 0x"
 
 
-@EACH
+@EACH_SOURCE
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -102,26 +101,26 @@ OTHER_CONTENT = r"is no|is not|is a ZIP|is a PDF|byte 0x"
     ],
 )
 def test_content_that_no_source_reads(tmp_path: Path, source: SourceName, content: bytes, words: str) -> None:
-    path = put(tmp_path, source)
+    path = write_small_file(tmp_path, source)
     path.write_bytes(content)
     with pytest.raises(SourceError, match=words) as error:
-        find_sources(config(path))
+        find_sources(make_config(path))
     assert str(error.value).startswith(f"{path}: ")
 
 
-@EACH
+@EACH_SOURCE
 def test_unreadable(tmp_path: Path, source: SourceName, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put(tmp_path, source)
+    path = write_small_file(tmp_path, source)
 
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(SourceError, match=r"cannot be read: .*Permission denied"):
-        find_sources(config(path))
+        find_sources(make_config(path))
 
 
-def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = os.scandir
 
     def refuse(location: str) -> Any:
@@ -130,30 +129,30 @@ def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.Mon
         return listing(location)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    put(tmp_path, "books")
+    write_small_file(tmp_path, "books")
     (tmp_path / "locked").mkdir()
     for location in (tmp_path, tmp_path / "locked"):
         with pytest.raises(SourceError, match=r"cannot be read: .*Permission denied.*locked"):
-            find_sources(config(location))
+            find_sources(make_config(location))
 
 
-@EACH
-def test_nothing_there(tmp_path: Path, source: SourceName) -> None:
+@EACH_SOURCE
+def test_missing_paths(tmp_path: Path, source: SourceName) -> None:
     for location in (tmp_path, tmp_path / "missing", tmp_path / "*.none"):
         for settings in ({}, {"source": source}):
             with pytest.raises(SourceError, match=r"no such file|no files") as error:
-                find_sources(config(location, **settings))
+                find_sources(make_config(location, **settings))
             assert str(error.value).startswith(f"{location}: ")
 
 
-@EACH
-def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
+@EACH_SOURCE
+def test_a_folder_of_other_files(tmp_path: Path, source: SourceName) -> None:
     for name in ("a.zip", "b.ZIP", "Makefile", "fs.json.gz"):
         (tmp_path / name).write_bytes(b"PK")
-    with pytest.raises(SourceError, match=rf"no files of {source} there but others \(2 \.zip") as error:
-        find_sources(config(tmp_path, source=source))
+    with pytest.raises(SourceError, match=rf"no files of {source}, only others \(2 \.zip") as error:
+        find_sources(make_config(tmp_path, source=source))
     with pytest.raises(SourceError, match=r"only files of unknown kinds \(2 \.zip, .*1 without a suffix") as any_source:
-        find_sources(config(tmp_path))
+        find_sources(make_config(tmp_path))
     for message in (str(error.value), str(any_source.value)):
         assert "1 .json.gz" in message
         assert "documentation (.md, .markdown, .html" in message
@@ -164,20 +163,20 @@ def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
 def test_a_folder_is_read_with_its_subfolders_and_all_kinds(tmp_path: Path) -> None:
     folder = tmp_path / "sub/deeper"
     folder.mkdir(parents=True)
-    paths = {source: str(put(folder, source)) for source in SMALL}
+    paths = {source: str(write_small_file(folder, source)) for source in SMALL}
     for location in (tmp_path, f"{tmp_path}/**/*"):
-        assert {file.source: file.path for file in find_sources(config(location))} == paths
-    rows = read(tmp_path)
+        assert {file.source: file.path for file in find_sources(make_config(location))} == paths
+    rows = read_path(tmp_path)
     assert len(rows) == len(SMALL) and not any(row["dropped"] for row in rows)
     for source in SMALL:
-        (file,) = find_sources(config(tmp_path, source=source))
+        (file,) = find_sources(make_config(tmp_path, source=source))
         assert file.source == source
         assert file.name == ("sub/deeper/a" if source == "books" else f"sub/deeper/{SMALL[source][0]}")
 
 
 @pytest.mark.parametrize("source", ["mediawiki", "wet", "json_lines"])
-def test_notes_beside_dumps_are_left_out(tmp_path: Path, source: SourceName, caplog: pytest.LogCaptureFixture) -> None:
-    dump = put(tmp_path, source)
+def test_notes_next_to_dumps_are_skipped(tmp_path: Path, source: SourceName, caplog: pytest.LogCaptureFixture) -> None:
+    dump = write_small_file(tmp_path, source)
     notes = ["README.md", "readme.de.md", "LICENSE.txt", "Licence.md", "SOURCE.txt", "enwiki-20261101-md5sums.txt"]
     for name in notes:
         (tmp_path / name).write_text("The boats lie in the harbour.\n")
@@ -186,76 +185,76 @@ def test_notes_beside_dumps_are_left_out(tmp_path: Path, source: SourceName, cap
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/README.md").write_text("# Boats\n\nThe boats lie in the harbour.\n")
     with caplog.at_level(logging.INFO):
-        files = find_sources(config(tmp_path))
+        files = find_sources(make_config(tmp_path))
     assert [file.name for file in files] == [dump.name, "resources.md", "sub/README.md"]
-    assert f"{tmp_path}: left out: 7 notes beside dumps" in caplog.messages
-    # where text alone is asked for, or is there, they are its own
+    assert f"{tmp_path}: skipped: 7 notes next to dumps" in caplog.messages
+    # Notes are read if only text is selected, or without a dump.
     (tmp_path / "enwiki-pages-articles-multistream-index.txt.bz2").unlink()
-    assert len(find_sources(config(tmp_path, source="documentation"))) == 5
+    assert len(find_sources(make_config(tmp_path, source="documentation"))) == 5
     dump.unlink()
-    assert len(find_sources(config(tmp_path))) == 8
+    assert len(find_sources(make_config(tmp_path))) == 8
 
 
-def test_of_a_page_in_html_and_markdown_the_markdown_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_html_of_markdown_pages_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "other").mkdir()
     for name in ("fs.md", "fs.html", "fs.htm", "fs.txt", "fs.json.gz", "os.html", "other/os.md", "x.png", "y.PNG"):
         (tmp_path / name).write_text("The boats lie in the harbour.\n")
     with caplog.at_level(logging.INFO):
-        files = find_sources(config(tmp_path))
+        files = find_sources(make_config(tmp_path))
     assert [file.name for file in files] == ["fs.md", "fs", "os.html", "other/os.md"]
-    assert f"{tmp_path}: left out: 2 .png, 1 .json.gz, 2 in HTML and Markdown, the HTML" in caplog.messages
-    assert len(find_sources(config(f"{tmp_path}/*.html"))) == 2
+    assert f"{tmp_path}: skipped: 2 .png, 1 .json.gz, 2 HTML of Markdown pages" in caplog.messages
+    assert len(find_sources(make_config(f"{tmp_path}/*.html"))) == 2
 
 
-def test_empty_pages_are_left_out_where_others_are_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_empty_pages_are_skipped_unless_all_are_empty(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name in ("a.md", "b.txt"):
         (tmp_path / name).write_bytes(b"")
     with pytest.raises(SourceError, match=r"a\.md: the file is empty"):
-        find_sources(config(tmp_path))
+        find_sources(make_config(tmp_path))
     (tmp_path / "c.md").write_text("The boats lie in the harbour.\n")
     with caplog.at_level(logging.INFO):
-        assert [file.name for file in find_sources(config(tmp_path))] == ["c.md"]
-    assert f"{tmp_path}: left out: 2 empty" in caplog.messages
-    (tmp_path / "d.jsonl").write_bytes(b"")  # a dump that is empty was not fetched
+        assert [file.name for file in find_sources(make_config(tmp_path))] == ["c.md"]
+    assert f"{tmp_path}: skipped: 2 empty" in caplog.messages
+    (tmp_path / "d.jsonl").write_bytes(b"")  # an empty dump is a failed download
     with pytest.raises(SourceError, match=r"d\.jsonl: the file is empty"):
-        find_sources(config(tmp_path))
+        find_sources(make_config(tmp_path))
 
 
 def test_many_inputs_and_languages(tmp_path: Path) -> None:
     folders = {lang: tmp_path / lang for lang in ("en", "de", "docs")}
     for folder in folders.values():
         folder.mkdir()
-    put(folders["en"], "books")
-    put(folders["de"], "books")
-    put(folders["docs"], "documentation")
-    wiki = put(tmp_path, "mediawiki")
-    inputs: list[str | Input] = [
+    write_small_file(folders["en"], "books")
+    write_small_file(folders["de"], "books")
+    write_small_file(folders["docs"], "documentation")
+    wiki = write_small_file(tmp_path, "mediawiki")
+    inputs: list[str | CorpusInput] = [
         str(folders["en"]),
-        Input(str(folders["de"]), lang="de"),
-        Input(str(folders["docs"]), source="documentation", lang="el"),
+        CorpusInput(str(folders["de"]), lang="de"),
+        CorpusInput(str(folders["docs"]), source="documentation", lang="el"),
         str(wiki),
         str(wiki),
     ]
     rows = read_all(CorpusConfig(input=inputs, lang="en", min_characters=10))
     assert sorted(by_name(rows)) == ["de:a", "el:a.md", "en:1", "en:a"]
-    with pytest.raises(SourceError, match="has the name of"):
+    with pytest.raises(SourceError, match="has the same name as"):
         find_sources(CorpusConfig(input=[str(folders["en"]), str(folders["de"])], lang="en"))
     whole = find_sources(CorpusConfig(input=f"{tmp_path}/**/*.txt", lang="en"))
     assert [file.name for file in whole] == ["de/a", "en/a"]
 
 
-def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
+def test_hidden_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    put(tmp_path / ".git", "documentation")
-    path = put(tmp_path, "documentation")
+    write_small_file(tmp_path / ".git", "documentation")
+    path = write_small_file(tmp_path, "documentation")
     (tmp_path / "._a.md").write_bytes(b"\0\5\26\7")
-    assert [file.path for file in find_sources(config(tmp_path))] == [str(path)]
+    assert [file.path for file in find_sources(make_config(tmp_path))] == [str(path)]
 
 
 @pytest.mark.parametrize("source", ["books", "documentation", "json_lines"])
-def test_a_language_that_no_text_tells_is_asked_for(tmp_path: Path, source: SourceName) -> None:
+def test_an_undetectable_language_raises(tmp_path: Path, source: SourceName) -> None:
     with pytest.raises(SourceError, match=r"Set corpus\.lang"):
-        find_sources(CorpusConfig(input=str(put(tmp_path, source))))
+        find_sources(CorpusConfig(input=str(write_small_file(tmp_path, source))))
 
 
 @pytest.mark.parametrize(
@@ -268,28 +267,28 @@ def test_configuration_is_checked(settings: dict[str, Any]) -> None:
 
 
 def test_small_files_share_a_task(tmp_path: Path) -> None:
-    file = find_sources(config(put(tmp_path, "books")))[0]
+    file = find_sources(make_config(write_small_file(tmp_path, "books")))[0]
     files = [replace(file, path=f"/{i}", bytes=1000) for i in range(5000)] + [replace(file, bytes=50 << 20)]
-    splits = plan(files, 4)
-    bundles = bundle(splits, files, 4)
+    splits = plan_splits(files, 4)
+    bundles = bundle_splits(splits, files, 4)
     assert [split for part in bundles for split in part] == splits
     assert len(bundles) < 20
-    assert bundle([], [], 4) == []
+    assert bundle_splits([], [], 4) == []
 
 
 def test_the_plan_does_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = "".join(json.dumps({"id": i, "text": f"The boats of harbour {i}. " * (i % 7)}) + "\n" for i in range(200))
     (tmp_path / "a.jsonl").write_text(lines)
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    whole = sorted(read(tmp_path), key=str)
+    whole = sorted(read_path(tmp_path), key=str)
     for size in (10, 333, 5000):
-        monkeypatch.setattr(protocol, "_MIN_SPLIT", size)
+        monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", size)
         for tasks in (1, 7, 1000):
-            assert sorted(read(tmp_path, tasks), key=str) == whole
+            assert sorted(read_path(tmp_path, tasks), key=str) == whole
 
 
-#: A sentence of each language, which stands in for a document of it.
-SPOKEN = {
+#: A sentence in each language, used as a document.
+SENTENCES = {
     "de": "Die Fähre fährt um sieben Uhr ab und nimmt den alten Weg über das Meer, der um die ganze Bucht führt.",
     "en": "The ferry to the island leaves at seven and takes the old road of the sea around the whole of the bay.",
     "fr": "Le bac pour les îles part à sept heures et prend la vieille route de la mer qui fait le tour de la baie.",
@@ -297,46 +296,48 @@ SPOKEN = {
 
 
 @pytest.mark.parametrize(("source", "suffix"), [("books", "txt"), ("documentation", "md"), ("documentation", "html")])
-def test_a_language_is_found_by_the_text(tmp_path: Path, source: SourceName, suffix: str) -> None:
-    for lang, text in SPOKEN.items():
+def test_languages_are_detected(tmp_path: Path, source: SourceName, suffix: str) -> None:
+    for lang, text in SENTENCES.items():
         (tmp_path / f"{lang}.{suffix}").write_text(f"<p>{text}</p>\n" if suffix == "html" else f"{text}\n")
-    (tmp_path / f"more.{suffix}").write_text(f"{SPOKEN['fr']}\n")
-    (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # says nothing: as most of the others
+    (tmp_path / f"more.{suffix}").write_text(f"{SENTENCES['fr']}\n")
+    (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # undetectable: the most frequent language of the others
     files = find_sources(CorpusConfig(input=str(tmp_path), source=source))
     assert [file.lang for file in files] == ["de", "en", "fr", "fr", "fr"]
-    overridden = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
+    overridden = find_sources(CorpusConfig(input=[CorpusInput(str(tmp_path), lang="el")], source=source))
     assert {file.lang for file in overridden} == {"el"}
 
 
-def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Path) -> None:
+def test_an_undetectable_language_is_that_of_other_sources(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("kedro\ntorch\n")
     (tmp_path / "a.warc.wet").write_bytes(WET.encode())
-    with pytest.raises(SourceError, match=r"requirements\.txt: its text does not tell its language"):
+    with pytest.raises(SourceError, match=r"requirements\.txt: its language could not be detected"):
         find_sources(CorpusConfig(input=str(tmp_path)))
     for lang in ("de", "fr", "fr-too"):
-        (tmp_path / f"{lang}.md").write_text(f"{SPOKEN[lang[:2]]}\n")
+        (tmp_path / f"{lang}.md").write_text(f"{SENTENCES[lang[:2]]}\n")
     result = {file.name: file.lang for file in find_sources(CorpusConfig(input=str(tmp_path)))}
     expected = {"requirements": "fr", "de.md": "de", "fr.md": "fr", "fr-too.md": "fr", "a.warc.wet": "auto"}
     assert result == expected
 
 
 def test_each_line_of_mixed_json_has_its_language(tmp_path: Path) -> None:
-    texts = [*SPOKEN.values(), "Oulu Kuopio Lahti"] * 3 + [SPOKEN["fr"]]
+    texts = [*SENTENCES.values(), "Oulu Kuopio Lahti"] * 3 + [SENTENCES["fr"]]
     (tmp_path / "a.jsonl").write_text(
         "".join(f"{json.dumps({'text': text, 'id': n})}\n" for n, text in enumerate(texts))
     )
     files = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
     assert [(file.lang, file.languages) for file in files] == [("fr", ("de", "en", "fr"))]
-    result = {int(row["doc_id"].partition(":")[2]): row["lang"] for row in read(tmp_path / "a.jsonl", lang="auto")}
+    result = {int(row["doc_id"].partition(":")[2]): row["lang"] for row in read_path(tmp_path / "a.jsonl", lang="auto")}
     assert [result[n] for n in range(len(texts))] == ["de", "en", "fr", "fr"] * 3 + ["fr"]
 
 
-HALVES = [" ".join(SPOKEN["en"].split()[:8]), " ".join(SPOKEN["en"].split()[8:])]
+HALVES = [" ".join(SENTENCES["en"].split()[:8]), " ".join(SENTENCES["en"].split()[8:])]
 
 
-@pytest.mark.parametrize("texts", [[SPOKEN["en"]] * 40 + [SPOKEN["de"]], HALVES * 4], ids=["a stray", "short lines"])
+@pytest.mark.parametrize(
+    "texts", [[SENTENCES["en"]] * 40 + [SENTENCES["de"]], HALVES * 4], ids=["a stray", "short lines"]
+)
 def test_json_of_one_language(tmp_path: Path, texts: list[str]) -> None:
-    """Strays are left to the filter; lines too short to tell their language tell it together."""
+    """The filter handles stray lines. The language of short lines is detected from all of them."""
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts))
     (file,) = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
     assert (file.lang, file.languages) == ("en", ())

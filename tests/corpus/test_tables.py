@@ -1,4 +1,4 @@
-"""All sources in one Spark job: one table, the same whatever the cuts, and faults told in words."""
+"""All sources in one Spark job: one table, the same for any splits, and readable errors."""
 
 import gzip
 import json
@@ -8,18 +8,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contexture.corpus import pages as corpus
-from contexture.corpus.config import CorpusConfig, Input
-from contexture.corpus.errors import explain
+from contexture.corpus.config import CorpusConfig, CorpusInput
+from contexture.corpus.errors import SourceError, explain_error
 from contexture.corpus.sources import find_sources, protocol
-
-from .make import article, export
+from tests.corpus.make import make_article, make_export, partition_rows, read_path
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> CorpusConfig:
     for folder in ("wiki", "books", "lines", "docs", "web"):
         (tmp_path / folder).mkdir()
-    wiki = export(*(article(i) for i in range(1, 30)))
+    wiki = make_export(*(make_article(i) for i in range(1, 30)))
     (tmp_path / "wiki" / "a.xml").write_bytes(b"\xef\xbb\xbf" + wiki)
     (tmp_path / "wiki" / "b.xml").write_bytes(wiki.decode().replace('lang="en"', 'lang="el"').encode("utf-16"))
     (tmp_path / "books" / "boats.txt").write_text("CHAPTER I\n\nThe boats lie in the harbour.\n\nThey are old boats.\n")
@@ -32,16 +31,16 @@ def config(tmp_path: Path) -> CorpusConfig:
         "The boats lie in the harbour.\r\n\r\n"
     )
     (tmp_path / "web" / "a.warc.wet.gz").write_bytes(gzip.compress(record.encode()))
-    inputs: list[str | Input] = [
+    inputs: list[str | CorpusInput] = [
         *(str(tmp_path / folder) for folder in ("wiki", "books", "lines", "web")),
-        Input(str(tmp_path / "docs"), lang="fr"),
+        CorpusInput(str(tmp_path / "docs"), lang="fr"),
     ]
     return CorpusConfig(input=inputs, lang="en", min_characters=10, files=3, list_items="flag")
 
 
 def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = corpus.read_pages(spark, find_sources(config), config).cache()
-    report = corpus.report(pages, config)
+    report = corpus.count_pages(pages, config)
     assert {name: report[name] for name in ("pages_in", "pages_out", "dropped", "paragraphs_dropped")} == {
         "pages_in": 29 * 2 + 1 + 61 + 2 + 1,
         "pages_out": 29 * 2 + 1 + 40 + 2 + 1,
@@ -50,9 +49,9 @@ def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytes
     }
     kept = {row.doc_id: row for row in pages.where("dropped is null").collect()}
     assert {row.page_kind for row in kept.values()} == {"article"}
-    # Of several of one id the last is kept.
+    # The last document of an id is kept.
     assert kept["de:7"].paragraphs[0].text == "The boats of 47 are here."
-    paragraphs = corpus.paragraphs(pages, config)
+    paragraphs = corpus.extract_paragraphs(pages, config)
     docs = {row.text: row for row in paragraphs.where("lang = 'fr'").collect()}
     assert [link.target for link in docs["See the other page of it."].links] == ["B"]
     assert docs["An item of the list"].kind == "list_item"
@@ -64,35 +63,47 @@ def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytes
     assert len(english) == 29 * 2
     assert english == greek
 
-    monkeypatch.setattr(protocol, "_MIN_SPLIT", 2000)
-    again = corpus.read_pages(spark, find_sources(config), config)
-    assert again.rdd.getNumPartitions() == config.files
-    assert again.rdd.glom().collect() == pages.rdd.glom().collect()
+    monkeypatch.setattr(protocol, "_MIN_SPLIT_BYTES", 2000)
+    again = partition_rows(corpus.read_pages(spark, find_sources(config), config))
+    assert len(again) == config.files
+    assert again == partition_rows(pages)
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz", "a.warc.wet.gz", "a.xml.gz"])
-def test_damage_is_told_in_words(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_damaged_files_raise(tmp_path: Path, name: str) -> None:
+    path = write_damaged(tmp_path / name)
+    with pytest.raises(SourceError, match="its compressed data is damaged") as error:
+        read_path(path)
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def write_damaged(path: Path) -> Path:
     content = {
         "a.txt.gz": b"The boats lie in the harbour of %d.\n",
         "a.jsonl.gz": b'{"text": "The boats lie in the harbour of %d."}\n',
         "a.warc.wet.gz": b"WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 8\r\n\r\nBoats %d\n",
-        "a.xml.gz": export(article(1)).rpartition(b"</mediawiki>")[0] + article(1).encode().replace(b"%", b"%%"),
-    }[name]
+        "a.xml.gz": make_export(make_article(1)).rpartition(b"</mediawiki>")[0]
+        + make_article(1).encode().replace(b"%", b"%%"),
+    }[path.name]
     numbered = b"".join(content.replace(b"%d", b"%d" % i) for i in range(30_000 if len(content) < 200 else 4000))
     data = bytearray(gzip.compress(numbered, 1))
     data[-5000:-4900] = bytes(100)
-    path = tmp_path / name
     path.write_bytes(data)
+    return path
+
+
+def test_errors_of_spark_jobs_are_explained(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_damaged(tmp_path / "a.jsonl.gz")
     config = CorpusConfig(input=str(path), lang="en")
     files = find_sources(config)
     with pytest.raises(Exception, match="SourceError") as error:
         corpus.read_pages(spark, files, config).write.parquet(str(tmp_path / "pages"))
-    message = explain(error.value)
+    message = explain_error(error.value)
     assert message is not None
     assert message.startswith(f"{path}: its compressed data is damaged")
 
 
-def test_a_file_that_vanishes_is_told_in_words(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_missing_file_is_explained(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("The boats lie in the harbour.")
     config = CorpusConfig(input=str(path), lang="en")
@@ -100,4 +111,4 @@ def test_a_file_that_vanishes_is_told_in_words(spark: SparkSession, tmp_path: Pa
     path.unlink()
     with pytest.raises(Exception, match="SourceError") as error:
         corpus.read_pages(spark, files, config).collect()
-    assert f"{path}: cannot be read" in str(explain(error.value))
+    assert f"{path}: cannot be read" in str(explain_error(error.value))

@@ -1,4 +1,4 @@
-"""A Python worker of Spark loads what its task needs and nothing else: on a cold start every second of it counts."""
+"""Python workers of Spark import only what their task needs, for a fast cold start."""
 
 import subprocess
 import sys
@@ -12,31 +12,30 @@ from pyspark.sql.types import StructType
 from contexture.corpus import pages
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources, open_readers
-from contexture.corpus.sources.protocol import bundle, plan
+from contexture.corpus.sources.protocol import bundle_splits, plan_splits
+from tests.corpus.make import make_export, make_page
 
-from .make import export, page
-
-#: What takes seconds to import and is no part of reading text. NumPy comes with PySpark, pandas with pyarrow's arrays.
+#: Slow imports that reading text does not need. PySpark imports NumPy, and pyarrow's arrays import pandas.
 HEAVY = ["nltk", "scipy", "sklearn", "torch", "transformers", "faiss", "matplotlib", "kedro", "mlflow"]
 
-#: Words that Punkt decides upon by its tokens.
+#: Words for which Punkt needs tokens.
 HARD = 'It is 3 a.m... Ash (b. 1912. She) came. "No." Said J.-H. Fen, the U.S.-born. And so on. . . It was 5.– each.'
 
 WORKER = """
 import pickle, sys
 task, batch = pickle.load(sys.stdin.buffer)
-rows = sum(found.num_rows for found in task(iter([batch])))
+rows = sum(result.num_rows for result in task(iter([batch])))
 print(rows, *sys.modules)
 """
 
 
 def test_the_task_that_reads_pages_loads_nothing_heavy(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "small.xml").write_bytes(export(page(1, "Ash", f"{HARD} " * 3)))
+    (tmp_path / "small.xml").write_bytes(make_export(make_page(1, "Ash", f"{HARD} " * 3)))
     config = CorpusConfig(input=str(tmp_path / "small.xml"))
     files = find_sources(config)
-    schema = StructType.fromDDL(f"{pages.PAGES}, revision bigint, path string")
+    schema = StructType.fromDDL(f"{pages.PAGES_SCHEMA}, revision bigint, path string")
     assert isinstance(schema, StructType)
-    task = pages._task(bundle(plan(files, 1), files, 1), open_readers(files, config), {}, schema)
+    task = pages._make_task(bundle_splits(plan_splits(files, 1), files, 1), open_readers(files, config), {}, schema)
     sent = cloudpickle.dumps((task, pa.record_batch({"id": [0]})))  # as Spark sends it
     done = subprocess.run([sys.executable, "-c", WORKER], input=sent, capture_output=True, check=True)
     rows, *modules = done.stdout.decode().split()

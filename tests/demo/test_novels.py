@@ -15,7 +15,7 @@ from contexture.demo.fields import fields, frames, moods, towns
 from contexture.demo.grammar import render
 from contexture.demo.novels import file_name, novel, sentences
 from contexture.demo.world import literal, outline
-from contexture.text.sentences import Splitter, load_language
+from contexture.text.sentences import Splitter, load_parameters
 
 from .words import words
 
@@ -51,7 +51,7 @@ def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
     config = CorpusConfig(input=str(tmp_path / "books"), lang="en")
     files = find_sources(config)
     assert [file.source for file in files] == ["books"] * 3
-    splitter = Splitter(load_language("en"))
+    splitter = Splitter(load_parameters("en"))
     for index in range(3):
         (file,) = (book for book in files if f"{book.name}.txt" == file_name(0, index))
         (row,) = books.reader(files, config)(Split(file, 0, file.bytes))

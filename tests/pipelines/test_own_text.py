@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from contexture.config import ConfigurationError
-from contexture.corpus.config import CorpusConfig, Input
+from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.pipelines.hooks.announce import corpus_line
 from contexture.pipelines.sources.nodes import check_inputs, get_text_name
 from tests.pipelines.conftest import MakeProject, read, run
@@ -19,7 +19,7 @@ def manifest(*inputs: str) -> dict[str, Any]:
 def test_the_users_corpus_is_replaced_on_request_only(tmp_path: Path) -> None:
     own = str(tmp_path / "own.txt")
     Path(own).write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")
-    corpus, several = CorpusConfig(input=own, lang="en"), CorpusConfig(input=[own, Input("demo")], lang="en")
+    corpus, several = CorpusConfig(input=own, lang="en"), CorpusConfig(input=[own, CorpusInput("demo")], lang="en")
     check_inputs(corpus, False, manifest(own))
     check_inputs(corpus, False, manifest("demo"))
     check_inputs(corpus, False, {})

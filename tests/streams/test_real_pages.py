@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.pages import paragraphs, read_pages
+from contexture.corpus.pages import extract_paragraphs, read_pages
 from contexture.corpus.sources import find_sources
 from contexture.encoders.config import Lengths
 from contexture.streams.packing import pack_passages
@@ -21,7 +21,9 @@ from tests.streams.make import save_table
 @pytest.mark.slow
 def test_a_real_export_gives_pairs_for_every_task(spark: SparkSession, shared_data: Path, tmp_path: Path) -> None:
     config = CorpusConfig(input=str(shared_data / "wikipedia" / "elwiki-truncated-100k.xml.xz"))
-    pages = save_table(paragraphs(read_pages(spark, find_sources(config), config), config), tmp_path / "paragraphs")
+    pages = save_table(
+        extract_paragraphs(read_pages(spark, find_sources(config), config), config), tmp_path / "paragraphs"
+    )
     train_tokenizer(paragraph_texts(tmp_path / "paragraphs"), VocabularyConfig(), tmp_path / "vocabulary")
     documents = save_table(tokenize_paragraphs(pages, tmp_path / "vocabulary"), tmp_path / "documents")
     sampling, lengths = PairSampling(files=2), Lengths(query=64, document=288)

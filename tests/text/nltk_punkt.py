@@ -1,20 +1,20 @@
-"""NLTK's Punkt with the parameters of ours: what ours is held equal to."""
+"""NLTK's Punkt with the same parameters, as the reference."""
 
 from collections.abc import Collection
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-from contexture.text.punkt import NUMBER, is_abbreviation, language_variables
+from contexture.text.punkt import NUMBER, is_abbreviation, nltk_language_variables
 
 OCCURS_IN_LOWER_CASE = 1 << 6  # in the midst of a sentence
 
 
-def nltk_punkt(
+def make_nltk_punkt(
     abbreviations: Collection[str], common_words: Collection[str], after_numbers: Collection[str], ends: str
 ) -> PunktSentenceTokenizer:
-    """The parameters as `Punkt` takes them."""
+    """Return NLTK's tokenizer for the parameters of `Punkt`."""
     parameters = PunktParameters()
     parameters.abbrev_types.update(filter(is_abbreviation, abbreviations))
     parameters.collocations.update((NUMBER, word) for word in after_numbers)
     parameters.ortho_context.update(dict.fromkeys(common_words, OCCURS_IN_LOWER_CASE))
-    return PunktSentenceTokenizer(parameters, lang_vars=language_variables(ends))
+    return PunktSentenceTokenizer(parameters, lang_vars=nltk_language_variables(ends))

@@ -1,8 +1,8 @@
-"""Formulas that can be read as text, and those that cannot."""
+"""Formulas that are converted to text, and those that are dropped."""
 
 import pytest
 
-from contexture.text.formulas import chemistry, formula
+from contexture.text.formulas import mhchem_to_text, tex_to_text
 
 FORMULAS = {
     r"x_{1}^{2} \leq \alpha": "x_1^2 ≤ α",
@@ -26,7 +26,7 @@ FORMULAS = {
 
 @pytest.mark.parametrize(("tex", "expected"), FORMULAS.items())
 def test_formula(tex: str, expected: str) -> None:
-    assert formula(tex) == expected
+    assert tex_to_text(tex) == expected
 
 
 CHEMISTRY = {"SO4^2-": "SO4^2-", "A + B -> C": "A + B → C", "A <=> B": "A ⇌ B", "A ->[heat] B": "", "": ""}
@@ -34,4 +34,4 @@ CHEMISTRY = {"SO4^2-": "SO4^2-", "A + B -> C": "A + B → C", "A <=> B": "A ⇌ 
 
 @pytest.mark.parametrize(("tex", "expected"), CHEMISTRY.items())
 def test_chemistry(tex: str, expected: str) -> None:
-    assert chemistry(tex) == expected
+    assert mhchem_to_text(tex) == expected

@@ -1,4 +1,4 @@
-"""Pages that are no articles, by their templates, categories and titles."""
+"""Kinds of pages by their templates, categories and titles."""
 
 import pytest
 

@@ -1,14 +1,14 @@
-"""The language that is asked for, or another."""
+"""Detection and codes of languages."""
 
 import pytest
 
 from contexture.text import languages
-from contexture.text.language_codes import two_letters, without_region
-from contexture.text.languages import has_frequent_words, is_other_language, languages_of
+from contexture.text.language_codes import strip_region, two_letter_code
+from contexture.text.languages import detect_languages, has_frequent_words, is_other_language
 from contexture.text.quality import Filters, drop_reason
 from tests.text import gold
 
-ENGLISH, ITALIAN, GREEK, MORE_ENGLISH, PORTUGUESE, CATALAN, DUTCH = gold.table("languages").values()
+ENGLISH, ITALIAN, GREEK, MORE_ENGLISH, PORTUGUESE, CATALAN, DUTCH = gold.read_table("languages").values()
 NAMELESS = "Oulu Rovaniemi Kuopio Lahti Tampere Helsinki Turku Espoo Vantaa Pori Joensuu"
 
 
@@ -21,8 +21,10 @@ def test_frequent_words() -> None:
 
 
 @pytest.mark.parametrize(("text", "lang"), [(ENGLISH, "en"), (GREEK, "el"), ("Il molo.", "en")])
-def test_the_model_is_not_asked_in_vain(text: str, lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(languages, "_model", lambda: pytest.fail("asked"))
+def test_frequent_words_and_short_texts_do_not_need_the_model(
+    text: str, lang: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(languages, "_load_model", lambda: pytest.fail("the model was loaded"))
     assert not is_other_language(text, lang, 0.1)
 
 
@@ -36,28 +38,28 @@ def test_other_languages() -> None:
     assert drop_reason(ITALIAN, "en", Filters(wrong_language=None)) is None
 
 
-def test_languages_are_found_by_passages() -> None:
-    assert languages_of([ENGLISH]) == {"en": 1}
-    assert languages_of(MORE_ENGLISH.split(". ")).keys() == {"en"}
-    assert languages_of(["The tides.", "", NAMELESS[:30]]) == {}
+def test_languages_are_detected_by_passages() -> None:
+    assert detect_languages([ENGLISH]) == {"en": 1}
+    assert detect_languages(MORE_ENGLISH.split(". ")).keys() == {"en"}
+    assert detect_languages(["The tides.", "", NAMELESS[:30]]) == {}
 
 
 @pytest.mark.parametrize(
     ("text", "lang", "near"), [(PORTUGUESE, "pt", "es"), (CATALAN, "ca", "it"), (DUTCH, "nl", "de")]
 )
-def test_words_that_languages_share_do_not_tell_them_apart(text: str, lang: str, near: str) -> None:
+def test_frequent_words_of_another_language_do_not_decide(text: str, lang: str, near: str) -> None:
     assert has_frequent_words(text, near) and not has_frequent_words(text, lang)
-    assert languages_of([text]) == {lang: 1}
+    assert detect_languages([text]) == {lang: 1}
 
 
-def test_frequent_words_make_sure_of_what_the_model_holds_for_likely() -> None:
-    """Full of names, this is English to the model with a probability of 0.898."""
+def test_frequent_words_confirm_the_model() -> None:
+    """For the model, this text with many names is English with a probability of 0.898."""
     text = "Maître Lefèvre and Monsieur Dupré had no visa from Dakar, that was the hitch with Abidjan."
-    assert languages_of([text]) == {"en": 1}
+    assert detect_languages([text]) == {"en": 1}
 
 
 def test_codes() -> None:
-    """Also of a language of a group, as Tatoeba's files are called; regions and case make no difference."""
+    """Codes include languages of groups, as in names of Tatoeba's files. Regions and case are ignored."""
     codes = ["deu", "de", "cmn", "pes", "swh", "nob"]
-    assert [two_letters(code) for code in codes] == ["de", "de", "zh", "fa", "sw", "no"]
-    assert {without_region(code) for code in ("en", "EN", "en-GB", "en_us", "eng")} == {"en"}
+    assert [two_letter_code(code) for code in codes] == ["de", "de", "zh", "fa", "sw", "no"]
+    assert {strip_region(code) for code in ("en", "EN", "en-GB", "en_us", "eng")} == {"en"}

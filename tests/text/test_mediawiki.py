@@ -2,7 +2,7 @@
 
 import pytest
 
-from contexture.text.mediawiki import MalformedExportError, Site, normalise_title, parse_page, parse_site
+from contexture.text.mediawiki import MalformedExportError, Site, normalize_title, parse_page, parse_site
 
 HEAD = """<?xml version="1.0"?>
 <mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="it">
@@ -27,8 +27,8 @@ def page(inside: str, site: Site = SITE) -> str:
     return f"<page><title>Porto</title><ns>0</ns><id>7</id>{inside}</page>"
 
 
-def test_site_is_read_from_the_head_alone() -> None:
-    """It knows its own names of namespaces, English ones and older ones."""
+def test_site_is_read_from_the_head() -> None:
+    """The site has its own, English and older names of namespaces."""
     assert (SITE.lang, SITE.dbname) == ("it", "itwiki")
     names = {"discussione": 1, "categoria": 14, "portale": 100, "file": 6, "image": 6, "category": 14, "immagine": 6}
     assert names.items() <= SITE.namespaces.items()
@@ -43,7 +43,7 @@ def test_head_of_another_kind_of_file(head: str) -> None:
 
 
 def test_page() -> None:
-    """Of a history the last revision."""
+    """The last revision of a history is read."""
     older = "<revision><id>3</id><text>Il porto</text></revision>"
     text = "<text xml:space='preserve'>Il &lt;b&gt;porto&lt;/b&gt; &amp;amp; il mare</text>"
     parsed = parse_page(page(f"{older}<revision><id>9</id>{text}</revision>"), SITE)
@@ -52,7 +52,7 @@ def test_page() -> None:
     assert parsed.redirect is None
 
 
-def test_what_an_export_may_leave_out() -> None:
+def test_optional_elements() -> None:
     assert parse_page(page('<revision><id>3</id><text deleted="deleted" /></revision>'), SITE).text == ""
     assert parse_page(page(""), SITE).revision_id == 0
     assert parse_page("<page><title>Portale:Mare</title><id>1</id></page>", SITE).namespace == 100
@@ -94,7 +94,7 @@ def test_no_entity_expands() -> None:
         parse_page(bomb + page("<text>&b;</text>"), SITE)
     with pytest.raises(MalformedExportError):
         parse_page(page("<text>&b;</text>"), SITE)
-    assert parse_site(bomb + HEAD).lang == "it"  # what comes before the element is never parsed
+    assert parse_site(bomb + HEAD).lang == "it"  # text before the element is never parsed
 
 
 TITLES = {
@@ -113,4 +113,4 @@ TITLES = {
 
 
 def test_normalise_title() -> None:
-    assert {link: normalise_title(link) for link in TITLES} == TITLES
+    assert {link: normalize_title(link) for link in TITLES} == TITLES

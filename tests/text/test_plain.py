@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexture.text.paragraphs import Parsed
-from contexture.text.plain import Layout, layout_of, parse_book, parse_text
+from contexture.text.plain import Layout, detect_layout, parse_book, parse_text
 
 WRAPPED = """CHAPTER I.
 Of the harbour
@@ -60,7 +60,7 @@ def test_a_line_may_be_a_paragraph() -> None:
     ],
 )
 def test_layout(lines: list[str], layout: Layout) -> None:
-    assert layout_of(lines) == layout
+    assert detect_layout(lines) == layout
 
 
 HEADINGS = """
@@ -105,7 +105,7 @@ def test_notes_of_the_publisher_are_left_out() -> None:
     assert parsed.dropped == {"boilerplate": 2}
 
 
-def test_short_ones_are_counted() -> None:
+def test_short_paragraphs_are_counted() -> None:
     parsed = parse_text("One.\n\nA longer one\nhere.\n\n\n", "blank_line", 10)
     assert [(p.text, p.paragraph_index) for p in parsed.paragraphs] == [("A longer one here.", 0)]
     assert parsed.dropped == {"too_short": 1}

@@ -1,18 +1,18 @@
-"""Parameters learned from text: the right ones, whatever the order of the texts."""
+"""Trained parameters of sentence splitting, independent of the order of the texts."""
 
 import random
 
 import pytest
 
 from contexture.text.punkt_training import train
-from contexture.text.sentences import Splitter, load_language
+from contexture.text.sentences import Splitter, load_parameters
 
 NOUNS = ["ship", "tower", "river", "garden", "bridge", "letter", "market", "window", "forest", "harbour"]
 VERBS = ["stands", "rests", "waits", "shines", "turns", "falls", "rises", "sleeps"]
 
 
 def texts(seed: int = 0) -> list[str]:
-    """Paragraphs of a made-up language with the abbreviation "zq." and the common word "meanwhile"."""
+    """Return paragraphs of an artificial language with the abbreviation "zq." and the common word "meanwhile"."""
     draw = random.Random(seed)
     made_up = []
     for _ in range(300):
@@ -24,9 +24,9 @@ def texts(seed: int = 0) -> list[str]:
     return made_up
 
 
-def test_what_is_learned() -> None:
+def test_trained_parameters() -> None:
     language = train(texts(), "xx")
-    assert set(language) == set(load_language("xx"))
+    assert set(language) == set(load_parameters("xx"))
     assert language["abbreviations"] == ["zq"]
     assert language["after_numbers"] == ["moonday"]
     assert {"meanwhile"} <= set(language["common_words"])
@@ -47,13 +47,13 @@ def test_the_order_of_the_texts_does_not_matter() -> None:
 
 
 def test_the_language_s_own_list_is_kept() -> None:
-    listed, learned = load_language("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
+    listed, learned = load_parameters("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
     assert "zq" in learned["abbreviations"]
     assert set(listed["abbreviations"]) <= set(learned["abbreviations"])
     assert set(listed["common_words"]) <= set(learned["common_words"])
 
 
 @pytest.mark.parametrize("nothing", [[], ["", "  "]])
-def test_no_text_is_refused(nothing: list[str]) -> None:
+def test_no_text_raises(nothing: list[str]) -> None:
     with pytest.raises(ValueError, match="no text in the language 'en'"):
         train(nothing, "en")

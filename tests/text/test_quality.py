@@ -1,4 +1,4 @@
-"""Each filter by examples, and its threshold at the border."""
+"""Examples for each filter and its threshold."""
 
 import dataclasses
 
@@ -12,9 +12,9 @@ from contexture.text.quality import (
     drop_reason,
     has_few_letters,
     has_markup,
-    normalized,
+    normalize_text,
     repeated_share,
-    tokens,
+    split_words,
 )
 
 GOOD = "The ferry to the island leaves at seven, and it takes the old road around the bay."
@@ -68,7 +68,7 @@ def test_markup(text: str) -> None:
         "''fine",
     ],
 )
-def test_what_only_looks_like_markup(text: str) -> None:
+def test_text_that_resembles_markup(text: str) -> None:
     assert not has_markup(text)
 
 
@@ -94,7 +94,7 @@ def test_repetition_at_the_border() -> None:
 def test_tokens() -> None:
     japanese = "古い道は海のまわりを通り、新しい道は山の中を通っている。"
     cases = {"The old  road\n": ["The", "old", "road"], japanese: list(japanese), "": []}
-    assert {text: tokens(text) for text in cases} == cases
+    assert {text: split_words(text) for text in cases} == cases
 
 
 def test_the_first_reason_counts() -> None:
@@ -109,12 +109,12 @@ def test_the_first_reason_counts() -> None:
 
 @given(st.text())
 def test_normalized_is_stable(text: str) -> None:
-    once = normalized(text)
-    assert normalized(once) == once
-    assert normalized(f"  {text}\n") == once
+    once = normalize_text(text)
+    assert normalize_text(once) == once
+    assert normalize_text(f"  {text}\n") == once
 
 
 def test_normalized() -> None:
-    assert normalized("The  ﬁne\u00a0STRASSE") == normalized("the fine straße")
-    assert normalized("ＡＢＣ １２") == "abc 12"
-    assert normalized("Κύριος ΚΎΡΙΟΣ") == "κύριοσ κύριοσ"
+    assert normalize_text("The  ﬁne\u00a0STRASSE") == normalize_text("the fine straße")
+    assert normalize_text("ＡＢＣ １２") == "abc 12"
+    assert normalize_text("Κύριος ΚΎΡΙΟΣ") == "κύριοσ κύριοσ"

@@ -1,4 +1,4 @@
-"""Punkt with our own parameters: where it breaks, and that no character is lost."""
+"""Sentence splitting: breaks, and no lost characters."""
 
 import time
 
@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexture.text.punkt import is_abbreviation
-from contexture.text.sentences import Splitter, languages, load_language, splitter
+from contexture.text.sentences import Splitter, get_splitter, list_languages, load_parameters
 from tests.text import gold
 
 
-@pytest.mark.parametrize(("lang", "marked"), gold.table("sentences"))
+@pytest.mark.parametrize(("lang", "marked"), gold.read_table("sentences"))
 def test_breaks(lang: str, marked: str) -> None:
     sentences = [sentence.strip() for sentence in marked.split("|")]
-    assert splitter(lang).split(marked.replace(" |", "").replace("|", "")) == sentences
+    assert get_splitter(lang).split(marked.replace(" |", "").replace("|", "")) == sentences
 
 
 PIECES = 'The ash R.G. U.S. a A. . .. ... … ? ! ) ( [ ] " ” « » 「 」 5 3.5 , ; ; α с. 船 。 ！ は । ። ։ क - – 1.'
@@ -24,9 +24,9 @@ TEXT = st.lists(st.tuples(st.sampled_from(PIECES.split()), st.sampled_from([" ",
 
 
 @settings(max_examples=500, deadline=None)
-@given(TEXT | st.text(max_size=200), st.sampled_from([*languages(), "xx"]))
+@given(TEXT | st.text(max_size=200), st.sampled_from([*list_languages(), "xx"]))
 def test_sentences_are_substrings_in_order_that_cover_the_text(text: str, lang: str) -> None:
-    spans = list(splitter(lang).spans(text))
+    spans = list(get_splitter(lang).spans(text))
     end = 0
     for start, stop in spans:
         assert text[end:start].strip() == ""
@@ -34,19 +34,19 @@ def test_sentences_are_substrings_in_order_that_cover_the_text(text: str, lang: 
         assert text[start:stop].strip() == text[start:stop]
         end = stop
     assert text[end:].strip() == ""
-    assert splitter(lang).split(text) == [text[start:stop] for start, stop in spans]
+    assert get_splitter(lang).split(text) == [text[start:stop] for start, stop in spans]
 
 
 def test_a_long_text_has_no_seams() -> None:
     sentences = [f"The sentence with number {n} ends." for n in range(5_000)]
     text = " ".join(sentences)
     assert len(text) > 100_000
-    assert splitter("en").split(text) == sentences
+    assert get_splitter("en").split(text) == sentences
 
 
 @pytest.mark.parametrize("unit", ["A. ", "! ", "). ", "U.S. ", "a", "(", "\u2019.", "... ", "1. ", "« ", "「あ。", " "])
 def test_time_is_linear(unit: str) -> None:
-    split = splitter("ja" if ord(unit[0]) > 0x3000 else "en").split
+    split = get_splitter("ja" if ord(unit[0]) > 0x3000 else "en").split
     split("'Dr. Ash.'")  # NLTK is loaded
     times = []
     for count in (3_000, 24_000):
@@ -57,7 +57,7 @@ def test_time_is_linear(unit: str) -> None:
 
 
 def test_parameters_can_be_given() -> None:
-    language = load_language("xx") | {"abbreviations": ["zzz"], "after_numbers": ["moon"]}
+    language = load_parameters("xx") | {"abbreviations": ["zzz"], "after_numbers": ["moon"]}
     assert Splitter(language).split("The zzz. Ash came on the 5. Moon. He left.") == [
         "The zzz. Ash came on the 5. Moon.",
         "He left.",
@@ -65,9 +65,9 @@ def test_parameters_can_be_given() -> None:
 
 
 def test_languages_have_well_formed_parameters() -> None:
-    assert languages() == ["ar", "bn", "de", "el", "en", "es", "fr", "hi", "hy", "it", "ja", "nl", "pt", "ru", "zh"]
-    for lang in languages():
-        language = load_language(lang)
+    assert " ".join(list_languages()) == "ar bn de el en es fr hi hy it ja nl pt ru zh"
+    for lang in list_languages():
+        language = load_parameters(lang)
         assert set(language) == {"sentence_ends", "abbreviations", "common_words", "after_numbers"}
         assert "." in language["sentence_ends"]
         for words in (language["abbreviations"], language["common_words"], language["after_numbers"]):
@@ -77,5 +77,5 @@ def test_languages_have_well_formed_parameters() -> None:
             assert all(map(is_abbreviation, language["abbreviations"]))
 
 
-def test_no_file_beside_the_package_s_own_is_opened() -> None:
-    assert load_language("../en")["abbreviations"] == []
+def test_only_files_of_the_package_are_opened() -> None:
+    assert load_parameters("../en")["abbreviations"] == []

@@ -1,11 +1,11 @@
-"""Templates that show text: the table's own language, what our table shows, and faulty tables."""
+"""Templates that show text: patterns, the package's table, and invalid tables."""
 
 import pytest
 
 from contexture.text.templates import compile_rule, load_templates, read_arguments
 from tests.text import gold
 
-SHOWN = gold.table("templates")
+SHOWN = gold.read_table("templates")
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_patterns(pattern: str, arguments: str, expected: str) -> None:
 
 
 FAULTY = {
-    "en: [a": "no YAML",
+    "en: [a": "not YAML",
     "- a": "languages, or `any`",
-    "en: [a]": "'en' in a table",
+    "en: [a]": "'en' in the table",
     "en: {x: a}": "en: 'x'",
-    "en: {x: [A]}": "'A' is no name",
-    "en: {x: [1]}": "1 is no name",
+    "en: {x: [A]}": "'A' is not a name",
+    "en: {x: [1]}": "1 is not a name",
     "en: {'=nothing': [a]}": "no such function; there are age",
     "en: {'{1}{1}': [a]}": "named twice",
     "en: {'{}': [a]}": "without a name",
@@ -58,12 +58,12 @@ FAULTY = {
 
 
 @pytest.mark.parametrize(("table", "message"), FAULTY.items())
-def test_faulty_tables_are_refused(table: str, message: str) -> None:
+def test_invalid_tables_raise(table: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         load_templates("en", table)
 
 
-def test_a_table_of_ones_own_goes_before_ours() -> None:
+def test_a_user_table_overrides_the_package() -> None:
     table = """
     any: {"<{1}>": [nowrap]}
     en: {"": [small], "{1}!": ["boat", "sail-*"]}
@@ -74,7 +74,7 @@ def test_a_table_of_ones_own_goes_before_ours() -> None:
     assert templates.expand(text) == "<a> \x05 c! d! e"
 
 
-def test_nesting_stops_somewhere() -> None:
+def test_nesting_is_limited() -> None:
     templates = load_templates("en")
     assert templates.expand("{{nowrap|" * 16 + "x" + "}}" * 16) == "x"
     assert templates.expand("{{nowrap|" * 300 + "x" + "}}" * 300) == "\x05"

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.text.html_tokens import attributes, tokens
+from contexture.text.html_tokens import parse_attributes, tokenize_html
 from contexture.text.paragraphs import Parsed
 from contexture.text.web import ListItems, html_title, markdown_title, parse_html, parse_markdown
 from tests.text import gold
 
 TITLES = {"tides.html": "Tides", "boats.md#hull": "Boats"}
 
-PAGE, MARKDOWN = (gold.read(name) for name in ("page.html", "page.md"))
+PAGE, MARKDOWN = (gold.read_file(name) for name in ("page.html", "page.md"))
 
 
 def as_tuples(parsed: Parsed) -> list[tuple[str, str, list[tuple[str, str]]]]:
@@ -39,7 +39,7 @@ def test_a_page() -> None:
     assert parsed.dropped == {"code": 1, "table": 1, "navigation": 1}
 
 
-def test_without_marked_content_all_but_navigation_is_read() -> None:
+def test_without_main_content_all_but_navigation_is_read() -> None:
     parsed = parse_html(PAGE.replace('role="main"', "").replace("</div>", ""), TITLES.get)
     assert parsed.paragraphs[0].text.startswith("The boats")
     assert parsed.dropped == {"code": 1, "table": 1, "navigation": 3}
@@ -80,13 +80,13 @@ def test_titles() -> None:
     assert markdown_title("## second level") == ""
 
 
-@pytest.mark.parametrize(("html", "expected"), gold.table("odd_html").items())
+@pytest.mark.parametrize(("html", "expected"), gold.read_table("odd_html").items())
 def test_odd_markup(html: str, expected: list[str]) -> None:
     assert [p.text for p in parse_html(html, TITLES.get).paragraphs] == expected
 
 
 def test_attributes() -> None:
-    assert attributes(" Href='a b' x=1 y = \"&amp;\" z href=c/") == {"href": "a b", "x": "1", "y": "&", "z": ""}
+    assert parse_attributes(" Href='a b' x=1 y = \"&amp;\" z href=c/") == {"href": "a b", "x": "1", "y": "&", "z": ""}
 
 
 MARKS = "< > / !-- --> p a \" ' = script </script> main nav &amp; ul table \0 é"
@@ -100,7 +100,7 @@ def test_any_markup(html: str) -> None:
         for p in parsed.paragraphs:
             assert p.text == " ".join(p.text.split()) != ""
             assert all(0 <= link.start < link.end <= len(p.text) for link in p.links)
-    assert sum(token.kind == "text" for token in tokens(html)) <= len(html)
+    assert sum(token.kind == "text" for token in tokenize_html(html)) <= len(html)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Hard snippets of wikitext, and the paragraphs they must give: `⟨target|text⟩` marks a link."""
+"""Hard snippets of wikitext and their paragraphs: `⟨target|text⟩` marks a link."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def paragraphs(wikitext: str) -> list[str]:
     return [marked(paragraph) for paragraph in parse(wikitext, SITE).paragraphs]
 
 
-PROSE = gold.table("wikitext")
+PROSE = gold.read_table("wikitext")
 
 
 @pytest.mark.parametrize(("wikitext", "expected"), PROSE.values(), ids=PROSE.keys())
@@ -47,7 +47,7 @@ def test_sections_are_numbered_and_named() -> None:
     ]
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_dropped_parts_are_counted() -> None:
     parsed = parse("A paragraph that is long.\n\nShort.\n* item\n* item\n:indented\n code()\n code()\n", SITE, 10)
     assert [paragraph.text for paragraph in parsed.paragraphs] == ["A paragraph that is long."]
     assert parsed.dropped == {"too_short": 1, "list_item": 3, "preformatted": 2}
@@ -68,7 +68,7 @@ def test_list_items_are_flagged_or_kept_as_prose() -> None:
     assert dropped.dropped == {"list_item": 7}
 
 
-def test_a_table_of_templates_of_ones_own() -> None:
+def test_a_user_table_of_templates() -> None:
     table = 'it:\n  "{2} ({1})": [barca]\n  "": [nowrap]\n'
     (paragraph,) = parse("La {{Barca|1900|Bella}} {{nowrap|è}} qui.", SITE, templates=table).paragraphs
     assert paragraph.text == "La Bella (1900) qui."

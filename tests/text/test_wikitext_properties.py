@@ -1,4 +1,4 @@
-"""Whatever the markup: no exception, exact anchors, nothing of the scanner's own marks left, linear time."""
+"""Properties for any markup: no exception, exact anchors, no marks of the scanner, linear time."""
 
 import time
 import unicodedata
@@ -53,7 +53,7 @@ WORD = st.text(st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, m
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(WORD, WORD, WORD, st.booleans()), min_size=1, max_size=8))
-def test_every_link_of_prose_is_found_where_it_stands(parts: list[tuple[str, str, str, bool]]) -> None:
+def test_links_of_prose_have_exact_offsets(parts: list[tuple[str, str, str, bool]]) -> None:
     wikitext = " ".join(
         f"{lead} [[{target}]]" if bare else f"{lead} ''[[{target}|{anchor}]]''{{{{x}}}}"
         for lead, target, anchor, bare in parts
@@ -67,7 +67,7 @@ def test_every_link_of_prose_is_found_where_it_stands(parts: list[tuple[str, str
 
 @settings(max_examples=100, deadline=None)
 @given(MARKUP, st.sampled_from(["{{", "[[File:a|", "<ref>", "<!--", "{{a|[[b|{{"]))
-def test_what_stands_in_a_dropped_thing_leaves_no_trace(inside: str, opening: str) -> None:
+def test_content_of_dropped_elements_is_removed(inside: str, opening: str) -> None:
     closing = {"{{": "}}", "[[File:a|": "]]", "<ref>": "</ref>", "<!--": "-->"}.get(opening, "}}]]}}")
     plain = "".join(c for c in inside if c.isalnum() or c == " ")
     (paragraph,) = parse(f"before {opening}{plain}{closing} after", SITE).paragraphs
@@ -109,8 +109,8 @@ def test_ten_thousand_deep_in_linear_time(nest: Callable[[int], str]) -> None:
     times = []
     for wikitext in (nest(2_500), nest(20_000)):
         tries = []
-        for _ in range(3):  # garbage collection may fall into one of them
-            start = time.process_time()  # which other programs do not add to
+        for _ in range(3):  # garbage collection may slow one of them
+            start = time.process_time()
             parsed = parse(wikitext, SITE)
             tries.append(time.process_time() - start)
         times.append(min(tries))

@@ -1,1 +1,1 @@
-"""Sources of text, read by Spark into one table of paragraphs."""
+"""Read text sources with Spark into one table of paragraphs, and clean it."""

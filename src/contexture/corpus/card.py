@@ -1,16 +1,16 @@
-"""What a corpus is made of, in numbers and in a few paragraphs to read: the content of its card."""
+"""Content of the corpus card: counts, histograms and sample paragraphs."""
 
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-_SHOWN = 1_500  # characters of a paragraph in the card
-_STEPS = 2  # bars to a doubling
+_MAX_PARAGRAPH_CHARS = 1_500
+_BARS_PER_DOUBLING = 2
 
 
-def card(paragraphs: DataFrame, sample: int = 10) -> dict[str, Any]:
-    """Counts by language, histograms of lengths, and `sample` paragraphs drawn by a hash of their ids.
+def build_card(paragraphs: DataFrame, sample: int = 10) -> dict[str, Any]:
+    """Return counts by language, histograms of lengths, and `sample` paragraphs drawn by a hash of their ids.
 
     Words are separated by spaces. A histogram is a list of (lower bound, upper bound, count).
     """
@@ -38,19 +38,20 @@ def card(paragraphs: DataFrame, sample: int = 10) -> dict[str, Any]:
             "sentences a paragraph": _histogram(rows, F.col("sentences")),
             "paragraphs a document": _histogram(documents, F.col("paragraphs")),
         },
-        "paragraphs": _sample(paragraphs, sample),
+        "paragraphs": _sample_paragraphs(paragraphs, sample),
     }
 
 
 def _histogram(rows: DataFrame, value: Column) -> list[tuple[int, int, int]]:
-    step = F.floor(F.log2(F.greatest(value, F.lit(1))) * _STEPS).cast("int")
+    step = F.floor(F.log2(F.greatest(value, F.lit(1))) * _BARS_PER_DOUBLING).cast("int")
     counts = {row.step: row["count"] for row in rows.groupBy(step.alias("step")).count().collect()}
     steps = range(min(counts, default=0), max(counts, default=-1) + 1)
-    bars = [(round(2 ** (i / _STEPS)), round(2 ** ((i + 1) / _STEPS)), counts.get(i, 0)) for i in steps]
+    bounds = [(round(2 ** (i / _BARS_PER_DOUBLING)), round(2 ** ((i + 1) / _BARS_PER_DOUBLING))) for i in steps]
+    bars = [(*pair, counts.get(i, 0)) for i, pair in zip(steps, bounds, strict=True)]
     return [bar for bar in bars if bar[2] or bar[0] < bar[1]]
 
 
-def _sample(paragraphs: DataFrame, size: int) -> list[dict[str, Any]]:
-    text = F.substring("text", 1, _SHOWN).alias("text")
+def _sample_paragraphs(paragraphs: DataFrame, size: int) -> list[dict[str, Any]]:
+    text = F.substring("text", 1, _MAX_PARAGRAPH_CHARS).alias("text")
     drawn = paragraphs.orderBy(F.xxhash64("doc_id", "paragraph_index"), "doc_id", "paragraph_index").limit(size)
     return [row.asDict() for row in drawn.select("lang", "doc_id", "title", "section", text).collect()]

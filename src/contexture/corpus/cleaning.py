@@ -1,6 +1,6 @@
-"""Which paragraphs of the corpus are dropped, and why; the first reason that applies counts.
+"""Mark paragraphs to drop, each with the first reason that applies.
 
-The reasons about the text itself take one pass of Python: twice as fast as the same in Spark expressions.
+One pass of Python checks the text itself: twice as fast as Spark expressions.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.config import CleaningConfig
-from contexture.corpus.duplicates import few, find_duplicates, on_disk
-from contexture.corpus.evaluation import Evaluation, evaluation_documents
-from contexture.corpus.main_content import Model, probability
+from contexture.corpus.duplicates import checkpoint_and_broadcast, find_duplicates
+from contexture.corpus.evaluation import EvaluationTexts, find_evaluation_documents
+from contexture.corpus.main_content import MainContentModel, probability
 from contexture.text.quality import TEXT_REASONS, drop_reason
 
-#: Why the paragraphs of a document that an evaluation asks about are dropped.
+#: Reason for paragraphs of documents that an evaluation uses.
 EVALUATION_DOCUMENT = "evaluation_document"
-#: Every reason, in the order in which they are tried.
+#: All reasons, in the order of their checks.
 REASONS = (
     EVALUATION_DOCUMENT,
     *TEXT_REASONS,
@@ -29,49 +29,53 @@ REASONS = (
     "near_duplicate_paragraph",
 )
 _ID = ["doc_id", "paragraph_index"]
-SAMPLE = 20  # dropped paragraphs to show for each reason
-_SAMPLE_CHARACTERS = 1_000
+SAMPLE_PARAGRAPHS = 20  # by reason
+_MAX_SAMPLE_CHARS = 1_000
 
 
 def clean(
     paragraphs: DataFrame,
     config: CleaningConfig,
     files: int,
-    model: Model | None = None,
-    evaluation: Evaluation | None = None,
+    model: MainContentModel | None = None,
+    evaluation: EvaluationTexts | None = None,
 ) -> DataFrame:
-    """All paragraphs with two more columns; `files` partitions, sorted by doc_id and paragraph_index in each.
+    """Add the columns `dropped` and `duplicate_of`; `files` partitions, each sorted by doc_id and paragraph_index.
 
-    `dropped` is one of REASONS, null for those kept. `duplicate_of` is the doc_id of the text that is repeated, with
-    "#paragraph_index" for a paragraph. Rows, reasons and order do not depend on the partitions of the input. Runs Spark
-    jobs at once; raises ValueError if `main_content` is on and `model` is None.
+    `dropped` is one of REASONS, or null. `duplicate_of` is the doc_id of the repeated text, with "#paragraph_index" for
+    a paragraph. Rows, reasons and order do not depend on the partitions of the input. Runs Spark jobs immediately.
+    Raises ValueError if `main_content` is on and `model` is None.
     """
     texts = paragraphs.select(*_ID, "lang", "text")
     if evaluation is None:
-        verdicts = few(on_disk(_unfit(paragraphs, config, model)))
+        verdicts = checkpoint_and_broadcast(_judge_paragraphs(paragraphs, config, model))
     else:
-        evaluated = evaluation_documents(paragraphs, evaluation)
-        unfit = _unfit(paragraphs.join(evaluated, "doc_id", "left_anti"), config, model)
+        evaluation_ids = find_evaluation_documents(paragraphs, evaluation)
+        judged_paragraphs = _judge_paragraphs(paragraphs.join(evaluation_ids, "doc_id", "left_anti"), config, model)
         reason, none = F.lit(EVALUATION_DOCUMENT).alias("dropped"), F.lit(None).cast("string").alias("duplicate_of")
-        verdicts = few(on_disk(unfit.unionByName(texts.join(evaluated, "doc_id").select(*_ID, reason, none))))
+        from_evaluation = texts.join(evaluation_ids, "doc_id").select(*_ID, reason, none)
+        verdicts = checkpoint_and_broadcast(judged_paragraphs.unionByName(from_evaluation))
     if config.duplicate_documents is not None:
         kept = texts.join(verdicts, _ID, "left_anti")
-        repeated = few(on_disk(_repeated_documents(kept, config.duplicate_documents)))
-        verdicts = few(on_disk(verdicts.unionByName(kept.join(repeated, "doc_id").select(verdicts.columns))))
+        repeated = checkpoint_and_broadcast(_find_repeated_documents(kept, config.duplicate_documents))
+        verdicts = checkpoint_and_broadcast(
+            verdicts.unionByName(kept.join(repeated, "doc_id").select(verdicts.columns))
+        )
     if config.duplicate_paragraphs is not None:
         kept = texts.join(verdicts, _ID, "left_anti")
-        verdicts = few(on_disk(verdicts.unionByName(_repeated_paragraphs(kept, config.duplicate_paragraphs))))
+        repeated = _find_repeated_paragraphs(kept, config.duplicate_paragraphs)
+        verdicts = checkpoint_and_broadcast(verdicts.unionByName(repeated))
     judged = paragraphs.join(verdicts, _ID, "left").select(*paragraphs.columns, "dropped", "duplicate_of")
     return judged.repartition(files, "doc_id").sortWithinPartitions("lang", *_ID)
 
 
-def kept(cleaned: DataFrame) -> DataFrame:
-    """The paragraphs that were not dropped, without the columns that `clean` added."""
+def select_kept(cleaned: DataFrame) -> DataFrame:
+    """Return the paragraphs that were not dropped, without the columns that `clean` added."""
     return cleaned.where(F.col("dropped").isNull()).drop("dropped", "duplicate_of")
 
 
-def count(cleaned: DataFrame) -> dict[str, Any]:
-    """Paragraphs in, out, and dropped by language and reason; in = out + the sum of the dropped."""
+def count_paragraphs(cleaned: DataFrame) -> dict[str, Any]:
+    """Return paragraphs in, out, and dropped by language and reason; in = out + the sum of the dropped."""
     rows = cleaned.groupBy("lang", "dropped").agg(F.count("*").alias("n")).collect()
     languages: dict[str, Any] = {}
     for lang in sorted({row.lang for row in rows}):
@@ -85,18 +89,18 @@ def count(cleaned: DataFrame) -> dict[str, Any]:
 
 
 def count_documents(cleaned: DataFrame, reason: str) -> int:
-    """Documents of which a paragraph was dropped for this reason."""
+    """Return the number of documents with a paragraph dropped for this reason."""
     return cleaned.where(F.col("dropped") == reason).select("doc_id").distinct().count()
 
 
 def sample_dropped(cleaned: DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """By reason, SAMPLE dropped paragraphs to read, drawn by a hash of their ids; at most 1,000 characters."""
-    draw = Window.partitionBy("dropped").orderBy(F.xxhash64(*_ID), *_ID)
+    """Return by reason up to SAMPLE_PARAGRAPHS dropped paragraphs, drawn by a hash of ids; at most 1,000 characters."""
+    draw_order = Window.partitionBy("dropped").orderBy(F.xxhash64(*_ID), *_ID)
     sample = (
         cleaned.where(F.col("dropped").isNotNull())
-        .select("dropped", *_ID, "title", F.substring("text", 1, _SAMPLE_CHARACTERS).alias("text"), "duplicate_of")
-        .withColumn("rank", F.row_number().over(draw))
-        .where(F.col("rank") <= SAMPLE)
+        .select("dropped", *_ID, "title", F.substring("text", 1, _MAX_SAMPLE_CHARS).alias("text"), "duplicate_of")
+        .withColumn("rank", F.row_number().over(draw_order))
+        .where(F.col("rank") <= SAMPLE_PARAGRAPHS)
         .collect()
     )
     rows = sorted((row.asDict() for row in sample), key=lambda row: row["rank"])
@@ -108,12 +112,12 @@ def sample_dropped(cleaned: DataFrame) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _unfit(paragraphs: DataFrame, config: CleaningConfig, model: Model | None) -> DataFrame:
-    """The verdicts (ids, dropped, duplicate_of) that need one paragraph alone."""
+def _judge_paragraphs(paragraphs: DataFrame, config: CleaningConfig, model: MainContentModel | None) -> DataFrame:
+    """Return verdicts (ids, dropped, duplicate_of) that need only the paragraph."""
     rejected = F.lit(False)
     if config.main_content is not None:
         if model is None:
-            raise ValueError("cleaning.main_content is on, but no model of main content was trained: set it to null")
+            raise ValueError("cleaning.main_content is on, but no main content model was trained: set it to null")
         rejected = probability(model) < config.main_content
     rows = paragraphs.select(*_ID, "lang", "text", rejected.alias("rejected"))
     none = F.lit(None).cast("string")
@@ -133,21 +137,21 @@ def _unfit(paragraphs: DataFrame, config: CleaningConfig, model: Model | None) -
     return rows.mapInArrow(run, schema)
 
 
-def _repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:
-    """Verdicts (doc_id, dropped, duplicate_of) on documents, whose text is that of their paragraphs."""
+def _find_repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:
+    """Return verdicts (doc_id, dropped, duplicate_of) on documents; their text is that of their paragraphs."""
     in_order = F.array_sort(F.collect_list(F.struct("paragraph_index", "text")))["text"]
     documents = texts.groupBy(F.col("doc_id").alias("id"), "lang").agg(F.array_join(in_order, "\n").alias("text"))
-    repeated = find_duplicates(documents, similarity)
-    return repeated.select(F.col("id").alias("doc_id"), _kind("document"), F.col("original").alias("duplicate_of"))
+    columns = F.col("id").alias("doc_id"), _duplicate_reason("document"), F.col("original").alias("duplicate_of")
+    return find_duplicates(documents, similarity).select(*columns)
 
 
-def _repeated_paragraphs(texts: DataFrame, similarity: float) -> DataFrame:
-    """Verdicts (ids, dropped, duplicate_of) on paragraphs."""
+def _find_repeated_paragraphs(texts: DataFrame, similarity: float) -> DataFrame:
+    """Return verdicts (ids, dropped, duplicate_of) on paragraphs."""
     repeated = find_duplicates(texts.select(F.struct(*_ID).alias("id"), "lang", "text"), similarity)
     original = F.concat_ws("#", "original.doc_id", "original.paragraph_index")
-    return repeated.select("id.*", _kind("paragraph"), original.alias("duplicate_of"))
+    return repeated.select("id.*", _duplicate_reason("paragraph"), original.alias("duplicate_of"))
 
 
-def _kind(unit: str) -> Column:
+def _duplicate_reason(unit: str) -> Column:
     kind = F.when(F.col("exact"), f"duplicate_{unit}").otherwise(f"near_duplicate_{unit}")
     return kind.alias("dropped")

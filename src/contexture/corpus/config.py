@@ -1,4 +1,4 @@
-"""Settings of the corpus; conf/base/parameters/corpus.yml and cleaning.yml say what each does."""
+"""Settings of the corpus, described in conf/base/parameters/corpus.yml and cleaning.yml."""
 
 from dataclasses import field
 from typing import Annotated, Literal
@@ -13,13 +13,13 @@ from contexture.text.quality import Filters, Share
 
 Similarity = Annotated[float, Field(gt=0, le=1)]
 SourceName = Literal["mediawiki", "books", "json_lines", "documentation", "wet"]
-#: A code of ISO 639, or "auto".
+#: ISO 639 code, or "auto".
 Lang = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")]
 
 
 @dataclass(config=STRICT, frozen=True)
-class Input:
-    """A file, a folder or a glob; a source and language of null are those of CorpusConfig."""
+class CorpusInput:
+    """A file, folder or glob. A null source or language is that of CorpusConfig."""
 
     path: str
     source: Literal["auto"] | SourceName | None = None
@@ -28,9 +28,9 @@ class Input:
 
 @dataclass(config=STRICT, frozen=True)
 class CorpusConfig:
-    """Where the text comes from and what is kept of it."""
+    """Inputs of the corpus, and what to keep of their text."""
 
-    input: str | list[str | Input] = "demo"
+    input: str | list[str | CorpusInput] = "demo"
     source: Literal["auto"] | SourceName = "auto"
     lang: Lang = "auto"
     book_paragraphs: Literal["auto", "line", "blank_line"] = "auto"
@@ -40,15 +40,15 @@ class CorpusConfig:
     min_characters: Annotated[int, Field(ge=1)] = 20
     files: Annotated[int, Field(gt=0)] = 8
 
-    def inputs(self) -> list[Input]:
-        """Every input, on its own."""
+    def inputs(self) -> list[CorpusInput]:
+        """Return all inputs as CorpusInput."""
         entries = [self.input] if isinstance(self.input, str) else self.input
-        return [Input(entry) if isinstance(entry, str) else entry for entry in entries]
+        return [CorpusInput(entry) if isinstance(entry, str) else entry for entry in entries]
 
 
 @dataclass(config=STRICT, frozen=True)
 class CleaningConfig:
-    """Which paragraphs are dropped. null switches a step off."""
+    """Cleaning steps. null switches a step off."""
 
     evaluation: list[str] = field(default_factory=list)
     filters: Filters = field(default_factory=Filters)

@@ -1,7 +1,7 @@
-"""Exact and near duplicates in a table of texts, of any size and however often one text occurs.
+"""Find exact and near duplicates in a table of texts of any size, however often one text occurs.
 
-The copy with the smallest id stays. A near duplicate is dropped if any earlier text is similar, dropped itself or not:
-one pass gives the same answer in any order.
+The copy with the smallest id stays. A near duplicate is dropped if any earlier text is similar, even a dropped one:
+so one pass gives the same result in any order.
 """
 
 from collections.abc import Iterator
@@ -13,64 +13,66 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, BinaryType, LongType
 
-from contexture.text.minhash import Bands, jaccard
-from contexture.text.quality import normalized
+from contexture.text.minhash import BandHasher, jaccard
+from contexture.text.quality import normalize_text
 
-_SLICE_CHARACTERS = 1 << 20  # that are hashed at a time, however long the texts
-_FEW = 100_000  # rows of a few columns: every worker can have them all
-_FEW_TEXTS = 10_000
+_SLICE_CHARS = 1 << 20  # hashed at a time
+_BROADCAST_ROWS = 100_000  # of few columns
+_BROADCAST_TEXTS = 10_000
 
 
 def find_duplicates(texts: DataFrame, similarity: float) -> DataFrame:
-    """Texts that repeat an earlier one of the same language: columns id, original (an id), exact (bool).
+    """Return texts that repeat an earlier one of the same language: columns id, original (an id), exact (bool).
 
-    `texts` has id (of a type with an order), lang and text; it is read several times. Near duplicates have at least
-    this Jaccard similarity of word shingles; with 1, texts must be equal but for case, white space and compatible
-    characters.
+    `texts` has id (of an ordered type), lang and text; it is read several times. Near duplicates have at least this
+    Jaccard similarity of word shingles. With 1, texts may differ only in case, white space and compatible characters.
     """
-    sketches = on_disk(_sketched(texts, similarity))
-    # Counted before anything is compared: a text may occur a million times.
+    sketches = checkpoint_on_disk(_sketch_texts(texts, similarity))
+    # Exact copies first: a text may occur a million times.
     groups = sketches.groupBy("lang", "digest").agg(F.min("id").alias("original"), F.count("*").alias("copies"))
-    exact = few(
-        on_disk(
-            sketches.join(groups.where("copies > 1"), ["lang", "digest"])
-            .where(F.col("id") > F.col("original"))
-            .select("id", "original", F.lit(True).alias("exact"))
-        )
+    exact = checkpoint_and_broadcast(
+        sketches.join(groups.where("copies > 1"), ["lang", "digest"])
+        .where(F.col("id") > F.col("original"))
+        .select("id", "original", F.lit(True).alias("exact"))
     )
     if similarity == 1:
         return exact
-    pairs = on_disk(_candidates(sketches.join(exact, "id", "left_anti")))
-    first = texts.select(F.col("id").alias("original"), F.col("text").alias("original_text"))
-    both = first.join(few(texts.select("id", "text").join(few(pairs), "id"), pairs.count() <= _FEW_TEXTS), "original")
-    near = _similar(both, similarity).groupBy("id").agg(F.min("original").alias("original"))
+    pairs = checkpoint_on_disk(_find_candidates(sketches.join(exact, "id", "left_anti")))
+    originals = texts.select(F.col("id").alias("original"), F.col("text").alias("original_text"))
+    num_pairs = pairs.count()
+    repeats = texts.select("id", "text").join(_hint_join(pairs, num_pairs <= _BROADCAST_ROWS), "id")
+    text_pairs = originals.join(_hint_join(repeats, num_pairs <= _BROADCAST_TEXTS), "original")
+    near = _filter_similar(text_pairs, similarity).groupBy("id").agg(F.min("original").alias("original"))
     return exact.unionByName(near.withColumn("exact", F.lit(False)))
 
 
-def on_disk(frame: DataFrame) -> DataFrame:
-    """The frame computed once, its rows on the workers' disks for as long as it is in use."""
+def checkpoint_on_disk(frame: DataFrame) -> DataFrame:
+    """Compute the frame once and keep its rows on the workers' disks while it is in use."""
     return frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
 
 
-def few(frame: DataFrame, is_few: bool | None = None) -> DataFrame:
-    """The frame, marked to be broadcast in a join if it has few rows, else to be sorted.
+def checkpoint_and_broadcast(frame: DataFrame) -> DataFrame:
+    """Compute the frame once; in joins, broadcast it if it has few rows, else sort it.
 
-    Spark itself estimates the bytes of rows that were counted or filtered: millions of keys pass for a few MB.
+    Spark's own estimate of bytes is too low after counts and filters: it would broadcast millions of keys.
     """
-    if is_few is None:
-        is_few = frame.count() <= _FEW
-    return F.broadcast(frame) if is_few else frame.hint("merge")
+    frame = checkpoint_on_disk(frame)
+    return _hint_join(frame, frame.count() <= _BROADCAST_ROWS)
 
 
-def _candidates(texts: DataFrame) -> DataFrame:
-    """Pairs (id, original) of texts that share a band: each text with the band's first and with the one before it.
+def _hint_join(frame: DataFrame, is_small: bool) -> DataFrame:
+    return F.broadcast(frame) if is_small else frame.hint("merge")
 
-    So a band that n texts share gives 2n pairs, not n².
+
+def _find_candidates(texts: DataFrame) -> DataFrame:
+    """Return pairs (id, original) of texts that share a band: each text with the band's first and its predecessor.
+
+    A band of n texts gives 2n pairs, not n².
     """
     keys = texts.select("lang", "id", F.explode("bands").alias("key"))
     keys = keys.select("id", F.xxhash64("lang", "key").alias("key"))
-    # Nearly every key occurs once, and to count them is far quicker than to sort texts by them.
-    shared = few(on_disk(keys.groupBy("key").count().where("count > 1").select("key")))
+    # Nearly all keys occur once. Counting them is far faster than sorting texts by them.
+    shared = checkpoint_and_broadcast(keys.groupBy("key").count().where("count > 1").select("key"))
     band = Window.partitionBy("key").orderBy("id")
     earlier = F.array(F.first("id").over(band.rowsBetween(Window.unboundedPreceding, 0)), F.lag("id").over(band))
     return (
@@ -82,39 +84,39 @@ def _candidates(texts: DataFrame) -> DataFrame:
     )
 
 
-def _sketched(texts: DataFrame, similarity: float) -> DataFrame:
-    """Columns id, lang, digest (of the normalized text) and bands (keys; none for a text without words)."""
+def _sketch_texts(texts: DataFrame, similarity: float) -> DataFrame:
+    """Return id, lang, digest (of the normalized text) and bands (keys; none for a text without words)."""
     schema = texts.select("id", "lang").schema.add("digest", BinaryType()).add("bands", ArrayType(LongType()))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bands = Bands(similarity) if similarity < 1 else None
+        bands = BandHasher(similarity) if similarity < 1 else None
         for batch in batches:
-            rows = [normalized(text) for text in batch.column("text").to_pylist()]
+            rows = [normalize_text(text) for text in batch.column("text").to_pylist()]
             digests = [blake2b(row.encode("utf-8", "surrogatepass"), digest_size=16).digest() for row in rows]
-            keys = _keys(rows, bands) if bands else [[] for _ in rows]
+            keys = _hash_bands(rows, bands) if bands else [[] for _ in rows]
             columns = [pa.array(digests, pa.binary()), pa.array(keys, pa.list_(pa.int64()))]
             yield pa.RecordBatch.from_arrays([batch.column("id"), batch.column("lang"), *columns], names=schema.names)
 
     return texts.select("id", "lang", "text").mapInArrow(run, schema)
 
 
-def _keys(texts: list[str], bands: Bands) -> list[list[int]]:
-    """Band keys of each text, some texts at a time, so that long ones cost no more memory than short ones."""
+def _hash_bands(texts: list[str], bands: BandHasher) -> list[list[int]]:
+    """Return the band keys of each text, in slices of bounded memory."""
     keys: list[list[int]] = []
     piece: list[str] = []
     size = 0
     for number, text in enumerate(texts, 1):
         piece.append(text)
         size += len(text)
-        if size >= _SLICE_CHARACTERS or number == len(texts):
+        if size >= _SLICE_CHARS or number == len(texts):
             rows = iter(bands([text for text in piece if text]).tolist())
             keys += [next(rows) if text else [] for text in piece]
             piece, size = [], 0
     return keys
 
 
-def _similar(pairs: DataFrame, similarity: float) -> DataFrame:
-    """Columns id and original of the pairs (with text and original_text) that are similar indeed."""
+def _filter_similar(pairs: DataFrame, similarity: float) -> DataFrame:
+    """Return id and original of the pairs (with text and original_text) that reach the similarity."""
     schema = pairs.select("id", "original").schema
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

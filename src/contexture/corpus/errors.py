@@ -1,4 +1,4 @@
-"""Errors about input and disks, in words for the user who gave them."""
+"""Errors about input and disks, with messages for the user."""
 
 import errno
 import os
@@ -7,31 +7,31 @@ from collections.abc import Iterator
 
 
 class SourceError(ValueError):
-    """Input that cannot be used; the message, on one line, names the file, the place and the way out."""
+    """Input that cannot be used. Its one-line message names the file, the position and the remedy."""
 
 
-_IN_A_WORKER = re.compile(r"\bSourceError: (.+)")
-#: What the system says of a disk without room, to Java as to Python.
-_FULL = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT)))
+_WORKER_MESSAGE = re.compile(r"\bSourceError: (.+)")
+#: System messages for a full disk, the same in Java and Python.
+_DISK_FULL_MESSAGES = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT)))
 
 
-def explain(error: BaseException) -> str | None:
-    """The message of the SourceError behind an error, also one that came out of a Spark task; else None."""
-    for cause in _causes(error):
+def explain_error(error: BaseException) -> str | None:
+    """Return the message of the SourceError that caused an error, in this process or a Spark task; else None."""
+    for cause in _iterate_causes(error):
         if isinstance(cause, SourceError):
             return str(cause)
-        message = _IN_A_WORKER.search(str(cause))
+        message = _WORKER_MESSAGE.search(str(cause))
         if message:
             return message[1]
     return None
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether a disk had no room left, for this process, Java or a Spark task."""
-    return any(message in str(cause) for cause in _causes(error) for message in _FULL)
+    """Return whether a full disk caused the error, in this process, Java or a Spark task."""
+    return any(message in str(cause) for cause in _iterate_causes(error) for message in _DISK_FULL_MESSAGES)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

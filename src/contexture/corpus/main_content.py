@@ -1,7 +1,7 @@
 """A linear classifier of main content, trained on weak labels.
 
-The CMLM paper (Yang et al. 2021, section 3) filters web text by such a classifier and does not describe it. Here prose
-in a section of prose is main content, an item of a list in a section of lists (references, links) is not.
+The CMLM paper (Yang et al. 2021, section 3) filters web text with such a classifier but does not describe it. Here,
+prose in a section of prose is main content; list items in a section of lists (references, links) are not.
 """
 
 from dataclasses import dataclass
@@ -13,36 +13,38 @@ from pydantic import TypeAdapter
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-#: Most paragraphs that are learnt from and tested on, drawn by a hash of their ids.
-MOST_EXAMPLES = 200_000
-_PURE = 0.8  # share of a section's paragraphs, over all documents, that makes it one of prose or of lists
-_COMMON_WORDS = 50
-_HELD_OUT = 5  # one document in five
-_PENALTY = 1e-3  # of the squared weights, beside the mean loss
-_STEPS = 25
+#: Maximum number of labelled paragraphs, drawn by a hash of their ids.
+MAX_EXAMPLES = 200_000
+_MIN_SECTION_SHARE = 0.8  # of prose or list items among a section's paragraphs in all documents
+_NUM_COMMON_WORDS = 50
+_HELD_OUT_EVERY = 5  # one document in five
+_L2_PENALTY = 1e-3  # relative to the mean loss
+_MAX_STEPS = 25
 
-Table = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Model:
-    """Bias, weights of the features in log-odds, and by language the most frequent words of its main content."""
+class MainContentModel:
+    """Bias, feature weights in log-odds, and the most frequent words of main content by language."""
 
     bias: float
     weights: dict[str, float]
     common_words: dict[str, list[str]]
 
 
-def load(values: dict[str, Any]) -> Model:
-    """A model from JSON. Raises ValueError for one that has other features than this version computes."""
-    model = TypeAdapter(Model).validate_python(values)
+def load_model(values: dict[str, Any]) -> MainContentModel:
+    """Return a model from JSON. Raises ValueError if its features differ from those of this version."""
+    model = TypeAdapter(MainContentModel).validate_python(values)
     if list(model.weights) != list(features({})):
-        raise ValueError(f"the model of main content was trained by another version, on {list(model.weights)}")
+        raise ValueError(
+            f"main content model: trained by another version, on {list(model.weights)}; run the pipeline corpus again"
+        )
     return model
 
 
 def features(common_words: dict[str, list[str]]) -> dict[str, Column]:
-    """The features by name, as expressions on columns of the paragraphs table; none is null."""
+    """Return features by name, as non-null expressions on the paragraphs table."""
     length = F.greatest(F.length("text"), F.lit(1))
     words = F.split(F.lower("text"), " ")
     linked = F.aggregate("links", F.lit(0), lambda total, link: total + link["end"] - link["start"])
@@ -52,8 +54,8 @@ def features(common_words: dict[str, list[str]]) -> dict[str, Column]:
         return F.length(F.regexp_replace("text", f"[^{characters}]+", "")) / length
 
     common = F.lit(None).cast("array<string>")
-    for lang, list_ in sorted(common_words.items()):
-        common = F.when(F.col("lang") == lang, F.array(*map(F.lit, list_))).otherwise(common)
+    for lang, lang_words in sorted(common_words.items()):
+        common = F.when(F.col("lang") == lang, F.array(*map(F.lit, lang_words))).otherwise(common)
     return {
         "log_characters": F.log1p(length),
         "log_sentences": F.log1p(sentences),
@@ -68,8 +70,8 @@ def features(common_words: dict[str, list[str]]) -> dict[str, Column]:
     }
 
 
-def probability(model: Model) -> Column:
-    """Probability, in (0, 1), that a row of the paragraphs table is main content."""
+def probability(model: MainContentModel) -> Column:
+    """Return the probability, in (0, 1), that a row of the paragraphs table is main content."""
     columns = features(model.common_words)
     log_odds = F.lit(model.bias)
     for name, weight in model.weights.items():
@@ -77,13 +79,13 @@ def probability(model: Model) -> Column:
     return 1 / (1 + F.exp(-log_odds))
 
 
-def train(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
-    """The model, trained on four documents in five, and its quality on the fifth (threshold 0.5).
+def train(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
+    """Train on four of five documents and return the model with its quality on the fifth (threshold 0.5).
 
-    A function of the rows alone. Raises ValueError unless the table has both prose and items of lists.
+    Depends only on the rows. Raises ValueError unless the table has both prose and list items.
     """
-    labelled = _sample(paragraphs)
-    common_words = _common_words(labelled)
+    labelled = _label_paragraphs(paragraphs)
+    common_words = _find_common_words(labelled)
     columns = features(common_words)
     order = ["doc_id", "paragraph_index"]
     rows = (
@@ -96,48 +98,48 @@ def train(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
     for part in (~test, test):
         if len(np.unique(labels[part])) < 2:
             raise ValueError(
-                "too little to learn main content from: needs both prose and list items (kind), in five documents or "
-                "more; keep list items, or set cleaning.main_content to null"
+                "not enough examples to train main content: it needs both prose and list items (kind) in at least five "
+                "documents; keep list items, or set cleaning.main_content to null"
             )
-    bias, weights = _fit(values[~test], labels[~test])
-    model = Model(bias, dict(zip(columns, weights, strict=True)), common_words)
+    bias, weights = _fit_logistic_regression(values[~test], labels[~test])
+    model = MainContentModel(bias, dict(zip(columns, weights, strict=True)), common_words)
     scores = bias + values @ np.array(weights)
     quality: dict[str, Any] = {
         "train_paragraphs": int((~test).sum()),
         "train_main_content": int(labels[~test].sum()),
-        "held_out": _quality(scores[test], labels[test]),
+        "held_out": _measure_quality(scores[test], labels[test]),
         "held_out_by_language": {
-            lang: _quality(scores[chosen], labels[chosen])
+            lang: _measure_quality(scores[chosen], labels[chosen])
             for lang in sorted(set(rows["lang"]))
             if len(np.unique(labels[chosen := test & (rows["lang"] == lang).to_numpy()])) == 2
         },
-        # what the length alone would do
+        # baseline: length only
         "held_out_roc_auc_of_length": _roc_auc(values[test, 0], labels[test]),
     }
     return model, quality
 
 
-def _sample(paragraphs: DataFrame) -> DataFrame:
-    """Labelled paragraphs, at most MOST_EXAMPLES: 1 for main content, 0 for the rest; `held_out` for the test."""
+def _label_paragraphs(paragraphs: DataFrame) -> DataFrame:
+    """Return at most MAX_EXAMPLES paragraphs with `label` (1 for main content, 0 for the rest) and `held_out`."""
     is_list = (F.col("kind") == "list_item").cast("int")
     section = F.lower("section").alias("heading")
     sections = paragraphs.groupBy("lang", section).agg(F.avg(is_list).alias("lists"))
-    prose = (is_list == 0) & (F.col("lists") <= 1 - _PURE)
-    items = (is_list == 1) & (F.col("lists") >= _PURE)
-    draw = [F.xxhash64("doc_id", "paragraph_index"), F.col("doc_id"), F.col("paragraph_index")]
+    prose = (is_list == 0) & (F.col("lists") <= 1 - _MIN_SECTION_SHARE)
+    items = (is_list == 1) & (F.col("lists") >= _MIN_SECTION_SHARE)
+    draw_order = [F.xxhash64("doc_id", "paragraph_index"), F.col("doc_id"), F.col("paragraph_index")]
     return (
         paragraphs.withColumn("heading", F.lower("section"))
         .join(sections, ["lang", "heading"])
         .withColumn("label", F.when(prose, 1).when(items, 0))
         .where("label is not null")
-        .withColumn("held_out", F.pmod(F.xxhash64("doc_id"), F.lit(_HELD_OUT)) == 0)
-        .orderBy(*draw)
-        .limit(MOST_EXAMPLES)
+        .withColumn("held_out", F.pmod(F.xxhash64("doc_id"), F.lit(_HELD_OUT_EVERY)) == 0)
+        .orderBy(*draw_order)
+        .limit(MAX_EXAMPLES)
     )
 
 
-def _common_words(labelled: DataFrame) -> dict[str, list[str]]:
-    """By language, the most frequent words of the main content that is learnt from."""
+def _find_common_words(labelled: DataFrame) -> dict[str, list[str]]:
+    """Return by language the most frequent words of main content in the training part."""
     words = (
         labelled.where("label = 1 and not held_out")
         .select("lang", F.explode(F.split(F.lower("text"), " ")).alias("word"))
@@ -147,21 +149,23 @@ def _common_words(labelled: DataFrame) -> dict[str, list[str]]:
         .toPandas()
         .sort_values(["lang", "count", "word"], ascending=[True, False, True])
     )
-    return {str(lang): list(group["word"][:_COMMON_WORDS]) for lang, group in words.groupby("lang")}
+    return {str(lang): list(group["word"][:_NUM_COMMON_WORDS]) for lang, group in words.groupby("lang")}
 
 
-def _fit(values: Table, labels: Table) -> tuple[float, list[float]]:
-    """Bias and weights of a logistic regression (Newton's method); six digits: no machine changes the file."""
+def _fit_logistic_regression(values: FloatArray, labels: FloatArray) -> tuple[float, list[float]]:
+    """Return bias and weights (Newton's method), rounded to six digits to be the same on all machines."""
     mean, scale = values.mean(0), values.std(0)
     scale[scale == 0] = 1
     inputs = np.hstack([np.ones((len(values), 1)), (values - mean) / scale])
-    penalty = _PENALTY * np.array([0.0] + [1.0] * values.shape[1])
+    penalty = _L2_PENALTY * np.array([0.0] + [1.0] * values.shape[1])
     weights = np.zeros(inputs.shape[1])
-    for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (chance - labels) / len(labels) + penalty * weights
-        curve = (inputs * (chance * (1 - chance))[:, None]).T @ inputs / len(labels) + np.diag(penalty + 1e-9)
-        step = np.linalg.solve(curve, slope)
+    for _ in range(_MAX_STEPS):
+        probabilities = 1 / (1 + np.exp(-inputs @ weights))
+        gradient = inputs.T @ (probabilities - labels) / len(labels) + penalty * weights
+        hessian = (inputs * (probabilities * (1 - probabilities))[:, None]).T @ inputs / len(labels) + np.diag(
+            penalty + 1e-9
+        )
+        step = np.linalg.solve(hessian, gradient)
         weights -= step
         if np.abs(step).max() < 1e-9:
             break
@@ -169,7 +173,7 @@ def _fit(values: Table, labels: Table) -> tuple[float, list[float]]:
     return round(float(weights[0] - unscaled @ mean), 6), [round(float(weight), 6) for weight in unscaled]
 
 
-def _quality(scores: Table, labels: Table) -> dict[str, float]:
+def _measure_quality(scores: FloatArray, labels: FloatArray) -> dict[str, float]:
     from sklearn.metrics import precision_recall_fscore_support
 
     measures = precision_recall_fscore_support(labels, scores > 0, average="binary", zero_division=0)[:3]
@@ -181,7 +185,7 @@ def _quality(scores: Table, labels: Table) -> dict[str, float]:
     }
 
 
-def _roc_auc(scores: Table, labels: Table) -> float:
+def _roc_auc(scores: FloatArray, labels: FloatArray) -> float:
     from sklearn.metrics import roc_auc_score
 
     return round(float(roc_auc_score(labels, scores)), 4)

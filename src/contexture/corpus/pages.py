@@ -1,6 +1,6 @@
-"""Sources to the tables of pages, paragraphs and redirects, on Spark.
+"""Read sources with Spark into the tables of pages, paragraphs and redirects.
 
-The table of pages holds everything, also what was dropped and why; the other tables and the report are views of it.
+The table of pages holds everything, with the reasons of drops. The other tables and the report are views of it.
 Content and order of the rows do not depend on the number of cores.
 """
 
@@ -17,109 +17,109 @@ from pyspark.sql.types import StructType
 
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.sources import Reader, open_readers, read_rows
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, add_sentences, bundle, plan
-from contexture.text.sentences import Language, Splitter, splitter
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, add_sentences, bundle_splits, plan_splits
+from contexture.text.sentences import SentenceParameters, Splitter, get_splitter
 
-PARAGRAPH = (
+PARAGRAPH_SCHEMA = (
     "section_index int, section string, paragraph_index int, text string, sentences array<string>, "
     "links array<struct<target string, start int, end int>>, kind string"
 )
-#: `page_kind` is "article", "disambiguation", "list", "index" or "outline". `dropped` is why a page gives no
-#: paragraphs: "empty", "duplicate", "truncated", "too_large", or what its source's `reader` names; null for pages kept
-#: and for redirects. `paragraphs_dropped` counts, by reason, what was left out of a page.
-PAGES = (
+#: `page_kind` is "article", "disambiguation", "list", "index" or "outline". `dropped` is the reason for a page without
+#: paragraphs: "empty", "duplicate", "truncated", "too_large" or one of its source's `reader`; null for kept pages and
+#: redirects. `paragraphs_dropped` counts the dropped parts of a page by reason.
+PAGES_SCHEMA = (
     "doc_id string, lang string, title string, page_kind string, redirect string, dropped string, "
-    f"paragraphs array<struct<{PARAGRAPH}>>, "
+    f"paragraphs array<struct<{PARAGRAPH_SCHEMA}>>, "
     "paragraphs_dropped map<string, int>"
 )
-_BATCH_CHARACTERS = 2 << 20
-_ROW_CHARACTERS = 200
+_BATCH_CHARS = 2 << 20
+_ROW_CHARS = 200
 
 
 def read_pages(
     spark: SparkSession,
     files: Sequence[SourceFile],
     config: CorpusConfig,
-    languages: Mapping[str, Language] | None = None,
+    languages: Mapping[str, SentenceParameters] | None = None,
 ) -> DataFrame:
-    """Every page of the files, in the PAGES schema: `config.files` partitions, sorted by doc_id in each.
+    """Read all pages with PAGES_SCHEMA into `config.files` partitions, each sorted by doc_id.
 
-    `languages` are learned parameters of sentences. Of several pages of one doc_id the newest revision is kept. Lazy: a
-    SourceError for a damaged file comes out of the job that uses the table (see `errors.explain`).
+    `languages` are trained parameters of sentence splitting. The newest revision of a doc_id is kept. Lazy: the job
+    that uses the table raises the SourceError of a damaged file (see `errors.explain_error`).
     """
     tasks = spark.sparkContext.defaultParallelism
-    bundles = bundle(plan(files, tasks), files, tasks)
+    bundles = bundle_splits(plan_splits(files, tasks), files, tasks)
     readers = open_readers(files, config)
-    schema = cast(StructType, StructType.fromDDL(f"{PAGES}, revision bigint, path string"))
+    schema = cast(StructType, StructType.fromDDL(f"{PAGES_SCHEMA}, revision bigint, path string"))
     numbers = spark.range(0, len(bundles), 1, len(bundles))
-    rows = numbers.mapInArrow(_task(bundles, readers, languages or {}, schema), schema)
+    rows = numbers.mapInArrow(_make_task(bundles, readers, languages or {}, schema), schema)
     order = [F.col("dropped").isNotNull(), F.col("revision").desc(), F.col("path")]
     rank = F.row_number().over(Window.partitionBy("doc_id").orderBy(*order))
-    again = (F.col("rank") > 1) & F.col("dropped").isNull()
+    is_duplicate = (F.col("rank") > 1) & F.col("dropped").isNull()
     return (
         rows.repartition(config.files, "doc_id")
         .withColumn("rank", rank)
-        .withColumn("redirect", F.when(~again, F.col("redirect")))
-        .withColumn("paragraphs", F.when(again, F.array()).otherwise(F.col("paragraphs")))
-        .withColumn("paragraphs_dropped", F.when(~again, F.col("paragraphs_dropped")).otherwise(F.create_map()))
-        .withColumn("dropped", F.when(again, F.lit("duplicate")).otherwise(F.col("dropped")))
-        # The window has sorted them: by doc_id, and by rank in each.
+        .withColumn("redirect", F.when(~is_duplicate, F.col("redirect")))
+        .withColumn("paragraphs", F.when(is_duplicate, F.array()).otherwise(F.col("paragraphs")))
+        .withColumn("paragraphs_dropped", F.when(~is_duplicate, F.col("paragraphs_dropped")).otherwise(F.create_map()))
+        .withColumn("dropped", F.when(is_duplicate, F.lit("duplicate")).otherwise(F.col("dropped")))
+        # The window has sorted the rows by doc_id and rank.
         .select([name for name in schema.names if name not in ("revision", "path")])
     )
 
 
-def paragraphs(pages: DataFrame, config: CorpusConfig) -> DataFrame:
-    """One row for each paragraph of the chosen kinds of pages: doc_id, title, lang and the fields of PARAGRAPH.
+def extract_paragraphs(pages: DataFrame, config: CorpusConfig) -> DataFrame:
+    """Return the paragraphs of the chosen kinds of pages: doc_id, title, lang and the fields of PARAGRAPH_SCHEMA.
 
-    Links have their doc_id. `config.files` partitions, sorted by page and position in each.
+    Links get a doc_id. `config.files` partitions, each sorted by page and position.
     """
-    is_chosen = resolve_links(pages).where(F.col("page_kind").isin(*config.page_kinds))
+    chosen_rows = resolve_links(pages).where(F.col("page_kind").isin(*config.page_kinds))
     return (
-        is_chosen.select("doc_id", "title", "lang", "paragraph.*")
-        # By a hash of its own: the join's partitions, which Spark merges as it sees fit, must not pass for these.
+        chosen_rows.select("doc_id", "title", "lang", "paragraph.*")
+        # A different hash: Spark must not reuse the join's partitions, which it may have merged.
         .repartition(config.files, F.xxhash64("doc_id"))
         .sortWithinPartitions("doc_id", "paragraph_index")
     )
 
 
-def destinations(pages: DataFrame) -> DataFrame:
-    """One row for every title that leads to a document: lang, title and the document's doc_id.
+def find_destinations(pages: DataFrame) -> DataFrame:
+    """Return lang, title and doc_id for each title that leads to a document.
 
-    As on a wiki, a redirect to a redirect leads nowhere. A document's title comes before a redirect of that name; of
-    several documents of one title the first counts.
+    Like on a wiki, redirects to redirects lead nowhere. A document's title takes precedence over a redirect, and the
+    first of several documents with one title counts.
     """
     kept = pages.where("dropped is null")
     documents = kept.where("redirect is null").groupBy("lang", "title").agg(F.min("doc_id").alias("doc_id"))
     redirects = kept.where("redirect is not null").select("lang", F.col("title").alias("name"), "redirect")
-    moved = redirects.join(documents.withColumnRenamed("title", "redirect"), ["lang", "redirect"])
+    redirect_titles = redirects.join(documents.withColumnRenamed("title", "redirect"), ["lang", "redirect"])
     titles = documents.withColumn("moved", F.lit(False)).unionByName(
-        moved.select("lang", F.col("name").alias("title"), "doc_id", F.lit(True).alias("moved"))
+        redirect_titles.select("lang", F.col("name").alias("title"), "doc_id", F.lit(True).alias("moved"))
     )
     return titles.groupBy("lang", "title").agg(F.min_by("doc_id", F.struct("moved", "doc_id")).alias("doc_id"))
 
 
 def resolve_links(pages: DataFrame) -> DataFrame:
-    """One row for each paragraph of the pages, `paragraph`; each link gets the `doc_id` of its document, or null.
+    """Return one row for each `paragraph` of the pages; each link gets the `doc_id` of its document, or null.
 
-    The join sees each title once per page, so a title linked from everywhere gives at most a row per page.
+    The join uses each title once per page, so even the most frequent title gives at most one row per page.
     """
     titles = "array_distinct(flatten(transform(paragraphs, p -> p.links.target)))"
     linked = pages.select("doc_id", "lang", F.explode(F.expr(titles)).alias("title"))
-    known = linked.join(destinations(pages).withColumnRenamed("doc_id", "leads_to"), ["lang", "title"])
+    known = linked.join(find_destinations(pages).withColumnRenamed("doc_id", "leads_to"), ["lang", "title"])
     maps = known.groupBy("doc_id").agg(
         F.map_from_entries(F.array_sort(F.collect_list(F.struct("title", "leads_to")))).alias("leads_to")
     )
     rows = pages.join(maps, "doc_id", "left").withColumn("paragraph", F.explode("paragraphs")).drop("paragraphs")
-    resolved = F.col("paragraph").withField("links", _resolved(F.col("paragraph")["links"]))
+    resolved = F.col("paragraph").withField("links", _add_doc_ids(F.col("paragraph")["links"]))
     return rows.withColumn("paragraph", resolved).drop("leads_to")
 
 
-def _resolved(links: Column) -> Column:
+def _add_doc_ids(links: Column) -> Column:
     return F.transform(links, lambda link: link.withField("doc_id", F.col("leads_to")[link["target"]]))
 
 
-def redirects(pages: DataFrame) -> DataFrame:
-    """One row a redirect: lang, title, target; sorted, in one partition."""
+def select_redirects(pages: DataFrame) -> DataFrame:
+    """Return lang, title and target of each redirect, sorted, in one partition."""
     rows = pages.where("dropped is null and redirect != ''")
     return (
         rows.select("lang", "title", F.col("redirect").alias("target"))
@@ -128,8 +128,8 @@ def redirects(pages: DataFrame) -> DataFrame:
     )
 
 
-def report(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
-    """Pages and paragraphs in, out and dropped by reason: pages_in = pages_out + redirects + the sum of `dropped`."""
+def count_pages(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
+    """Return counts of pages and paragraphs by reason: pages_in = pages_out + redirects + the sum of `dropped`."""
     is_chosen = F.col("page_kind").isin(*config.page_kinds)
     size = F.size("paragraphs")
     groups = (
@@ -141,13 +141,15 @@ def report(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
         )
         .collect()
     )
-    lost = pages.select(F.explode("paragraphs_dropped").alias("reason", "n")).groupBy("reason").agg(F.sum("n"))
+    paragraph_losses = (
+        pages.select(F.explode("paragraphs_dropped").alias("reason", "n")).groupBy("reason").agg(F.sum("n"))
+    )
     kept = [row for row in groups if row.dropped is None]
     dropped = Counter[str]()
     for row in groups:
         if row.dropped is not None:
             dropped[row.dropped] += row.pages
-    paragraphs_dropped = {row[0]: row[1] for row in lost.orderBy("reason").collect()}
+    paragraphs_dropped = {row[0]: row[1] for row in paragraph_losses.orderBy("reason").collect()}
     if of_other_kinds := sum(row.of_other_kinds for row in kept):
         paragraphs_dropped["page_kind"] = of_other_kinds
     return {
@@ -160,74 +162,74 @@ def report(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
     }
 
 
-def _task(
+def _make_task(
     bundles: list[list[Split]],
     readers: Mapping[SourceName, Reader],
-    languages: Mapping[str, Language],
+    languages: Mapping[str, SentenceParameters],
     schema: StructType,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a task runs: numbers of bundles to the rows of their pages."""
-
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        arrow = to_arrow_schema(schema)
+        arrow_schema = to_arrow_schema(schema)
         splitters = {lang: Splitter(language) for lang, language in languages.items()}
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for rows in _batches(row for split in bundles[number] for row in _rows(split, readers, splitters)):
-                    yield record_batch(rows, arrow)
+                for rows in _batch_rows(
+                    row for split in bundles[number] for row in _read_split(split, readers, splitters)
+                ):
+                    yield to_record_batch(rows, arrow_schema)
 
     return run
 
 
-def _rows(split: Split, readers: Mapping[SourceName, Reader], splitters: Mapping[str, Splitter]) -> Iterator[Row]:
+def _read_split(split: Split, readers: Mapping[SourceName, Reader], splitters: Mapping[str, Splitter]) -> Iterator[Row]:
     for row in read_rows(split, readers):
-        sentences = splitters.get(row["lang"]) or splitter(row["lang"])
+        sentences = splitters.get(row["lang"]) or get_splitter(row["lang"])
         yield add_sentences(row, sentences.split) | {"path": split.file.path}
 
 
-def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """Rows in lists of bounded size: a batch of Arrow's is copied whole."""
+def _batch_rows(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Group rows into lists of bounded size, because Arrow copies whole batches."""
     batch: list[Row] = []
     size = 0
     for row in rows:
         batch.append(row)
-        size += _ROW_CHARACTERS + sum(len(paragraph["text"]) for paragraph in row["paragraphs"])
-        if size > _BATCH_CHARACTERS:
+        size += _ROW_CHARS + sum(len(paragraph["text"]) for paragraph in row["paragraphs"])
+        if size > _BATCH_CHARS:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
 
 
-def record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
-    """The rows in Arrow, a column at a time: a third of the time that pyarrow takes for dictionaries in lists."""
-    columns = [_column([row[field.name] for row in rows], field) for field in schema]
+def to_record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
+    """Convert rows to Arrow by columns: three times as fast as pyarrow converts lists of dictionaries."""
+    columns = [_to_array([row[field.name] for row in rows], field) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _column(values: Sequence[Any], field: pa.Field) -> pa.Array:
+def _to_array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     if field.name == "paragraphs":
-        return _lists(values, field.type, _paragraphs)
+        return _to_list_array(values, field.type, _to_paragraph_array)
     if field.name == "sentences":
-        return _lists(values, field.type, pa.array)
+        return _to_list_array(values, field.type, pa.array)
     if field.name == "links":
-        return _lists(values, field.type, _links)
+        return _to_list_array(values, field.type, _to_link_array)
     return pa.array(values, field.type)
 
 
-def _lists(
+def _to_list_array(
     values: Sequence[Any], kind: pa.ListType, items: Callable[[Sequence[Any], pa.DataType], pa.Array]
 ) -> pa.Array:
     offsets = pa.array(accumulate(map(len, values), initial=0), pa.int32())
     return pa.ListArray.from_arrays(offsets, items(list(chain.from_iterable(values)), kind.value_type), type=kind)
 
 
-def _paragraphs(paragraphs: Sequence[Any], kind: pa.StructType) -> pa.Array:
-    columns = [_column([paragraph[field.name] for paragraph in paragraphs], field) for field in kind]
+def _to_paragraph_array(paragraphs: Sequence[Any], kind: pa.StructType) -> pa.Array:
+    columns = [_to_array([paragraph[field.name] for paragraph in paragraphs], field) for field in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))
 
 
-def _links(links: Sequence[Any], kind: pa.StructType) -> pa.Array:
+def _to_link_array(links: Sequence[Any], kind: pa.StructType) -> pa.Array:
     columns = zip(*links, strict=True) if links else [()] * kind.num_fields
     return pa.StructArray.from_arrays(
         [pa.array(values, field.type) for values, field in zip(columns, kind, strict=True)], fields=list(kind)

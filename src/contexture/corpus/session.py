@@ -1,7 +1,7 @@
-"""The Spark session of the process, whose classes are kept in a file that later Javas map (class-data sharing).
+"""Start the Spark session of the process, with Java's class-data sharing.
 
-Loading Spark's classes is half of its cold start. The first Java writes the archive when it ends; Java ignores an
-archive of another Java, for other jars, or with wrong checksums.
+Loading Spark's classes takes half of a cold start. The first Java writes an archive of them when it ends, and later
+ones map it. Java ignores an archive of another Java, for other jars, or with wrong checksums.
 """
 
 import hashlib
@@ -18,96 +18,98 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from contexture.corpus.java import Java, describe, ensure_java
+from contexture.corpus.java import Java, ensure_java, query_java
 
-#: Archives are named by what they were made for and by their size; while they are made, by the process.
-FOLDER = Path(sys.prefix, "java")
+#: Archive names contain a hash of Java and jars, and the size; unfinished ones contain the process id.
+ARCHIVE_DIR = Path(sys.prefix, "java")
 
 _MAX_WRITING_SECONDS = 600
-# A run's console does not say why an archive is not made, or not used.
-_QUIET = ("-XX:+VerifySharedSpaces", "-Xlog:disable", "-Xlog:all=error:stderr")
+# Without these options, Java prints to the console why it does not write or use an archive.
+_QUIET_OPTIONS = ("-XX:+VerifySharedSpaces", "-Xlog:disable", "-Xlog:all=error:stderr")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
-def start_spark(settings: Mapping[str, Any], log: Path | None = None) -> SparkSession:
+def start_spark(settings: Mapping[str, Any], log_file: Path | None = None) -> SparkSession:
     """Start Spark with `settings` (spark.* keys), or return the running session.
 
-    Standard error of Java and of Spark's workers goes to the file `log`. Raises RuntimeError if Java does not start.
+    Standard error of Java and of Spark's workers goes to `log_file`. Raises RuntimeError if Java does not start.
     """
     java = ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if SparkContext._gateway is None:  # of options that contradict one another Java takes the last
-        settings = {**settings, _JAVA_OPTIONS: f"{sharing_options(java)} {settings.get(_JAVA_OPTIONS, '')}".strip()}
+    if SparkContext._gateway is None:  # Java uses the last of contradicting options
+        settings = {
+            **settings,
+            _JAVA_OPTIONS: f"{prepare_class_sharing(java)} {settings.get(_JAVA_OPTIONS, '')}".strip(),
+        }
     builder = SparkSession.builder.appName("contexture").config(map=dict(settings))
-    if log is not None and SparkContext._gateway is None:
-        _launch(settings, log)
+    if log_file is not None and SparkContext._gateway is None:
+        _launch_java(settings, log_file)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 
 
-def _launch(settings: Mapping[str, Any], log: Path) -> None:
-    """Start the one Java of this process."""
+def _launch_java(settings: Mapping[str, Any], log_file: Path) -> None:
     conf = SparkConf(loadDefaults=False).setAppName("contexture")
     for key, value in settings.items():
         conf.set(key, str(value).lower() if isinstance(value, bool) else str(value))
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as file:
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with log_file.open("ab") as file:
         try:
             gateway = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
-            raise RuntimeError(f"Spark did not start; what Java said is at the end of {log}") from error
+            raise RuntimeError(f"Spark did not start; see Java's messages at the end of {log_file}") from error
     SparkContext(conf=conf, gateway=gateway)
 
 
-def sharing_options(java: Java, folder: Path = FOLDER) -> str:
-    """Options for Spark's Java: to use the archive in `folder`, or to make it at its end; "" if neither is possible.
+def prepare_class_sharing(java: Java, archive_dir: Path = ARCHIVE_DIR) -> str:
+    """Return Java options that use the archive in `archive_dir`, or write it at exit; "" if neither is possible.
 
-    Processes that start at once each write a file; one is kept.
+    Processes that start at the same time each write a file; one is kept.
     """
-    made_for = _made_for(java)
+    archive_name = _archive_name(java)
     try:
-        for file in folder.glob(f"{made_for}-*.making"):
-            if _is_ended(file):
-                file.replace(folder / f"{made_for}-{file.stat().st_size}.jsa")
+        for file in archive_dir.glob(f"{archive_name}-*.making"):
+            if _is_finished(file):
+                file.replace(archive_dir / f"{archive_name}-{file.stat().st_size}.jsa")
             elif time.time() - file.stat().st_mtime > _MAX_WRITING_SECONDS:
-                file.unlink()  # of a Java that was killed at it
-        archive = next((file for file in sorted(folder.glob(f"{made_for}-*.jsa")) if _is_whole(file)), None)
+                file.unlink()  # Java was killed while writing it
+        archive = next((file for file in sorted(archive_dir.glob(f"{archive_name}-*.jsa")) if _is_usable(file)), None)
         if archive is None:
-            folder.mkdir(parents=True, exist_ok=True)
-            return _making(folder / f"{made_for}-{os.getpid()}.making", java)
-        for file in folder.glob("classes-*"):
+            archive_dir.mkdir(parents=True, exist_ok=True)
+            return _creation_options(archive_dir / f"{archive_name}-{os.getpid()}.making", java)
+        for file in archive_dir.glob("classes-*"):
             if file != archive:
                 file.unlink(missing_ok=True)
-    except OSError:  # not ours to write, or another process was quicker
+    except OSError:  # no permission, or another process was faster
         return ""
     return _options("SharedArchiveFile", archive)
 
 
-def _made_for(java: Java) -> str:
+def _archive_name(java: Java) -> str:
     jars = Path(pyspark.__file__).with_name("jars")
     identity = f"{java.home} {java.version} {pyspark.__version__} {jars} {jars.stat().st_mtime_ns}"
     return f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
 
 
-def _is_ended(file: Path) -> bool:
-    """Whether Java has come to the end of its writing: to the archive's head, for which it leaves room."""
+def _is_finished(file: Path) -> bool:
+    """Return whether Java has finished writing: it writes the archive's head last."""
     with file.open("rb") as archive:
         return any(archive.read(4))
 
 
-def _is_whole(file: Path) -> bool:
-    """Of an archive that was cut off Java would die."""
+def _is_usable(file: Path) -> bool:
+    """Return whether the archive is complete and readable. A truncated one would crash Java."""
     return file.stem.endswith(f"-{file.stat().st_size}") and os.access(file, os.R_OK)
 
 
-def _making(file: Path, java: Java) -> str:
-    """Options for a new archive; "" where Java cannot make one, as it cannot without one of its own classes."""
-    runs = describe(java.home / "bin" / "java", f"-XX:ArchiveClassesAtExit={file}", *_QUIET)
-    can_write = file.exists() and _is_ended(file)
+def _creation_options(file: Path, java: Java) -> str:
+    """Return options for a new archive; "" if Java cannot write one, e.g. without an archive of its own classes."""
+    is_started = query_java(java.home / "bin" / "java", f"-XX:ArchiveClassesAtExit={file}", *_QUIET_OPTIONS)
+    can_write = file.exists() and _is_finished(file)
     file.unlink(missing_ok=True)
-    return _options("ArchiveClassesAtExit", file) if runs and can_write else ""
+    return _options("ArchiveClassesAtExit", file) if is_started and can_write else ""
 
 
 def _options(name: str, file: Path) -> str:
-    return " ".join([f'"-XX:{name}={file}"', *_QUIET])
+    return " ".join([f'"-XX:{name}={file}"', *_QUIET_OPTIONS])

@@ -10,7 +10,7 @@ from typing import Any
 from kedro.io import AbstractDataset, CatalogProtocol, DatasetError
 from kedro.pipeline import Pipeline
 
-from contexture.corpus.errors import explain, is_disk_full
+from contexture.corpus.errors import explain_error, is_disk_full
 from contexture.folders import replace_folder, whole_file
 
 #: Spark writes this file last.
@@ -106,7 +106,7 @@ class SparkTable(TableFolder):
         try:
             data.write.mode("overwrite").parquet(str(new.resolve()), partitionBy=self._partition_by)
         except Exception as error:
-            if (message := explain(error)) is not None:  # an error of the input
+            if (message := explain_error(error)) is not None:  # an error of the input
                 raise DatasetError(message) from None
             if is_disk_full(error):
                 message = disk_full_message(self._path, _spark_dir(data))

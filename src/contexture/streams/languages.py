@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.streams.draws import uniform_draw
-from contexture.text.language_codes import without_region
+from contexture.text.language_codes import strip_region
 from contexture.vocabulary.languages import repetition_factors
 
 LOG = logging.getLogger(__name__)
@@ -26,9 +26,9 @@ def count_without_text(examples: DataFrame, sides: Sequence[str], documents: Dat
     Also logs a warning. Regions are ignored.
     """
     rows = documents.select(document_language("doc_id").alias("language")).distinct().collect()
-    covered = {without_region(row["language"]) for row in rows}
+    covered = {strip_region(row["language"]) for row in rows}
     languages = examples.select(F.explode(F.array(*sides)).alias("language")).distinct().collect()
-    missing = sorted(row["language"] for row in languages if without_region(row["language"]) not in covered)
+    missing = sorted(row["language"] for row in languages if strip_region(row["language"]) not in covered)
     if missing:
         LOG.warning("the corpus has no text in %s: the vocabulary may lack its words", ", ".join(missing))
     return {"without_text": ", ".join(missing)} if missing else {}

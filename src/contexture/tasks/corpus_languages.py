@@ -9,7 +9,7 @@ import numpy as np
 
 from contexture.metrics.language_components import first_component, remove_component
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
-from contexture.text.language_codes import two_letters
+from contexture.text.language_codes import two_letter_code
 from contexture.vocabulary.languages import PARTITION_PREFIX
 from contexture.vocabulary.tokenizers import paragraph_texts
 
@@ -26,8 +26,8 @@ def corpus_languages(paragraphs: Path) -> set[str]:
 
 def known(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
     """Those of a task's languages that the corpus has: the task's code → the corpus's code."""
-    codes = {two_letters(lang): lang for lang in corpus}
-    return {lang: codes[two_letters(lang)] for lang in sorted(set(languages)) if two_letters(lang) in codes}
+    codes = {two_letter_code(lang): lang for lang in corpus}
+    return {lang: codes[two_letter_code(lang)] for lang in sorted(set(languages)) if two_letter_code(lang) in codes}
 
 
 def corpus_sentences(paragraphs: Path, lang: str, count: int) -> list[str]:

@@ -1,1 +1,1 @@
-"""str to paragraphs, sentences and links. Knows no Spark and no torch."""
+"""Convert text to paragraphs, sentences and links, without Spark and torch."""

@@ -1,36 +1,33 @@
-"""XML-like elements in wikitext: comments and references go, HTML tags become line breaks or nothing."""
+"""Remove comments and references from wikitext, and replace HTML tags by line breaks or nothing."""
 
 import re
 
 from contexture.text.characters import GAP, unescape
-from contexture.text.formulas import chemistry, formula
+from contexture.text.formulas import mhchem_to_text, tex_to_text
 
-# Elements dropped with what they hold. What is inside is no wikitext, so the first closing tag ends them.
-_OPAQUE = (
+# Elements dropped with their content, which is not wikitext: the first closing tag ends them.
+_OPAQUE_ELEMENTS = (
     "categorytree|ce|chem|gallery|graph|hiero|imagemap|includeonly|indicator|inputbox|mapframe|maplink|math|pre|"
     "ref|references|score|script|source|style|syntaxhighlight|templatedata|templatestyles|timeline"
 )
-_SEEN = {"hiero", "ref", "score"}  # those that stand in the midst of a sentence
-_FORMULAS = {"math": formula, "ce": chemistry, "chem": chemistry}
-_OPENER = re.compile(rf"<(?:!--|({_OPAQUE}|nowiki)(?=[\s/>])[^<>]*>)", re.IGNORECASE)
+_VISIBLE_ELEMENTS = {"hiero", "ref", "score"}  # within sentences
+_FORMULAS = {"math": tex_to_text, "ce": mhchem_to_text, "chem": mhchem_to_text}
+_OPENING_TAG = re.compile(rf"<(?:!--|({_OPAQUE_ELEMENTS}|nowiki)(?=[\s/>])[^<>]*>)", re.IGNORECASE)
 _NOWIKI_ESCAPES = {ord(c): f"&#{ord(c)};" for c in "[]{}|'<>*#:;=_~!-&"} | {ord("\n"): " "}
 
 
 def drop_opaque(text: str) -> str:
-    """The text without comments and elements that hold no wikitext.
-
-    `nowiki` and simple formulas are escaped instead.
-    """
-    opener = _OPENER.search(text)
+    """Return the text without comments and elements that hold no wikitext; escape `nowiki` and simple formulas."""
+    opener = _OPENING_TAG.search(text)
     if opener is None:
         return text
     pieces, done = [], 0
-    unclosed: set[str] = set()  # names of which no closing tag is left: looked for once, not once an element
+    unclosed: set[str] = set()  # names without further closing tags, to search for them only once
     while opener:
         name = (opener[1] or "").lower()
         start, end = opener.end(), opener.end()
         if name and not opener[0].endswith("/>") and name not in unclosed:
-            closer = _closer(name).search(text, start)
+            closer = _get_closing_tag(name).search(text, start)
             start, end = (closer.start(), closer.end()) if closer else (start, start)
             if not closer:
                 unclosed.add(name)
@@ -45,25 +42,25 @@ def drop_opaque(text: str) -> str:
             pieces.append(unescape(text[opener.end() : start]).translate(_NOWIKI_ESCAPES) or GAP)
         elif name in _FORMULAS:
             fills_line = text[opener.start() - 1 : opener.start()] in ("\n", "") and text[end : end + 1] in ("\n", "")
-            readable = "" if fills_line else _FORMULAS[name](unescape(text[opener.end() : start]))
-            pieces.append(readable.translate(_NOWIKI_ESCAPES) or GAP)
-        elif name in _SEEN:
+            formula_text = "" if fills_line else _FORMULAS[name](unescape(text[opener.end() : start]))
+            pieces.append(formula_text.translate(_NOWIKI_ESCAPES) or GAP)
+        elif name in _VISIBLE_ELEMENTS:
             pieces.append(GAP)
         elif not name and text[opener.start() - 1 : opener.start()] == "\n" == text[end : end + 1]:
-            end += 1  # a comment that fills a line goes with the line, or it would part a paragraph
+            end += 1  # drop the line break after a comment that fills a line, or it would split a paragraph
         done = end
-        opener = _OPENER.search(text, done)
+        opener = _OPENING_TAG.search(text, done)
     pieces.append(text[done:])
     return "".join(pieces)
 
 
-_CLOSERS: dict[str, re.Pattern[str]] = {}
+_CLOSING_TAGS: dict[str, re.Pattern[str]] = {}
 
 
-def _closer(name: str) -> re.Pattern[str]:
-    if name not in _CLOSERS:
-        _CLOSERS[name] = re.compile(rf"</{name}\s*>", re.IGNORECASE)
-    return _CLOSERS[name]
+def _get_closing_tag(name: str) -> re.Pattern[str]:
+    if name not in _CLOSING_TAGS:
+        _CLOSING_TAGS[name] = re.compile(rf"</{name}\s*>", re.IGNORECASE)
+    return _CLOSING_TAGS[name]
 
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>")
@@ -82,7 +79,7 @@ _END_TEXT = dict.fromkeys(("li", "dd", "dt"), "\n") | {"table": "\n|}\n\n" + GAP
 
 
 def replace_tags(text: str) -> str:
-    """The text with HTML's tags gone: blocks part paragraphs, items and tables become those of wikitext."""
+    """Remove HTML tags: blocks separate paragraphs; list items and tables become those of wikitext."""
     return _TAG.sub(_replace_tag, _BREAKS.sub("\n\n", text)) if "<" in text else text
 
 
@@ -92,5 +89,5 @@ def _replace_tag(tag: re.Match[str]) -> str:
     if replacement is None:
         return tag[0]
     if not replacement and tag.string[tag.start() - 1 : tag.start()] == "\n":
-        return GAP  # or a space after the tag would make the line a preformatted one
+        return GAP  # or a space after the tag would make the line preformatted
     return _END_TEXT.get(name, replacement) if tag[1] else replacement

@@ -1,18 +1,18 @@
-"""Formulas of TeX that are simple enough to be read as text; the others are dropped."""
+"""Convert simple TeX formulas to text; drop the others."""
 
 import re
 
 from contexture.text.tables import load_table
 
-_MAX_CHARACTERS = 120  # of TeX; a longer one is rarely part of a sentence
+_MAX_TEX_CHARS = 120  # longer formulas are rarely part of a sentence
 _TABLE = load_table("formulas.yml")
 _SYMBOLS: dict[str, str] = _TABLE["symbols"] | {"quad": " ", "qquad": " "}
 _NAMES = frozenset(_TABLE["names"].split())
-_SILENT = frozenset(_TABLE["silent"].split())
+_SILENT_COMMANDS = frozenset(_TABLE["silent"].split())
 _PUNCTUATION = {",": " ", ";": " ", ":": " ", " ": " ", "!": "", "/": "", "{": "\1", "}": "\2", "%": "%", "$": "$",
                 "_": "_", "&": "&", "#": "#", "|": "‖"}  # fmt: skip
 
-# Braces that are seen, and those that only group.
+# Visible braces, and those that only group.
 _BRACES = {1: "{", 2: "}", ord("{"): None, ord("}"): None}
 _FRACTION = re.compile(r"\\[dt]?frac\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))")
 _ROOT = re.compile(r"\\sqrt\s*\{([^{}]*)\}")
@@ -23,20 +23,20 @@ _CHEMISTRY = re.compile(r"[A-Za-z0-9()\[\]+\-=., ^{}<>]+")
 _WORD = re.compile(r"-?[\w′]+")
 
 
-def formula(tex: str) -> str:
-    """A formula as text, such as "x_1^2 ≤ α"; "" if it is long or has more than letters, signs and simple fractions."""
-    if len(tex) > _MAX_CHARACTERS:
+def tex_to_text(tex: str) -> str:
+    """Return a formula as text, such as "x_1^2 ≤ α"; "" if it is long or not just letters, signs, simple fractions."""
+    if len(tex) > _MAX_TEX_CHARS:
         return ""
-    tex = _FRACTION.sub(lambda m: f"{_group(m[1] or m[2] or '')}/{_group(m[3] or m[4] or '')}", tex)
-    tex = _ROOT.sub(lambda m: f"√{_group(m[1])}", tex)
+    tex = _FRACTION.sub(lambda m: f"{_add_brackets(m[1] or m[2] or '')}/{_add_brackets(m[3] or m[4] or '')}", tex)
+    tex = _ROOT.sub(lambda m: f"√{_add_brackets(m[1])}", tex)
     pieces: list[str] = []
     for token in _TOKEN.finditer(tex):
         command, sign, structure, plain = token.groups()
         if command is not None:
             text = _SYMBOLS.get(command) or (command if command in _NAMES else "")
-            if not text and command not in _SILENT:
+            if not text and command not in _SILENT_COMMANDS:
                 return ""
-            # A command takes the space after its name with it.
+            # A command includes the space after its name.
             pieces.append(f" {text} " if command in _NAMES else text)
         elif sign in _PUNCTUATION:
             pieces.append(_PUNCTUATION[sign])
@@ -46,18 +46,18 @@ def formula(tex: str) -> str:
             pieces.append(plain)
         else:
             return ""
-    text = _SCRIPT.sub(lambda m: m[1] + _group(m[2]), "".join(pieces))
+    text = _SCRIPT.sub(lambda m: m[1] + _add_brackets(m[2]), "".join(pieces))
     text = text.translate(_BRACES)
     return _SPACE.sub("", " ".join(text.split()))
 
 
-def _group(part: str) -> str:
+def _add_brackets(part: str) -> str:
     part = part.strip()
     return part if _WORD.fullmatch(part) or (part.startswith("\\") and part[1:].isalpha()) else f"({part})"
 
 
-def chemistry(tex: str) -> str:
-    """A formula of mhchem as text: "H2O", "SO4^2-"; "" for a long one and for reactions with conditions."""
-    if len(tex) > _MAX_CHARACTERS or not _CHEMISTRY.fullmatch(tex) or ">[" in tex:
+def mhchem_to_text(tex: str) -> str:
+    """Return an mhchem formula as text: "H2O", "SO4^2-"; "" if it is long or has conditions of a reaction."""
+    if len(tex) > _MAX_TEX_CHARS or not _CHEMISTRY.fullmatch(tex) or ">[" in tex:
         return ""
     return " ".join(tex.replace("{", "").replace("}", "").replace("<=>", "⇌").replace("->", "→").split())

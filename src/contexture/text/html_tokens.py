@@ -1,7 +1,4 @@
-"""HTML to tokens, in linear time whatever the markup.
-
-Python's older HTMLParsers take quadratic time on unclosed tags.
-"""
+"""Split HTML into tokens, in linear time for any markup. Older HTMLParsers take quadratic time for unclosed tags."""
 
 import re
 from collections.abc import Iterator
@@ -11,16 +8,16 @@ from contexture.text.characters import unescape
 
 
 class Token(NamedTuple):
-    """A stretch of text, or a tag."""
+    """Text or a tag."""
 
     kind: Literal["text", "start", "end"]
-    #: The text as written, or the tag's name in lower case.
+    #: The raw text, or the tag's name in lower case.
     value: str
-    #: The start tag's, as written.
+    #: Raw attributes of a start tag.
     attributes: str = ""
 
 
-# None of these can fail once begun and be tried again from the next "<": what is not closed goes on to the end.
+# Each alternative matches to the end if it is not closed, so no "<" is tried twice.
 _MARKUP = re.compile(
     r"""<(?:
         !--(?:>|->|.*?(?:-->|\Z))
@@ -30,16 +27,16 @@ _MARKUP = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-#: Elements whose content is no markup.
-_RAW = {
+#: Elements whose content is not markup.
+_RAW_ELEMENTS = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
     for name in ("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes")
 }
 _ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]+)))?""")
 
 
-def tokens(html: str) -> Iterator[Token]:
-    """The tokens of a document; comments and declarations are passed over."""
+def tokenize_html(html: str) -> Iterator[Token]:
+    """Yield the tokens of a document, without comments and declarations."""
     position = 0
     while True:
         markup = _MARKUP.search(html, position)
@@ -56,15 +53,15 @@ def tokens(html: str) -> Iterator[Token]:
             yield Token("end", name)
             continue
         yield Token("start", name, markup["attributes"])
-        if name in _RAW:
-            close = _RAW[name].search(html, position)
+        if name in _RAW_ELEMENTS:
+            close = _RAW_ELEMENTS[name].search(html, position)
             end = close.start() if close else len(html)
             if end > position:
                 yield Token("text", html[position:end])
             position = end
 
 
-def attributes(written: str) -> dict[str, str]:
-    """A start tag's attributes by their names in lower case; of one given twice, the first."""
+def parse_attributes(written: str) -> dict[str, str]:
+    """Return a start tag's attributes by lower-case name; the first of a name counts."""
     pairs = ((name.lower(), "".join(values)) for name, *values in _ATTRIBUTE.findall(written))
     return {name: unescape(value) for name, value in reversed([*pairs])}

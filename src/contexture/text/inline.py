@@ -1,4 +1,4 @@
-"""Second pass: a stretch of marked wikitext to plain text with links at exact offsets."""
+"""Second pass over wikitext: convert marked wikitext to plain text with links at exact offsets."""
 
 import re
 
@@ -11,22 +11,22 @@ _GAPS = re.compile(r"\x05(?:\s*\x05)+")
 _MAGIC_WORD = re.compile(r"__[^\W\d_]+__")
 
 
-def clean(markup: str) -> tuple[str, list[Link]]:
-    """Plain text with single spaces, and its links with exact offsets; a link that shows nothing is left out.
+def clean_markup(markup: str) -> tuple[str, list[Link]]:
+    """Return plain text with single spaces, and its links with exact offsets, without links that show nothing.
 
-    Takes what `prune` leaves of a paragraph or heading, `''` already gone.
+    `markup` is a paragraph or heading from `prune_markup`, without `''`.
     """
     if "__" in markup:
         markup = _MAGIC_WORD.sub(lambda word: "" if word[0].isupper() else word[0], markup)
     if GAP in markup:
         markup = close_gaps(markup)
-    # Targets come with their entities resolved, and with a mark for "&".
+    # Targets have resolved entities, and a mark for "&".
     markup = unescape(markup)
     if LINK not in markup:
         return " ".join(markup.split()), []
     text = " ".join(markup.split())
     if f"{ANCHOR} " in text or f" {END}" in text or ANCHOR + END in text:
-        text = " ".join(_LOOSE_ANCHOR.sub(_tighten, text).split())
+        text = " ".join(_LOOSE_ANCHOR.sub(_tighten_link, text).split())
     pieces = text.replace(ANCHOR, LINK).replace(END, LINK).split(LINK)  # text, target, text of the link, text, …
     links, end = [], 0
     for i in range(1, len(pieces), 3):
@@ -37,26 +37,26 @@ def clean(markup: str) -> tuple[str, list[Link]]:
     return "".join(pieces), links
 
 
-def _tighten(link: re.Match[str]) -> str:
-    """A link with the white space at the ends of its text outside, or nothing for one that shows nothing."""
+def _tighten_link(link: re.Match[str]) -> str:
+    """Move white space at the ends of a link's text outside; drop a link that shows nothing."""
     head, space_before, anchor, space_after = link.groups()
     return f"{space_before}{head}{anchor}{END}{space_after}" if anchor else space_before
 
 
-# What stands around a thing dropped and goes with it. Straight quotes may end one quotation and begin another.
-_PAIRS = {"()", "[]", "//", "“”", "«»", "‘’", "（）", "「」"}
-_OPENING = "([（"
-_REACH = 64  # characters before a gap that are looked at: a bound keeps many gaps in a row from costing more
+# Pairs that are dropped with an empty content. Without straight quotes: they may end one quotation and begin another.
+_QUOTE_PAIRS = {"()", "[]", "//", "“”", "«»", "‘’", "（）", "「」"}
+_OPENING_BRACKETS = "([（"
+_REACH_CHARS = 64  # read before a gap; the bound keeps consecutive gaps fast
 
 
 def close_gaps(markup: str) -> str:
-    """Remove the marks of dropped things, and the empty brackets and stray spaces and commas around them."""
+    """Remove the marks of dropped content, with empty brackets, spaces and commas around them."""
     left, *rest = _GAPS.sub(GAP, markup).split(GAP)
     pieces: list[str] = []
     for piece in rest:
-        if len(left) > _REACH:
-            pieces.append(left[:-_REACH])
-            left = left[-_REACH:]
+        if len(left) > _REACH_CHARS:
+            pieces.append(left[:-_REACH_CHARS])
+            left = left[-_REACH_CHARS:]
         left, right = _close_gap(left, piece, at_start=not pieces)
         if right.strip():
             pieces.append(left)
@@ -66,14 +66,14 @@ def close_gaps(markup: str) -> str:
 
 
 def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
-    """What to write before and after a gap."""
+    """Return the text before and after a gap."""
     head, after = left.rstrip(), right.lstrip()
     space = len(head) < len(left)
     paired = False
     while head:
-        if head[-1] in _OPENING:
+        if head[-1] in _OPENING_BRACKETS:
             after = after.lstrip(" ,;:/")
-        if head[-1] + after[:1] not in _PAIRS:
+        if head[-1] + after[:1] not in _QUOTE_PAIRS:
             break
         head, inner = head[:-1], after[1:]
         after = inner.lstrip()
@@ -84,7 +84,7 @@ def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
         if at_start:
             return "", after.lstrip(" ,;:")
         return (" ", after) if paired else (left, right)
-    if head[-1] in _OPENING:
+    if head[-1] in _OPENING_BRACKETS:
         left, right = head, after
     elif paired:
         left, right = head + " " * space, after
@@ -94,28 +94,28 @@ def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
 
 
 def drop_quotes(line: str) -> str:
-    """One line without the apostrophes that mean italics and bold."""
+    """Return a line without the apostrophes for italics and bold."""
     if "'''" not in line:
         return line.replace("''", "")
     runs = list(_QUOTES.finditer(line))
     italics = sum(len(run[0]) == 2 or len(run[0]) >= 5 for run in runs)
     bolds = sum(len(run[0]) >= 3 for run in runs)
-    apostrophe = _misread_bold(line, runs) if italics % 2 and bolds % 2 else -1
+    apostrophe = _find_misread_bold(line, runs) if italics % 2 and bolds % 2 else -1
     pieces, done = [], 0
     for run in runs:
         pieces.append(line[done : run.start()])
         length = len(run[0])
-        # Four are an apostrophe and bold; of more than five, the first are apostrophes.
+        # Four mean an apostrophe and bold; in runs of more than five, the first are apostrophes.
         pieces.append("'" * (1 if run.start() == apostrophe or length == 4 else max(0, length - 5)))
         done = run.end()
     pieces.append(line[done:])
     return "".join(pieces)
 
 
-def _misread_bold(line: str, runs: list[re.Match[str]]) -> int:
-    """Where bold and italics both stay open, the run of three that is an apostrophe and italics (`l'''aria''`).
+def _find_misread_bold(line: str, runs: list[re.Match[str]]) -> int:
+    """Return the run of three that means an apostrophe and italics (`l'''aria''`), if bold and italics stay open.
 
-    MediaWiki's rule: the first after a one-letter word, else the first after a longer one, else after a space.
+    MediaWiki's rule: the first run after a one-letter word, else after a longer word, else after a space.
     """
     after_word = after_space = -1
     for run in runs:

@@ -1,4 +1,4 @@
-"""Codes of languages: three letters (ISO 639-3) to the two that MediaWiki, and this project, write (ISO 639-1)."""
+"""Convert three-letter language codes (ISO 639-3) to the two letters of MediaWiki and this project (ISO 639-1)."""
 
 _CODES = (
     "aar aa abk ab afr af aka ak amh am ara ar asm as aym ay aze az bak ba bel be ben bn bih bh bis bi bod bo bos bs "
@@ -12,19 +12,19 @@ _CODES = (
     "tsn tn tso ts tuk tk tur tr twi tw uig ug ukr uk urd ur uzb uz ven ve vie vi vol vo wol wo xho xh yid yi yor yo "
     "zha za zho zh zul zu"
 )
-# Single languages of which two letters stand for a group: what MediaWiki, and text that says no more, has under these.
-_OF_GROUPS = (
+# Single languages of groups that share two letters, as MediaWiki uses them.
+_GROUP_CODES = (
     "arb ar azj az cmn zh ekk et khk mn kmr ku lvs lv nob no npi ne ory or pes fa plt mg swh sw uzn uz ydd yi zsm ms"
 )
-_PAIRS = [*_CODES.split(), *_OF_GROUPS.split()]
+_PAIRS = [*_CODES.split(), *_GROUP_CODES.split()]
 _TWO_LETTERS = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
 
 
-def two_letters(code: str) -> str:
-    """The two-letter code of a language where it has one, else the code as it is."""
+def two_letter_code(code: str) -> str:
+    """Return the two-letter code of a language if it has one, else the code unchanged."""
     return _TWO_LETTERS.get(code, code)
 
 
-def without_region(code: str) -> str:
-    """The same of a code in any case, whatever the region: "en" of "en-GB", "eng" and "EN"."""
-    return two_letters(code.lower().replace("_", "-").partition("-")[0])
+def strip_region(code: str) -> str:
+    """Return the two-letter code without region, from any case: "en" for "en-GB", "eng" and "EN"."""
+    return two_letter_code(code.lower().replace("_", "-").partition("-")[0])

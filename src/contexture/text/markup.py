@@ -1,23 +1,23 @@
-"""First pass over wikitext: match the brackets, drop what is not prose, mark the links.
+"""First pass over wikitext: match brackets, drop everything but prose, mark links.
 
-Templates, tables and links are walked in MediaWiki's order, each with one stack: time is linear however deep or
-unbalanced the markup is. A bracket that is never closed drops nothing: better a word too many than a page lost.
+Templates, tables and links are processed in MediaWiki's order, each with one stack: in linear time, also for deep or
+unbalanced markup. An unclosed bracket drops nothing, so that no page is lost.
 """
 
 import re
 
 from contexture.text.characters import AMPERSAND, ANCHOR, END, GAP, LINK, drop_unwanted
 from contexture.text.elements import drop_opaque, replace_tags
-from contexture.text.mediawiki import Site, namespace_key, normalise_title
+from contexture.text.mediawiki import Site, namespace_key, normalize_title
 from contexture.text.namespaces import ARTICLE, CATEGORY, FILE, LANGUAGE_CODE, MEDIA, PROJECTS
-from contexture.text.templates import Templates, end_of_run
+from contexture.text.templates import Templates, find_run_end
 
 
-def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) -> tuple[str, int]:
-    """Wikitext without comments, references, tables, files, galleries and categories, its templates expanded.
+def prune_markup(text: str, site: Site, templates: Templates, drop_lists: bool = True) -> tuple[str, int]:
+    """Return wikitext with expanded templates, without comments, references, tables, files, galleries and categories.
 
-    LINK target ANCHOR text END stands for a link to an article, with AMPERSAND for "&" in its target, GAP for a thing
-    dropped that a reader would have seen. Also the number of lines of lists dropped.
+    LINK target ANCHOR text END marks a link to an article, with AMPERSAND for "&" in the target. GAP marks dropped
+    content that is visible on the wiki. Also returns the number of dropped lines of lists.
     """
     text = templates.expand(drop_opaque(drop_unwanted(text)))
     text = drop_tables("\n" + replace_tags(text))
@@ -30,22 +30,22 @@ def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) 
             return "\n"
 
         text = _LIST.sub(drop, text)
-    return _Links(site).run(_SIMPLE_LINK.sub(lambda link: _mark(*link.groups()), text)), items
+    return _LinkScanner(site).run(_SIMPLE_LINK.sub(lambda link: _mark_link(*link.groups()), text)), items
 
 
 def drop_tables(text: str) -> str:
-    """The text with GAP on a line of its own for every table; it must begin with a line break."""
+    """Replace each table by a line with GAP. The text must begin with a line break."""
     opening, closing = text.find("{|"), text.find("|}")
     opened: list[int] = []
     spans: list[tuple[int, int]] = []
     while closing >= 0:
         if 0 <= opening < closing:
-            start = _line_start(text, opening, " \t:" + GAP)
+            start = _find_line_break(text, opening, " \t:" + GAP)
             if start >= 0:
                 opened.append(start)
             opening = text.find("{|", opening + 2)
             continue
-        if opened and _line_start(text, closing, " \t" + GAP) >= 0:
+        if opened and _find_line_break(text, closing, " \t" + GAP) >= 0:
             start = opened.pop()
             while spans and spans[-1][0] > start:
                 spans.pop()
@@ -59,32 +59,32 @@ def drop_tables(text: str) -> str:
     return "".join(pieces) + text[done:] if spans else text
 
 
-def _line_start(text: str, position: int, indent: str) -> int:
-    """Where the line break before a position is, if nothing but indentation lies between; or -1."""
+def _find_line_break(text: str, position: int, indent: str) -> int:
+    """Return the position of the preceding line break if only indentation lies between; else -1."""
     position -= 1
     while text[position] in indent:
         position -= 1
     return position if text[position] == "\n" else -1
 
 
-# Lines of lists, as far as their brackets match. Starting with the line break itself makes the search a quick one.
+# Lines of lists with matching brackets. The leading line break makes the search fast.
 _ITEM = r"\n[*#:;](?:[^\n\[\]]++|\[\[[^\n\[\]]*+\]\]|\[[^\n\[\]]*+\])*+(?=\n|\Z)"
 _LIST = re.compile(rf"{_ITEM}(?:{_ITEM})*+")
-# After a link, the letters that follow belong to its text, in alphabets that put spaces between words.
+# Letters that directly follow a link belong to its text, in alphabets with spaces between words.
 _ALPHABETS = ((0x61, 0x250), (0x370, 0x530), (0x561, 0x588), (0x1F00, 0x2000))  # Latin, Greek, Cyrillic, Armenian
 _LETTERS = f"[{''.join(chr(c) for first, end in _ALPHABETS for c in range(first, end) if chr(c).islower())}]*"
 _TRAIL = re.compile(_LETTERS)
-# A link to an article, of one line and without brackets in it.
+# A link to an article, on one line and without inner brackets.
 _SIMPLE_LINK = re.compile(rf"\[\[([^\[\]|{{}}<>\n:\x02-\x06]++)(?:\|([^\[\]\n]*+))?\]\]({_LETTERS})")
 _SCHEMES = "https?|ftps?|sftp|ircs?|news|gopher|mailto|git|svn"
 _URL = re.compile(rf"\[(?:(?:{_SCHEMES}):|//)[^\s\[\]<>\"]*[ \t]*", re.IGNORECASE)
-_LONGEST_TITLE = 1024  # characters; also keeps brackets around a long text from reading it once each
+_MAX_TITLE_CHARS = 1024  # the bound keeps nested brackets around a long text fast
 _NOT_IN_A_TITLE = re.compile(r"[\[\]{}<>\x02-\x06]")
 
 
-def _mark(target: str, anchor: str | None, trail: str) -> str:
-    """The marks of a link to an article; its text alone where it leads to a section of its own page."""
-    title = normalise_title(target)
+def _mark_link(target: str, anchor: str | None, trail: str) -> str:
+    """Return a marked link to an article; only its text if it leads to a section of the same page."""
+    title = normalize_title(target)
     if anchor is None or not anchor.strip(" " + GAP):
         anchor = target
     if not title:
@@ -92,17 +92,17 @@ def _mark(target: str, anchor: str | None, trail: str) -> str:
     if "&" in title:
         title = title.replace("&", AMPERSAND)
     if "''" in title:
-        title = title.replace("'", "&#39;")  # or they would go as italics
+        title = title.replace("'", "&#39;")  # or they would be removed as italics
     return f"{LINK}{title}{ANCHOR}{anchor}{trail}{END}"
 
 
-class _Links:
-    """The state of the walk over the brackets that are left: what is written, and which are open."""
+class _LinkScanner:
+    """Scanner of the remaining brackets, with the output and the open brackets."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self.out: list[str] = []
-        #: Brackets still open: (pieces written before it, links closed before it, end of its line if external or -1).
+        #: Open brackets: (pieces written before, links closed before, end of the line if external or -1).
         self.stack: list[tuple[int, int, int]] = []
         self.open_links = 0
         self.links = 0
@@ -114,7 +114,7 @@ class _Links:
         while opening >= 0 or closing >= 0:
             if closing < 0 or 0 <= opening < closing:
                 start = opening
-                end = end_of_run(text, start)
+                end = find_run_end(text, start)
                 if end - start == 1:
                     url = _URL.match(text, start)
                     if url is None:
@@ -126,7 +126,7 @@ class _Links:
                 done = end
                 opening = text.find("[", end)
             else:
-                end = end_of_run(text, closing)
+                end = find_run_end(text, closing)
                 if done < closing:
                     self.out.append(text[done:closing])
                 done = end + self._close(end - closing, text, closing)
@@ -148,17 +148,17 @@ class _Links:
         self.stack.append((len(self.out), self.links, self.line_end))
 
     def _close(self, count: int, text: str, start: int) -> int:
-        """Close brackets; how many letters after them belong to the link."""
+        """Close brackets, and return the number of following letters that belong to the link."""
         end = start + count
         letters = 0
         while count:
-            # "]]" right after an external link that lacks its own bracket belongs to the link around it.
+            # "]]" after an unclosed external link belongs to the link around it.
             if self.stack and self.stack[-1][2] >= 0 and not (count % 2 == 0 and self.open_links):
                 first, _, line_end = self.stack.pop()
                 if start > line_end:
                     self.out.append("]")
                 elif first == len(self.out):
-                    self.out.append(GAP)  # a bare address is a number in the margin
+                    self.out.append(GAP)  # a bare address is shown as a number
                 count -= 1
             elif count > 1:
                 count -= 2
@@ -171,20 +171,20 @@ class _Links:
         return letters
 
     def _close_link(self, trail: str) -> int:
-        """Close the innermost link that is open; how many letters of its trail it took."""
-        while True:  # external links opened within were never closed
+        """Close the innermost open link, and return the number of letters of its trail."""
+        while True:  # skip unclosed external links within it
             first, links_before, line_end = self.stack.pop()
             if line_end < 0:
                 break
         self.open_links -= 1
         out = self.out
-        target, pipe, anchor = (out[first][:_LONGEST_TITLE] if first < len(out) else "").partition("|")
+        target, pipe, anchor = (out[first][:_MAX_TITLE_CHARS] if first < len(out) else "").partition("|")
         if ":" in target and self.site.namespace(target) in (FILE, MEDIA, CATEGORY):
             del out[first:]
             out.append(GAP)
             return 0
         if self.links != links_before:
-            return 0  # links do not nest: around another one, brackets mean nothing
+            return 0  # links do not nest: brackets around a link have no meaning
         self.links += 1
         content = "".join(out[first:])
         if LINK in content:
@@ -192,7 +192,7 @@ class _Links:
         del out[first:]
         target, pipe, anchor = content.partition("|")
         if "\n\n" in content or "\n" in target:
-            out.append(content)  # two brackets of different paragraphs, or no title
+            out.append(content)  # brackets in different paragraphs, or no title
             return 0
         visible = anchor.replace("\n", " ") if pipe else None
         if _NOT_IN_A_TITLE.search(target):
@@ -200,13 +200,13 @@ class _Links:
         elif ":" in target:
             out.append(self._namespaced(target, visible, trail))
         else:
-            out.append(_mark(target, visible, trail))
+            out.append(_mark_link(target, visible, trail))
         return len(trail)
 
     def _namespaced(self, target: str, anchor: str | None, trail: str) -> str:
-        """What to write for a link with a colon in its target: a marked link, its text alone, or GAP."""
+        """Return a marked link, only text, or GAP for a link with a colon in its target."""
         visible = target.lstrip()
-        is_shown = visible.startswith(":")  # [[:File:x]] is a link that is shown, not the file itself
+        is_shown = visible.startswith(":")  # [[:File:x]] is a visible link, not the file itself
         visible = visible[is_shown:]
         prefix, colon, _ = visible.partition(":")
         text = (visible.strip() if anchor is None else anchor) + trail
@@ -215,4 +215,4 @@ class _Links:
             return text
         if colon and LANGUAGE_CODE.fullmatch(prefix):
             return text if is_shown or anchor is not None else GAP + trail
-        return _mark(target, visible if anchor is None else anchor, trail)
+        return _mark_link(target, visible if anchor is None else anchor, trail)

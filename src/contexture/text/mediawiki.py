@@ -1,4 +1,4 @@
-"""The two parts of a MediaWiki export: the site's description at its head, and a page."""
+"""Parse the two parts of a MediaWiki export: the description of the site, and pages."""
 
 import functools
 import re
@@ -13,66 +13,69 @@ _FIRST_LINK = re.compile(r"\[\[([^\[\]|]+)")
 
 
 class MalformedExportError(ValueError):
-    """A piece of an export that is not well-formed XML or lacks a required element."""
+    """Part of an export that is not well-formed XML or lacks a required element."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """The wiki that an export comes from."""
+    """The wiki of an export."""
 
-    #: `xml:lang`; "und" where the export names none.
+    #: `xml:lang`; "und" if missing.
     lang: str
-    #: Such as "enwiki"; "" in exports older than 2014.
+    #: Such as "enwiki"; "" in exports before 2014.
     dbname: str
-    #: Lower-cased name → number, of every namespace but the articles', English names included.
+    #: Lower-case name → number, including English names, without the articles' namespace.
     namespaces: dict[str, int]
 
     def namespace(self, title: str) -> int:
-        """Number of the namespace that a full title lies in: 0 for an article."""
+        """Return the number of a full title's namespace: 0 for an article."""
         prefix, colon, _ = title.partition(":")
         return self.namespaces.get(namespace_key(prefix), ARTICLE) if colon else ARTICLE
 
 
 @dataclass(frozen=True)
-class Page:
-    """One page in its newest revision; `namespace` is 0 for articles."""
+class WikiPage:
+    """A page in its newest revision; `namespace` is 0 for articles."""
 
     page_id: int
-    #: 0 where the export names none.
+    #: 0 if missing.
     revision_id: int
     namespace: int
     title: str
-    #: The normalised title that the page sends its reader to.
+    #: Normalized title of the redirect's target.
     redirect: str | None
-    #: Wikitext; "" where the export holds none.
+    #: Wikitext; "" if missing.
     text: str
 
 
 def namespace_key(name: str) -> str:
-    """The form in which names of namespaces are compared."""
+    """Return the form of a namespace's name for comparisons."""
     return name.replace("_", " ").strip().lower()
 
 
 @functools.lru_cache(1 << 16)  # titles recur
-def normalise_title(link: str) -> str:
-    """The title that a link's target names: no section, spaces for underscores, first letter upper-cased."""
+def normalize_title(link: str) -> str:
+    """Return the title of a link's target: without section, with spaces for underscores and a first capital."""
     title = link.partition("#")[0]
     if "%" in title:
         title = urllib.parse.unquote(title, errors="ignore")
     title = " ".join(unescape(title).replace("_", " ").split()).removeprefix(":").lstrip()
     first = title[:1].upper()
-    # Letters such as "ß" have no single capital: MediaWiki leaves them as they are.
+    # MediaWiki does not change letters without a single capital, such as "ß".
     return first + title[1:] if len(first) == 1 else title
 
 
 def parse_site(head: str) -> Site:
-    """The site from the head of an export, which may go on after `</siteinfo>`. Raises MalformedExportError."""
+    """Return the site from the head of an export, which may continue after `</siteinfo>`.
+
+    Raises MalformedExportError.
+    """
     start = head.find("<mediawiki")
     tag_end = head.find(">", start)
     if start < 0 or tag_end < 0:
         raise MalformedExportError("no <mediawiki> element")
     info_end = head.find("</siteinfo>", tag_end)
-    # From the element on, so that no document type, and no entity of its own, can come before it.
+    # Parse from the element on, so that no document type can declare entities.
     xml = head[start : tag_end + 1] if info_end < 0 else head[start : info_end + len("</siteinfo>")]
     try:
         root = ElementTree.fromstring(xml.removesuffix("/>") + (">" if xml.endswith("/>") else "") + "</mediawiki>")
@@ -88,11 +91,11 @@ def parse_site(head: str) -> Site:
     return Site(lang, root.findtext("{*}siteinfo/{*}dbname", ""), namespaces)
 
 
-def parse_page(xml: str, site: Site) -> Page:
-    """Read one `<page>…</page>` element, in its last revision.
+def parse_page(xml: str, site: Site) -> WikiPage:
+    """Parse a `<page>…</page>` element with its last revision.
 
-    A lone element cannot declare entities, so none can expand. Raises MalformedExportError if it is not well-formed or
-    has no title or no number.
+    A single element cannot declare entities, so none can expand. Raises MalformedExportError if it is not well-formed
+    or has no title or number.
     """
     if not xml.startswith("<page"):
         raise MalformedExportError("does not start with <page>")
@@ -106,13 +109,13 @@ def parse_page(xml: str, site: Site) -> Page:
     last = next(reversed(page.findall("revision")), ElementTree.Element("revision"))
     text, revision_id = last.findtext("text", ""), last.findtext("id", "").strip()
     namespace = page.findtext("ns", "").strip()
-    return Page(
+    return WikiPage(
         page_id=int(page_id),
         revision_id=int(revision_id) if _is_number(revision_id) else 0,
         # Exports before 2012 do not state the namespace.
         namespace=int(namespace) if _is_number(namespace.removeprefix("-")) else site.namespace(title),
         title=title,
-        redirect=_redirect(page, text),
+        redirect=_redirect_target(page, text),
         text=text,
     )
 
@@ -121,7 +124,7 @@ def _is_number(text: str) -> bool:
     return len(text) < 19 and text.isascii() and text.isdigit()
 
 
-def _redirect(page: ElementTree.Element, text: str) -> str | None:
+def _redirect_target(page: ElementTree.Element, text: str) -> str | None:
     element = page.find("redirect")
     if element is None:
         return None
@@ -129,4 +132,4 @@ def _redirect(page: ElementTree.Element, text: str) -> str | None:
     if target is None:  # exports before 2011 mark a redirect without naming its target
         link = _FIRST_LINK.search(text)
         target = link[1] if link else ""
-    return normalise_title(target)
+    return normalize_title(target)

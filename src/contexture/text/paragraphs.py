@@ -1,21 +1,21 @@
-"""What every reader of documents gives: paragraphs of plain text with links, and counts of what was left out."""
+"""Result of all document parsers: paragraphs of plain text with links, and counts of dropped text."""
 
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from contexture.text.characters import drop_unwanted
 
-#: What becomes of items of lists: left out, kept as paragraphs of kind "list_item", or kept as prose.
+#: List items are dropped, kept as paragraphs of kind "list_item", or kept as prose.
 ListItems = Literal["drop", "flag", "keep"]
 
 
 def one_line(text: str) -> str:
-    """The text without invisible characters, every white space a single space."""
+    """Return the text without invisible characters, with single spaces for white space."""
     return " ".join(drop_unwanted(text).split())
 
 
 class Link(NamedTuple):
-    """A link to another document: `text[start:end]` of its paragraph is what the reader sees of it."""
+    """A link to another document, shown as `text[start:end]` of its paragraph."""
 
     target: str
     start: int
@@ -25,7 +25,7 @@ class Link(NamedTuple):
 class Paragraph(NamedTuple):
     """A paragraph of a document: plain text on one line, with its links in order."""
 
-    #: 0 for the lead, then one more with each heading of any level.
+    #: 0 for the lead, plus one for each heading of any level.
     section_index: int
     #: The heading's text; "" for the lead.
     section: str
@@ -38,7 +38,7 @@ class Paragraph(NamedTuple):
 
 @dataclass
 class Parsed:
-    """The paragraphs of a document, numbered as they come, and how many stretches of text were left out, by reason.
+    """Numbered paragraphs of a document, and counts of dropped parts by reason.
 
     Paragraphs shorter than `min_characters` are only counted.
     """
@@ -63,5 +63,5 @@ class Parsed:
             self.drop("too_short")
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count stretches of text that are left out."""
+        """Count dropped parts."""
         self.dropped[reason] = self.dropped.get(reason, 0) + count

@@ -1,4 +1,4 @@
-"""Plain text to paragraphs: books and lines of text. Never raises."""
+"""Split plain text into paragraphs: books and lines of text. Never raises."""
 
 import re
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from contexture.text.paragraphs import Parsed, one_line
 
 Layout = Literal["line", "blank_line"]
 
-#: Longer lines were not broken to fit a page.
-_WRAPPED = 100
-_HEADING_CHARACTERS = 120
-_HEADING_LINES = 3
+#: Longer lines are not wrapped to a page width.
+_MAX_WRAPPED_CHARS = 100
+_MAX_HEADING_CHARS = 120
+_MAX_HEADING_LINES = 3
 
-_UNITS = (
+_SECTION_WORDS = (
     "chapter|book|part|volume|letter|act|scene|canto|stave|chapitre|livre|partie|tome|lettre|"
     "kapitel|buch|teil|theil|band|brief|abschnitt|capitolo|libro|parte|capítulo|capitulo|hoofdstuk|deel|boek|"
     "κεφάλαιο|κεφαλαιο|μέρος|μερος|глава|часть|том|книга"
@@ -29,31 +29,31 @@ _NUMBERS = (
 _ORDINALS = r"first|second|third|\w+th|\w+te[rs]?|premi[eè]re?|seconde?|\w+i[eè]me"
 # "Part I." but not "Part I like best".
 _HEADING = re.compile(
-    rf"""(?:{_UNITS})\s+(?:the\s+)?(?:{_NUMBERS})(?=[\s.,:;—–-]|$)(?!\s+(?-i:[a-z]))
-      | (?:{_ORDINALS})\s+(?:{_UNITS})\.?$
+    rf"""(?:{_SECTION_WORDS})\s+(?:the\s+)?(?:{_NUMBERS})(?=[\s.,:;—–-]|$)(?!\s+(?-i:[a-z]))
+      | (?:{_ORDINALS})\s+(?:{_SECTION_WORDS})\.?$
       | (?:prologue|epilogue|épilogue|prolog|epilog|preface|conclusion)\.?$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _ROMAN = re.compile(r"[IVXLC]+\.?$")
-_MARKED = re.compile(r"#{1,6}\s+(\S.*)")
-# What Project Gutenberg puts around a book.
-_BEGIN = re.compile(r"^\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG.*$", re.MULTILINE)
-_FINISH = re.compile(r"^\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG", re.MULTILINE)
+_MARKED_HEADING = re.compile(r"#{1,6}\s+(\S.*)")
+# Project Gutenberg's notes around a book.
+_BOOK_START = re.compile(r"^\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG.*$", re.MULTILINE)
+_BOOK_END = re.compile(r"^\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG", re.MULTILINE)
 
 
 def parse_book(text: str, layout: Layout | Literal["auto"] = "auto", min_characters: int = 1) -> Parsed:
-    """Paragraphs of a book, chapters as sections.
+    """Return the paragraphs of a book, with chapters as sections.
 
-    A paragraph is a line, or the lines up to a blank one. Headings start with "# ", or are short and of the kind of
-    "CHAPTER IV. Of tides" or "XII.". Dropped are paragraphs shorter than `min_characters` ("too_short") and the notes
-    that Project Gutenberg puts before and after a book ("boilerplate").
+    A paragraph is a line, or the lines up to a blank one. Headings start with "# ", or are short lines such as
+    "CHAPTER IV. Of tides" or "XII.". Paragraphs shorter than `min_characters` ("too_short") and Project Gutenberg's
+    notes ("boilerplate") are dropped.
     """
     parsed = Parsed(min_characters)
-    lines = _without_notes(text, parsed).splitlines()
+    lines = _drop_notes(text, parsed).splitlines()
     if layout == "auto":
-        layout = layout_of(lines)
-    for block in _blocks(lines, layout):
-        name = _heading(block)
+        layout = detect_layout(lines)
+    for block in _split_blocks(lines, layout):
+        name = _find_heading(block)
         if name:
             parsed.begin_section(one_line(name))
         else:
@@ -62,41 +62,41 @@ def parse_book(text: str, layout: Layout | Literal["auto"] = "auto", min_charact
 
 
 def parse_text(text: str, layout: Layout, min_characters: int = 1) -> Parsed:
-    """Paragraphs of plain text without headings; the shorter ones are counted as dropped ("too_short")."""
+    """Return the paragraphs of plain text without headings; shorter ones are dropped ("too_short")."""
     parsed = Parsed(min_characters)
-    for block in _blocks(text.splitlines(), layout):
+    for block in _split_blocks(text.splitlines(), layout):
         parsed.add(one_line(" ".join(block)))
     return parsed
 
 
-def layout_of(lines: list[str]) -> Layout:
-    """Whether each line is a paragraph, or blank lines separate them.
+def detect_layout(lines: list[str]) -> Layout:
+    """Return whether each line is a paragraph, or blank lines separate them.
 
-    Lines that directly follow one another belong together, unless some are longer than any page is wide.
+    Consecutive lines belong together, unless more than a tenth of them are longer than a wrapped line.
     """
     following = [line for line, previous in zip(lines[1:], lines, strict=False) if line.strip() and previous.strip()]
-    if len(following) == sum(1 for line in lines[1:] if line.strip()):  # no blank line between any two
+    if len(following) == sum(1 for line in lines[1:] if line.strip()):  # no blank lines
         return "line"
-    return "line" if sum(len(line) > _WRAPPED for line in following) * 10 > len(following) else "blank_line"
+    return "line" if sum(len(line) > _MAX_WRAPPED_CHARS for line in following) * 10 > len(following) else "blank_line"
 
 
-def _without_notes(text: str, parsed: Parsed) -> str:
-    begin = _BEGIN.search(text)
+def _drop_notes(text: str, parsed: Parsed) -> str:
+    begin = _BOOK_START.search(text)
     if begin:
         parsed.drop("boilerplate")
         text = text[begin.end() :]
-    finish = _FINISH.search(text)
+    finish = _BOOK_END.search(text)
     if finish:
         parsed.drop("boilerplate")
         text = text[: finish.start()]
     return text
 
 
-def _blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
+def _split_blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
     block: list[str] = []
     for line in (drop_unwanted(line).strip() for line in lines):
-        # A marked heading stands alone, whatever stands around it.
-        if block and (not line or layout == "line" or _MARKED.match(line) or _MARKED.match(block[0])):
+        # A marked heading is always a separate block.
+        if block and (not line or layout == "line" or _MARKED_HEADING.match(line) or _MARKED_HEADING.match(block[0])):
             yield block
             block = []
         if line:
@@ -105,11 +105,10 @@ def _blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
         yield block
 
 
-def _heading(block: list[str]) -> str | None:
-    """The heading that a block is, or None."""
-    marked = _MARKED.match(block[0])
+def _find_heading(block: list[str]) -> str | None:
+    marked = _MARKED_HEADING.match(block[0])
     if marked:
         return marked[1].rstrip("# ")
-    if len(block) > _HEADING_LINES or sum(map(len, block)) > _HEADING_CHARACTERS:
+    if len(block) > _MAX_HEADING_LINES or sum(map(len, block)) > _MAX_HEADING_CHARS:
         return None
     return " ".join(block) if _HEADING.match(block[0]) or _ROMAN.match(block[0]) else None

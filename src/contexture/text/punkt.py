@@ -1,7 +1,7 @@
-"""Punkt (Kiss & Strunk 2006): the sentences of NLTK's PunktSentenceTokenizer, faster and without NLTK's import.
+"""Punkt (Kiss & Strunk 2006): the same sentences as NLTK's PunktSentenceTokenizer, faster and without importing NLTK.
 
-Most stops need no tokens: Punkt always breaks after a plain word that is no abbreviation, after a closing bracket and
-at "?" and "!"; after abbreviations, initials and numbers it looks at the next word lone_marks.
+Most stops need no tokens: Punkt always breaks after a plain word that is not an abbreviation, after a closing bracket
+and at "?" and "!". After abbreviations, initials and numbers, the next word usually decides.
 """
 
 import re
@@ -11,28 +11,28 @@ from typing import Any
 
 import regex
 
-NUMBER = "##number##"  # Punkt's name for any number
+NUMBER = "##number##"  # Punkt's type of all numbers
 QUOTES = "‘’‚‛“”„‟«»‹›"
-CLOSERS = "\"')]}" + QUOTES + "」』）】》〉"  # in one or another language every quotation mark closes
+CLOSERS = "\"')]}" + QUOTES + "」』）】》〉"  # each quotation mark closes in some language
 
-_ALONE = ")\";}]*:@'({[" + QUOTES + "「」『』（）【】《》〈〉"  # marks that are words of their own
+_LONE_MARKS = ")\";}]*:@'({[" + QUOTES + "「」『』（）【】《》〈〉"  # tokenized separately
 _PUNCTUATION = frozenset(";:,.!?")  # Punkt: no sentence starts with them
-_SPACES = r" \t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # as NLTK's regular expressions have it
+_SPACES = r" \t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # as in NLTK's regular expressions
 _OTHER_SPACES = "\t\n\r\x0b\x0c"
 _AS_SPACE = str.maketrans(_OTHER_SPACES, " " * len(_OTHER_SPACES))
 _REALIGNED = re.compile(rf"[{re.escape(CLOSERS)}]+?(?:[{_SPACES}]+|(?=--)|$)", re.MULTILINE)
-_LONGEST = 10_000  # characters; a longer word ends a sentence: NLTK, too, gives up on it, after five seconds
-# Letters and digits, and what may stand between them.
+_MAX_WORD_CHARS = 10_000  # a longer word ends a sentence, as in NLTK, which times out after five seconds
+# Letters and digits, with marks between them.
 _WORD = r"[^\W_]+(?:[.,/&+–—%°-][^\W_]+)*[%°]?"
 _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
 
 
 class Punkt:
-    """Punkt with given parameters, all in lower case, in time linear in the length of a text.
+    """Punkt with given lower-case parameters, in time linear in the length of a text.
 
-    `abbreviations` lack their last stop; letters alone are initials. `common_words` with a capital start a sentence
-    after an abbreviation. `after_numbers` belong to a number with a stop ("5. März"). `ends` are the characters that
-    end sentences, the stop among them.
+    `abbreviations` lack their last stop; single letters are initials. Capitalized `common_words` start a sentence after
+    an abbreviation. `after_numbers` belong to a number with a stop ("5. März"). `ends` are the characters that end
+    sentences, including the stop.
     """
 
     def __init__(
@@ -42,28 +42,28 @@ class Punkt:
         self._common = frozenset(common_words)
         self._after_numbers = frozenset(after_numbers)
         self._ends = frozenset(ends)
-        self._marks = frozenset(_ALONE + ends) - {"."}
+        self._marks = frozenset(_LONE_MARKS + ends) - {"."}
         kinds = self._marks, self._ends, self._marks - self._ends
         marks, stops, lone_marks = (re.escape("".join(sorted(kind))) for kind in kinds)
         self._candidate = re.compile(rf"[{stops}](?=[{marks}]|[{_SPACES}]+()[^{_SPACES}])")
         self._last_word = re.compile(rf"(?:[^{stops}]*[{lone_marks}])?({_WORD})")
         self._one_sentence = re.compile(rf"[^{_SPACES}{stops}]*[{stops}]?(?=[{_SPACES}]|\Z)")
         self._plain_word = re.compile(rf"[^\W\d_]+(?=[{marks}]|,?[{_SPACES}]|,?\Z|,[{marks}])")
-        # A run of hyphens or stops; a word, up to what may follow one; any other character.
+        # A run of hyphens or stops; a word up to the end of a token; any other character.
         runs = r"-{2,}|\.{2,}|(?:\.\s){2,}\."
         after = rf"\s|\Z|[{marks}]|{runs}"
-        word = rf"[^\s`&#,\-{re.escape(_ALONE)}]\S*?(?={after}|,(?:{after}))"
+        word = rf"[^\s`&#,\-{re.escape(_LONE_MARKS)}]\S*?(?={after}|,(?:{after}))"
         self._token = regex.compile(rf"{runs}|{word}|\S")
 
     def spans(self, text: str, token_ends: set[int] | None = None) -> list[tuple[int, int]]:
-        """Start and end of each sentence: what NLTK's `span_tokenize(text)` gives.
+        """Return start and end of each sentence, like NLTK's `span_tokenize(text)`.
 
-        To `token_ends` are added the ends that took a look at Punkt's tokens.
+        Adds the ends that Punkt's tokens decided to `token_ends`.
         """
         spans: list[tuple[int, int]] = []
         breaks = self._breaks(text, set() if token_ends is None else token_ends)
         last = len(text.rstrip())
-        start = 0  # of the sentence, without what closed the one before it
+        start = 0  # of the sentence, after the previous one's closing marks
         for number, (end, after) in enumerate(breaks, 1):
             if text[after] in CLOSERS:
                 closers = _REALIGNED.match(text, after, breaks[number][0] if number < len(breaks) else last)
@@ -79,13 +79,13 @@ class Punkt:
         return spans
 
     def _breaks(self, text: str, token_ends: set[int]) -> list[tuple[int, int]]:
-        """Where sentences end, and where what comes after each starts."""
+        """Return the end of each sentence, and the start of the text after it."""
         spaced = text.translate(_AS_SPACE) if any(space in text for space in _OTHER_SPACES) else text
         breaks: list[tuple[int, int]] = []
-        start, end, after = 0, -1, 0  # of the candidate before: its word's start, its position, what comes after it
+        start, end, after = 0, -1, 0  # previous candidate: start of its word, its position, start of the next text
         for match in self._candidate.finditer(text):
             position = match.start()
-            # Of candidates within one word, Punkt looks at the last.
+            # Punkt uses the last of several candidates in one word.
             first = spaced.rfind(" ", max(end, 0) + 1, position) + 1 or start
             if 0 <= end <= first and self._is_break(text, start, end, after, token_ends):
                 breaks.append((end + 1, after))
@@ -97,7 +97,7 @@ class Punkt:
         return breaks
 
     def _is_break(self, text: str, start: int, end: int, after: int, token_ends: set[int]) -> bool:
-        """Whether a sentence ends with text[end], which comes after the word text[start:end]."""
+        """Return whether a sentence ends with text[end], which follows the word text[start:end]."""
         if text[end] != "." or start == end or text[end - 1] in self._marks:
             return True
         word = text[start:end]
@@ -128,12 +128,12 @@ class Punkt:
         return word in self._abbreviations or ("-" in word and word.rpartition("-")[2] in self._abbreviations)
 
     def _by_next_word(self, text: str, kind: int, end: int, after: int) -> bool | None:
-        """Punkt's decision after an abbreviation, initial or ordinal; None where it takes more than a look."""
+        """Return Punkt's decision after an abbreviation, initial or ordinal; None if it needs tokens."""
         first = text[after]
         if after == end + 1:
             return kind != _ABBREVIATION and first not in _PUNCTUATION
-        if not self._one_sentence.match(text, after, after + _LONGEST):
-            return None  # more stops in the next word, which Punkt would heed
+        if not self._one_sentence.match(text, after, after + _MAX_WORD_CHARS):
+            return None  # more stops in the next word, which Punkt considers
         if first.isupper() and not (kind == _ORDINAL and not self._after_numbers):
             word = self._plain_word.match(text, after)
             if word is None:
@@ -146,23 +146,23 @@ class Punkt:
         return kind != _ABBREVIATION and first not in _PUNCTUATION and not first.islower()
 
     def _by_tokens(self, text: str, start: int, end: int, after: int) -> bool:
-        """Punkt's decision by the tokens of the word and of the one after it, whatever they are made of."""
-        word = _NEXT_WORD.match(text, after, after + _LONGEST) if after > end + 1 else None
+        """Return Punkt's decision by the tokens of the word and the next one."""
+        word = _NEXT_WORD.match(text, after, after + _MAX_WORD_CHARS) if after > end + 1 else None
         stop = word.end() if word else after + 1
-        if stop - start > _LONGEST:
+        if stop - start > _MAX_WORD_CHARS:
             return True
         tokens = [token for line in text[start:stop].split("\n") for token in self._token.findall(line)]
         return any(self._ends_sentence(*pair) for pair in pairwise(tokens))
 
     def _ends_sentence(self, token: str, after: str) -> bool:
-        """Whether a token ends a sentence, by the one after it: sections 4.1 to 4.3 of the paper."""
+        """Return whether a token ends a sentence, by the next token: sections 4.1 to 4.3 of the paper."""
         is_end = self._is_end(token)
         if not token.endswith("."):
             return is_end
-        following = _type(after)
+        following = _token_type(after)
         if self._is_end(after) and len(following) > 1:
             following = following.removesuffix(".")
-        number, initial = _type(token).removesuffix(".") == NUMBER, _INITIAL_TOKEN.match(token)
+        number, initial = _token_type(token).removesuffix(".") == NUMBER, _INITIAL_TOKEN.match(token)
         if number and following in self._after_numbers:
             return False
         starts = self._starts(after, following)
@@ -174,7 +174,7 @@ class Punkt:
         return is_end and starts is not False and not unknown_name
 
     def _is_end(self, token: str) -> bool:
-        """Whether a sentence ends with a token by itself."""
+        """Return whether a token alone ends a sentence."""
         if token in self._ends:
             return True
         word = token[:-1].lower()
@@ -182,7 +182,7 @@ class Punkt:
         return token.endswith(".") and not token.endswith("..") and not known
 
     def _starts(self, token: str, kind: str) -> bool | None:
-        """Whether a token starts a sentence; None where its letters do not tell."""
+        """Return whether a token starts a sentence; None if its letters do not decide."""
         if token in _PUNCTUATION:
             return False
         if token[0].isupper() and kind in self._common:
@@ -190,8 +190,8 @@ class Punkt:
         return False if token[0].islower() else None
 
 
-def _type(token: str) -> str:
-    """A token in lower case; NUMBER for any number, its stop included."""
+def _token_type(token: str) -> str:
+    """Return a token in lower case; NUMBER for a number with or without a stop."""
     kind: str = _NUMBER_TOKEN.sub(NUMBER, token.lower())
     return kind
 
@@ -200,24 +200,24 @@ def _is_ellipsis(token: str) -> bool:
     return len(token) > 1 and not token.strip(".")
 
 
-def language_variables(ends: str) -> Any:
-    """NLTK's PunktLanguageVars for given ends of sentences, with the quotation marks of all languages as marks."""
+def nltk_language_variables(ends: str) -> Any:
+    """Return NLTK's PunktLanguageVars for ends of sentences, with the quotation marks of all languages."""
     from nltk import redos
     from nltk.tokenize.punkt import PunktLanguageVars
 
-    lone_marks, closers = re.escape(_ALONE), re.escape(CLOSERS)
-    marks = re.escape("".join(sorted({*_ALONE, *ends} - {"."})))
+    lone_marks, closers = re.escape(_LONE_MARKS), re.escape(CLOSERS)
+    marks = re.escape("".join(sorted({*_LONE_MARKS, *ends} - {"."})))
     variables = {
         "sent_end_chars": tuple(ends),
         "_re_word_start": rf"[^{lone_marks}`&\#\-,]",
         "_re_non_word_chars": f"[{marks}]",
         "re_boundary_realignment": redos.compile(rf"[{closers}]+?(?:\s+|(?=--)|$)", re.MULTILINE),
     }
-    return type("Variables", (PunktLanguageVars,), variables)()  # NLTK keeps them per class
+    return type("Variables", (PunktLanguageVars,), variables)()  # NLTK needs a class
 
 
 _ABBREVIATION, _INITIAL, _ORDINAL = range(3)
-# By the engine that NLTK has, whose letters are not quite those of `re`.
+# NLTK's regular expression engine; its letters differ slightly from those of `re`.
 _INITIAL_TOKEN = regex.compile(r"[^\W\d]\.\Z")
 _NUMBER_TOKEN = regex.compile(r"^-?[.,]?\d[\d,.-]*\.?\Z")
 _NEXT_WORD = re.compile(rf"[^{_SPACES}]+")
@@ -225,5 +225,5 @@ _ABBREVIATION_FORM = re.compile(r"(?!.$)[^\W\d_](?:[^\W_]|(?:\.-?|-)(?=[^\W_]))*
 
 
 def is_abbreviation(word: str) -> bool:
-    """Whether a word, without its last stop, has the form of an abbreviation: two letters or more, no odd marks."""
+    """Return whether a word without its last stop has the form of an abbreviation: at least two letters, few marks."""
     return _ABBREVIATION_FORM.fullmatch(word) is not None

@@ -1,7 +1,7 @@
-"""Parameters of a language's Splitter, learned from its texts by NLTK's PunktTrainer (Kiss & Strunk 2006).
+"""Train the parameters of a Splitter on texts with NLTK's PunktTrainer (Kiss & Strunk 2006).
 
-The language's own abbreviations are known from the start. Of what Punkt learns, abbreviations are kept that are
-frequent in the midst of sentences, and common words that are mostly written in lower case.
+Training starts from the abbreviations of the package. It keeps abbreviations that are frequent within sentences, and
+common words that are mostly in lower case.
 """
 
 import hashlib
@@ -10,30 +10,30 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from contexture.text.punkt import NUMBER, is_abbreviation, language_variables
-from contexture.text.sentences import Language, load_language
+from contexture.text.punkt import NUMBER, is_abbreviation, nltk_language_variables
+from contexture.text.sentences import SentenceParameters, load_parameters
 
-SAMPLE = 4_000_000  # characters
-_MIN_ABBREVIATION = 5  # times that an abbreviation must have been seen with its stop
-_MIN_INSIDE = 0.2  # of these, the share that what follows shows to be in the midst of a sentence
-_MAX_BARE = 0.3  # how often at most it may stand without its stop, for once with it
-_MIN_COMMON = 5  # times that a common word must have been seen in lower case
-_MAX_CAPITAL = 0.1  # of a common word's occurrences in the midst of a sentence, the share with a capital
-_MIN_STARTS = 2  # times that it must have started a sentence, and no less often than it has a capital elsewhere
-_MIN_AFTER_NUMBER = 5  # times that a word must have followed a number with a stop
+SAMPLE_CHARS = 4_000_000
+_MIN_ABBREVIATION_COUNT = 5  # of an abbreviation with its stop
+_MIN_INSIDE_SHARE = 0.2  # of these, followed by a word that shows that the sentence continues
+_MAX_BARE_RATIO = 0.3  # occurrences without stop, relative to those with it
+_MIN_COMMON_COUNT = 5  # of a common word in lower case
+_MAX_CAPITAL_SHARE = 0.1  # of a common word's occurrences within sentences
+_MIN_START_COUNT = 2  # of a common word at the start of sentences; also at least as many as capitals elsewhere
+_MIN_AFTER_NUMBER_COUNT = 5  # of a word after a number with a stop
 
 
-def train(texts: Iterable[str], lang: str, characters: int = SAMPLE) -> Language:
-    """Parameters of a language, from its paragraphs and the list that comes with the package; plain JSON.
+def train(texts: Iterable[str], lang: str, characters: int = SAMPLE_CHARS) -> SentenceParameters:
+    """Return the parameters of a language as plain JSON, from its paragraphs and the package's lists.
 
     Reads whole texts of just over `characters`, drawn by their hashes: order and partitions do not matter. Raises
     ValueError without text.
     """
-    seed = load_language(lang)
-    trainer = _trainer(seed)
-    sample = _sample(texts, characters)
+    seed = load_parameters(lang)
+    trainer = _make_trainer(seed)
+    sample = _sample_texts(texts, characters)
     if not any(text.strip() for text in sample):
-        raise ValueError(f"no text in the language {lang!r} to learn its sentences from")
+        raise ValueError(f"no text in the language {lang!r} to train sentence splitting on: add texts to corpus.input")
     trainer.train("\n\n".join(sample), finalize=True)
     return {
         "sentence_ends": seed["sentence_ends"],
@@ -43,8 +43,8 @@ def train(texts: Iterable[str], lang: str, characters: int = SAMPLE) -> Language
     }
 
 
-def _sample(texts: Iterable[str], characters: int) -> list[str]:
-    """The texts with the smallest hashes, until they are `characters` long, in the order of their hashes."""
+def _sample_texts(texts: Iterable[str], characters: int) -> list[str]:
+    """Return the texts with the smallest hashes, `characters` in total, in the order of their hashes."""
     heap: list[tuple[int, str]] = []  # the largest hash first
     total = 0
     for text in texts:
@@ -55,19 +55,19 @@ def _sample(texts: Iterable[str], characters: int) -> list[str]:
     return [text for _, text in sorted(heap, reverse=True)]
 
 
-def _trainer(seed: Language) -> Any:
-    """NLTK's trainer, made to keep the seed's abbreviations and to count what it notes."""
+def _make_trainer(seed: SentenceParameters) -> Any:
+    """Return NLTK's trainer, extended to keep the seed's abbreviations and to count words."""
     from nltk.tokenize.punkt import PunktTrainer
 
     class Trainer(PunktTrainer):  # type: ignore[misc]
         def __init__(self) -> None:
-            super().__init__(lang_vars=language_variables(seed["sentence_ends"]))
+            super().__init__(lang_vars=nltk_language_variables(seed["sentence_ends"]))
             self._params.abbrev_types.update(seed["abbreviations"])
             self.lower: Counter[str] = Counter()  # in lower case
-            self.upper: Counter[str] = Counter()  # with a capital in the midst of a sentence
-            self.starts: Counter[str] = Counter()  # with a capital at a sentence's start
-            self.inside: Counter[str] = Counter()  # a word with a stop in the midst of a sentence
-            self.numbered: Counter[str] = Counter()  # a word with a capital after a number with a stop
+            self.upper: Counter[str] = Counter()  # with a capital, within sentences
+            self.starts: Counter[str] = Counter()  # with a capital, at the start of sentences
+            self.inside: Counter[str] = Counter()  # with a stop, within sentences
+            self.numbered: Counter[str] = Counter()  # with a capital, after a number with a stop
 
         def _reclassify_abbrev_types(self, types: Iterable[str]) -> Iterator[tuple[str, float, bool]]:
             known = seed["abbreviations"]
@@ -97,20 +97,20 @@ def _trainer(seed: Language) -> Any:
         def abbreviations(self) -> Iterator[str]:
             for word in self._params.abbrev_types:
                 count, bare = self._type_fdist[word + "."], self._type_fdist[word]
-                often = count >= _MIN_ABBREVIATION and ("." in word or bare <= _MAX_BARE * count)
-                if is_abbreviation(word) and often and self.inside[word] >= _MIN_INSIDE * count:
+                often = count >= _MIN_ABBREVIATION_COUNT and ("." in word or bare <= _MAX_BARE_RATIO * count)
+                if is_abbreviation(word) and often and self.inside[word] >= _MIN_INSIDE_SHARE * count:
                     yield word
 
         def common_words(self) -> Iterator[str]:
             for word, count in self.lower.items():
                 upper, starts = self.upper[word], self.starts[word]
-                often = count >= _MIN_COMMON and starts >= max(_MIN_STARTS, upper)
-                if often and upper <= _MAX_CAPITAL * (upper + count) and len(word) > 1 and word.isalpha():
+                often = count >= _MIN_COMMON_COUNT and starts >= max(_MIN_START_COUNT, upper)
+                if often and upper <= _MAX_CAPITAL_SHARE * (upper + count) and len(word) > 1 and word.isalpha():
                     yield word
 
         def after_numbers(self) -> Iterator[str]:
             for first, word in self._params.collocations:
-                if first == NUMBER and word.isalpha() and self.numbered[word] >= _MIN_AFTER_NUMBER:
+                if first == NUMBER and word.isalpha() and self.numbered[word] >= _MIN_AFTER_NUMBER_COUNT:
                     yield word
 
     return Trainer()

@@ -1,7 +1,7 @@
-"""Paragraphs that are not worth learning from: one small test for each reason, a function of the text alone.
+"""Filters of paragraphs that are bad training text: one check for each reason, which depends only on the text.
 
-The tests are those of Gopher's corpus (Rae et al. 2021, appendix A) and C4 (Raffel et al. 2020, section 2.2), with
-thresholds set by reading what they drop from real encyclopedias.
+The checks are those of Gopher's corpus (Rae et al. 2021, appendix A) and C4 (Raffel et al. 2020, section 2.2). Their
+thresholds were chosen by reading dropped paragraphs of real encyclopedias.
 """
 
 import re
@@ -16,28 +16,28 @@ from contexture.text.languages import is_other_language
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
-#: Why a paragraph is dropped for what it says, in the order in which the reasons are tried; the first counts.
+#: Reasons to drop a paragraph for its text, in the order of their checks; the first that applies counts.
 TEXT_REASONS = ("too_short", "too_long", "markup_left", "few_letters", "repetition", "wrong_language")
 
 
 @dataclass(config=STRICT, frozen=True)
 class Filters:
-    """What makes a paragraph bad text, by its reason. null switches a filter off."""
+    """Thresholds of the filters by reason. null switches a filter off."""
 
     # characters
     too_short: Annotated[int, Field(ge=1)] | None = 20
     too_long: Annotated[int, Field(ge=1)] | None = 20_000
     markup_left: bool = True
-    # of letters among the characters that are not white space
+    # minimum share of letters among the characters, without white space
     few_letters: Share | None = 0.6
-    # of the runs of three words that have occurred before in the paragraph
+    # maximum share of repeated runs of three words
     repetition: Share | None = 0.3
-    # probability of the document's language
+    # minimum probability of the document's language
     wrong_language: Share | None = 0.1
 
 
 def drop_reason(text: str, lang: str, filters: Filters) -> str | None:
-    """The first of TEXT_REASONS that applies to a paragraph of a document in `lang`; None to keep it."""
+    """Return the first of TEXT_REASONS that applies to a paragraph in `lang`; None to keep it."""
     if filters.too_short is not None and len(text) < filters.too_short:
         return "too_short"
     if filters.too_long is not None and len(text) > filters.too_long:
@@ -53,8 +53,8 @@ def drop_reason(text: str, lang: str, filters: Filters) -> str | None:
     return None
 
 
-_MARKS = ("{{", "}}", "[[", "]]", "{|", "|}", "'''", "</", '="')
-# No tags of one letter: linguists write <p> for the letter. Where a real one is left, so is its end.
+_MARKUP_SIGNS = ("{{", "}}", "[[", "]]", "{|", "|}", "'''", "</", '="')
+# No tags of one letter: in linguistics, <p> is the letter. A real tag also leaves its end tag.
 _TAG = re.compile(
     r"<(?:!--|ref\b|(?:blockquote|br|center|cite|code|div|font|gallery|h[1-6r]|img|includeonly|li|math|noinclude|nowiki"
     r"|onlyinclude|ol|poem|pre|small|span|su[bp]|syntaxhighlight|t[dhr]|table|templatestyles|timeline|ul)\b[^<>]*>)",
@@ -65,10 +65,10 @@ _IMAGE = re.compile(r"\bthumb\||\|thumb\b")
 
 
 def has_markup(text: str) -> bool:
-    """Whether brackets of wikitext, tags, entities or attributes of HTML are left in a text."""
-    # Nearly every text has none: plain searches are ten times quicker than one pattern for all.
+    """Return whether a text contains brackets of wikitext, or tags, entities or attributes of HTML."""
+    # Nearly all texts have none: plain searches are ten times as fast as one pattern.
     return (
-        any(mark in text for mark in _MARKS)
+        any(mark in text for mark in _MARKUP_SIGNS)
         or ("<" in text and _TAG.search(text) is not None)
         or ("&" in text and _ENTITY.search(text) is not None)
         or ("|" in text and _IMAGE.search(text) is not None)
@@ -76,33 +76,33 @@ def has_markup(text: str) -> bool:
 
 
 def has_few_letters(text: str, share: float) -> bool:
-    """Whether letters, with the marks on them, are less than `share` of the characters that are not white space."""
+    """Return whether letters and their marks are less than `share` of the characters, without white space."""
     visible = sum(map(len, text.split()))
     letters = sum(map(str.isalpha, text))
     if letters >= share * visible:
-        return False  # nearly every text: so the slow count is rarely needed
+        return False  # nearly all texts, so that the slow count is rarely needed
     marks = sum(unicodedata.category(character).startswith("M") for character in text)
     return letters + marks < share * visible
 
 
 def repeated_share(text: str) -> float:
-    """Share, in [0, 1), of the text's runs of three words that have occurred in it before; 0 where it has none."""
-    words = tokens(text)
+    """Return the share, in [0, 1), of runs of three words that occurred before in the text; 0 without runs."""
+    words = split_words(text)
     total = len(words) - 2
     return 1 - len(set(zip(words, words[1:], words[2:], strict=False))) / total if total > 0 else 0.0
 
 
-def tokens(text: str) -> list[str]:
-    """Words between white space; in scripts that put none between words, single characters."""
+def split_words(text: str) -> list[str]:
+    """Return words between white space; single characters in scripts without spaces."""
     words = text.split()
-    # Twenty characters a word and more: no language with spaces writes so.
+    # No language with spaces has more than twenty characters per word.
     return list("".join(words)) if len(text) > 20 * len(words) else words
 
 
-def normalized(text: str) -> str:
-    """The text as duplicates are compared: NFKC, case folded, single spaces."""
+def normalize_text(text: str) -> str:
+    """Return the text for comparisons of duplicates: NFKC, case folded, single spaces."""
     if not text.isascii():
-        # Folding the case may undo the normal form (Unicode, section 3.13, D146).
+        # Case folding may undo the normal form (Unicode, section 3.13, D146).
         text = unicodedata.normalize("NFKC", text)
         text = unicodedata.normalize("NFKC", text.casefold())
         return " ".join(text.split())

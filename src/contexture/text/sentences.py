@@ -1,7 +1,7 @@
-"""Paragraphs to sentences: Punkt with parameters of our own, no downloads, and what Punkt cannot know.
+"""Split paragraphs into sentences: Punkt with the package's own parameters, and rules for Punkt's errors.
 
-`abbreviations/<language>.json` holds the parameters that come with the package; `punkt_training.train` learns better
-ones from a corpus.
+`abbreviations/<language>.json` holds the parameters of the package. `punkt_training.train` learns better ones from a
+corpus.
 """
 
 import functools
@@ -13,13 +13,13 @@ from typing import TypedDict
 
 from contexture.text.punkt import CLOSERS, QUOTES, Punkt
 
-# Marks that always end a sentence and need no space after them.
+# Marks that always end a sentence, also without a space after them.
 _UNSPACED = "。｡！？।॥։؟۔።፧၊။។៕།༎"
 _DEFAULT_ENDS = ".?!…" + _UNSPACED
 
 
-class Language(TypedDict):
-    """What a language's file holds. Words are in lower case and sorted; abbreviations lack their last stop."""
+class SentenceParameters(TypedDict):
+    """Parameters of a language. Words are in lower case and sorted; abbreviations lack their last stop."""
 
     sentence_ends: str
     abbreviations: list[str]
@@ -27,25 +27,25 @@ class Language(TypedDict):
     after_numbers: list[str]
 
 
-def languages() -> list[str]:
-    """Codes of the languages that have parameters; others are split by their marks alone."""
+def list_languages() -> list[str]:
+    """Return the codes of languages with parameters. Others are split only at marks."""
     folder = resources.files("contexture.text") / "abbreviations"
     return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
 
 
-def load_language(lang: str) -> Language:
-    """A language's parameters, by its code ("en"); empty lists where there are none."""
-    if lang not in languages():
+def load_parameters(lang: str) -> SentenceParameters:
+    """Return a language's parameters by its code ("en"); empty lists if there are none."""
+    if lang not in list_languages():
         return {"sentence_ends": _DEFAULT_ENDS, "abbreviations": [], "common_words": [], "after_numbers": []}
     file = resources.files("contexture.text") / "abbreviations" / f"{lang}.json"
-    language: Language = json.loads(file.read_text("utf-8"))
+    language: SentenceParameters = json.loads(file.read_text("utf-8"))
     return language
 
 
 class Splitter:
-    """Splits paragraphs of one language into sentences, in time linear in their length. Can be pickled."""
+    """Splits paragraphs of a language into sentences, in linear time. Can be pickled."""
 
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: SentenceParameters) -> None:
         self.language = language
         ends = language["sentence_ends"]
         self._abbreviations = frozenset(language["abbreviations"])
@@ -55,22 +55,22 @@ class Splitter:
         self._unspaced = re.compile(f"[{unspaced}]") if unspaced else None
         self._inner_end = re.compile(rf"[{unspaced}]+[{_CLOSERS}]*|{_ELLIPSIS}" if unspaced else _ELLIPSIS)
 
-    def __reduce__(self) -> tuple[type["Splitter"], tuple[Language]]:
+    def __reduce__(self) -> tuple[type["Splitter"], tuple[SentenceParameters]]:
         return Splitter, (self.language,)
 
     def split(self, text: str) -> list[str]:
-        """The sentences of a text: substrings of it, in order, that cover it up to white space."""
+        """Return the sentences: substrings of the text, in order, that cover it except for white space."""
         return [text[start:end] for start, end in self.spans(text)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Start and end of each sentence of a text."""
+        """Return start and end of each sentence of a text."""
         unsure: set[int] = set()
         pieces = self._punkt.spans(text, unsure)
         if _SPACED_OPENER in text:
-            pieces = list(_reopened(text, pieces))
+            pieces = list(_move_opening_quotes(text, pieces))
         divided = "..." in text or ". ." in text or (self._unspaced and self._unspaced.search(text))
         if divided:
-            pieces = [piece for span in _unglued(pieces) for piece in self._divide(text, *span)]
+            pieces = [piece for span in _join_touching(pieces) for piece in self._split_inner_ends(text, *span)]
         brackets = [pair for pair in _BRACKETS if pair[0] in text]
         spans: list[tuple[int, int]] = []
         first = last = -1
@@ -78,7 +78,7 @@ class Splitter:
             if first < 0:
                 first = start if not text[start].isspace() else end - len(text[start:end].lstrip())
             elif (
-                # By far the most: a sentence of words that ends in a word and a stop, and a capital after it.
+                # Fast path for most sentences: a word and a stop, and then a capital.
                 (
                     text[start].isupper()
                     and text[last - 1] == "."
@@ -86,7 +86,10 @@ class Splitter:
                     and text[first].isalpha()
                     and last not in unsure
                 )
-                or not ((start == last and not divided) or self._goes_on(text, first, last, start, end, last in unsure))
+                or not (
+                    (start == last and not divided)
+                    or self._is_continuation(text, first, last, start, end, last in unsure)
+                )
             ) and not (brackets and _is_within(brackets, text, first, last)):
                 spans.append((first, last))
                 first = start
@@ -95,16 +98,16 @@ class Splitter:
             spans.append((first, last))
         return spans
 
-    def _divide(self, text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """A stretch of text cut at the ends that Punkt does not see: ellipses, and marks without a space after them."""
+    def _split_inner_ends(self, text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Cut a span at ends that Punkt misses: ellipses, and marks without a space after them."""
         for end in self._inner_end.finditer(text, first, last):
             after = _NO_SPACE.search(text, end.end(), last)
             if after is None:
                 break
-            if end[1] is None:  # no ellipsis
+            if end[1] is None:  # not an ellipsis
                 cut = not (end[0][-1] in CLOSERS or end[0][-1] in "！？") or not _PARTICLE.match(text, after.start())
             else:
-                # Without words before it, it stands for something left out at the start of a quotation.
+                # Without preceding words, it is an omission at the start of a quotation.
                 letter = _LETTER.search(text, after.start(), after.start() + 5)
                 preceding = _LETTER.search(text, max(first, end.start() - 50), end.start())
                 cut = preceding is not None and letter is not None and letter[0].isupper()
@@ -113,19 +116,19 @@ class Splitter:
                 first = after.start()
         yield first, last
 
-    def _goes_on(self, text: str, first: int, last: int, start: int, end: int, is_unsure: bool) -> bool:
-        """Whether the stretch from `start` belongs to the sentence `text[first:last]` before it.
+    def _is_continuation(self, text: str, first: int, last: int, start: int, end: int, is_unsure: bool) -> bool:
+        """Return whether the span from `start` continues the sentence `text[first:last]` before it.
 
-        `is_unsure`: whether Punkt's tokens decided, which stops within the next word mislead ("Dr. Ash.”").
+        `is_unsure`: whether Punkt's tokens decided; stops within the next word ("Dr. Ash.”") mislead them.
         """
-        if not text[first].isalpha() and _LETTER.search(text, first, min(last, first + _NEAR)) is None:
-            return True  # "1." or "..." alone is no sentence
+        if not text[first].isalpha() and _LETTER.search(text, first, min(last, first + _NEAR_CHARS)) is None:
+            return True  # "1." or "..." alone is not a sentence
         if not text[start].isupper():
             word = _WORD.search(text, start, end)
             if word is None or text[start] in ",;:":
                 return True
             if word[0][0].islower():
-                # Few abbreviations are long and end in a vowel: here a capital is missing.
+                # Few abbreviations are long and end in a vowel: the capital is missing.
                 return word.start() != start or not _LONG_WORD.search(text, max(first, last - 7), last)
             if text[start] == "(" and word[0][0].isdigit():
                 return True
@@ -134,20 +137,22 @@ class Splitter:
         if text[last - 1] == ".":
             near = text[max(first, last - 3) : last - 1]
             if near[-1:].isdigit():
-                return _is_listed(text[max(first, last - _NEAR) : last])
+                return _is_listed(text[max(first, last - _NEAR_CHARS) : last])
             if is_unsure or len(near) < 2 or not near.isalnum():
-                return self._is_abbreviated(text[max(first, last - _WORD_LENGTH) : last], text, start)
+                return self._is_abbreviated(text[max(first, last - _MAX_WORD_CHARS) : last], text, start)
             return False
-        return text[start] == "(" and _QUOTED_INITIALS.search(text, max(first, last - _WORD_LENGTH), last) is not None
+        return (
+            text[start] == "(" and _QUOTED_INITIALS.search(text, max(first, last - _MAX_WORD_CHARS), last) is not None
+        )
 
     def _is_abbreviated(self, preceding: str, text: str, start: int) -> bool:
-        """Whether `preceding` ends in initials or an abbreviation, and no word at `start` can start a sentence."""
+        """Return whether `preceding` ends in initials or an abbreviation and no common word follows at `start`."""
         initials = _INITIALS.search(preceding)
         if initials and len(initials[0]) == 2 and not text[start].isupper():
             if initials[0].islower():
                 return text[start].isdigit()  # "c. 1100"
             return not initials[0].isupper() and text[start].isalpha()  # letters without case
-        word = _WORD.search(text, start, start + _WORD_LENGTH)
+        word = _WORD.search(text, start, start + _MAX_WORD_CHARS)
         starts = word is not None and word[0].lower() in self._common and text[start] not in "-–—"
         if starts and _INITIAL.match(text, start):
             return initials is not None
@@ -160,7 +165,7 @@ _WORD = re.compile(r"[^\W_]+")
 _NO_SPACE = re.compile(r"\S")
 _CLOSERS = re.escape(CLOSERS)
 _OPENERS = "([{\"'" + QUOTES
-_SPACED_OPENER = " « "  # as French has it; elsewhere the same mark may close
+_SPACED_OPENER = " « "  # French; in other languages the mark may close
 _ELLIPSIS = rf"(\.{{3,}}|\.(?: \.){{2,}})[{_CLOSERS}]*(?=\s)"
 _LONG_WORD = re.compile(r"[^\W\d_]{4}[aeiouyàèéìíòóùúαεηιουωάέήίόύώςаеиоуыэюя]\.$")
 _LIST_MARK = re.compile(r"\d{1,2}\.|\(\d{1,2}\)")
@@ -168,16 +173,16 @@ _LISTED = re.compile(r"[,;:(]\s?(\d{1,2})\.$")
 _INITIAL = re.compile(r"[^\W\d_]\.")
 _INITIALS = re.compile(r"(?<!\w)(?:[^\W\d_]\.-?)+$")
 _QUOTED_INITIALS = re.compile(rf"(?<!\w)(?:[^\W\d_]\.){{2,}}[{_CLOSERS}]+$")
-# What shows, in Japanese, that a sentence goes on after a quotation or a name that ends in "！".
+# Japanese particles that continue a sentence after a quotation or a name that ends in "！".
 _PARTICLE = re.compile("[、，,)）」』]|って|など|から|まで|だ|です|[とのをはがにもでやへ]")
 _BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"), ("「", "」"), ("『", "』"))
-_WORD_LENGTH = 24  # characters that abbreviations and initials are looked for in
-_NEAR = 100  # characters of a sentence that are looked at
-_WITHIN = 400  # characters that brackets may be apart
+_MAX_WORD_CHARS = 24  # searched for abbreviations and initials
+_NEAR_CHARS = 100  # searched at the start or end of a sentence
+_MAX_BRACKET_CHARS = 400  # maximum distance of two brackets
 
 
-def _reopened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The spans with a quotation mark that stands between spaces given to the sentence that it opens."""
+def _move_opening_quotes(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Move an opening quotation mark between spaces to the span of the sentence that it opens."""
     opened = -1
     for start, end in spans:
         first = opened if opened >= 0 else start
@@ -191,8 +196,8 @@ def _reopened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, in
         yield opened, len(text.rstrip())
 
 
-def _unglued(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans with those joined that nothing parts, as Punkt leaves them in `"Go!"she`."""
+def _join_touching(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join spans without a gap between them, as Punkt returns them for `"Go!"she`."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         first = joined.pop()[0] if joined and joined[-1][1] == start else start
@@ -201,24 +206,24 @@ def _unglued(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _is_within(brackets: list[tuple[str, str]], text: str, first: int, last: int) -> bool:
-    """Whether `last` lies between brackets that open in the midst of the sentence `text[first:last]`."""
+    """Return whether `last` is between brackets that open within the sentence `text[first:last]`."""
     for opener, closer in brackets:
-        # What opens with the sentence is one of several within the brackets, but for Japanese quotations.
-        opened = text.rfind(opener, max(first + (opener in "([（"), last - _WITHIN), last)
+        # If a bracket opens the sentence, it contains several sentences, except for Japanese quotations.
+        opened = text.rfind(opener, max(first + (opener in "([（"), last - _MAX_BRACKET_CHARS), last)
         if opened >= 0 and text.find(closer, opened, last) < 0:
-            closed = text.find(closer, last, last + _WITHIN)
+            closed = text.find(closer, last, last + _MAX_BRACKET_CHARS)
             if closed >= 0 and text.find(opener, last, closed) < 0:
                 return True
     return False
 
 
 def _is_listed(preceding: str) -> bool:
-    """Whether the last word is the number of an item in a list ("1. Ash, 2. Fen")."""
-    item = _LISTED.search(preceding)
-    return item is not None and (item[1] == "1" or f"{int(item[1]) - 1}. " in preceding)
+    """Return whether the last word is the number of a list item ("1. Ash, 2. Fen")."""
+    match = _LISTED.search(preceding)
+    return match is not None and (match[1] == "1" or f"{int(match[1]) - 1}. " in preceding)
 
 
 @functools.cache
-def splitter(lang: str) -> Splitter:
-    """The splitter of a language, by its code, with the parameters that come with the package."""
-    return Splitter(load_language(lang))
+def get_splitter(lang: str) -> Splitter:
+    """Return the splitter of a language by its code, with the parameters of the package."""
+    return Splitter(load_parameters(lang))

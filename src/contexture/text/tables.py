@@ -1,4 +1,4 @@
-"""The tables in YAML beside these modules."""
+"""Read the YAML tables of this package."""
 
 from importlib import resources
 from typing import Any
@@ -9,11 +9,11 @@ _FOLDER = resources.files("contexture.text")
 
 
 def read_text(name: str) -> str:
-    """A file of this package."""
+    """Read a file of this package."""
     return (_FOLDER / name).read_text("utf-8")
 
 
 def load_table(name: str) -> dict[str, Any]:
-    """What a file of this package in YAML holds."""
+    """Read a YAML file of this package."""
     table: dict[str, Any] = yaml.safe_load(read_text(name))
     return table

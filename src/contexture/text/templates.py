@@ -1,17 +1,17 @@
-"""Templates whose text belongs to the sentence, by a table that a user can extend; all others are dropped.
+"""Expand templates whose text belongs to the sentence, by a table that users can extend; drop all others.
 
-A table is YAML: a language (or `any`), under it what to show, under that the names of the templates that show it.
+A table is YAML: languages (or `any`) with patterns, each with the names of the templates that show it.
 
     en:
       "{2}": [lang, transl]
       "{1}[ ({2*, })]": [nihongo]
       "=convert": [convert, cvt]
 
-`{2}` is the second argument, `{text}` a named one, `{3|text|1}` the first of several that is not empty, `{*}` all those
-without a name in a row, `{2*, }` those from the second on with ", " between. What stands in square brackets is
-shown only where an argument within is not empty; a backslash takes the meaning from the character after it. `=convert`
-calls a function of `contexture.text.values`. "" shows nothing: how a table of one's own takes back an entry of ours.
-Names are in lower case; `lang-*` stands for all that begin so, up to the first hyphen, slash or colon.
+`{2}` is the second argument, `{text}` a named one, `{3|text|1}` the first non-empty one of several, `{*}` all unnamed
+ones, `{2*, }` those from the second on, joined by ", ". Text in square brackets is shown only if an argument in it is
+not empty. A backslash escapes the next character. `=convert` calls a function of `contexture.text.values`. "" shows
+nothing, and so removes an entry of the package's table. Names are in lower case; `lang-*` matches all names with this
+beginning, up to the first hyphen, slash or colon.
 """
 
 import functools
@@ -22,12 +22,12 @@ import yaml
 
 from contexture.text.characters import GAP
 from contexture.text.tables import read_text
-from contexture.text.values import FUNCTIONS, Arguments, positional
+from contexture.text.values import FUNCTIONS, Arguments, get_positional
 
-#: What a template shows: of its arguments, in the language of the wiki.
+#: Function from arguments and the wiki's language to the shown text.
 Rule = Callable[[Arguments, str], str]
 
-#: Templates nested deeper are dropped: what keeps the work linear. MediaWiki has such a limit too, of 100.
+#: Deeper templates are dropped, for linear time. MediaWiki's limit is 100.
 _MAX_DEPTH = 16
 _BRACES = re.compile(r"\{\{+|\}\}+")
 _FAMILY = re.compile(r"[-/:]")
@@ -42,11 +42,11 @@ class Templates:
         self.rules = rules
 
     def expand(self, text: str, depth: int = 0) -> str:
-        """The text with GAP, or the text that it shows, for every template.
+        """Replace each template by the text that it shows, or by GAP.
 
-        Braces that are not balanced are removed, and their content stays.
+        Unbalanced braces are removed; their content stays.
         """
-        spans, balanced = _outermost(text)
+        spans, balanced = _find_outermost(text)
         if not spans and balanced:
             return text
         pieces, done = [], 0
@@ -63,13 +63,15 @@ class Templates:
             return GAP
         if "{{" in content or "}}" in content:
             content = self.expand(content, depth + 1)
-            rule, first = self._rule(content.partition("|")[0])  # of `{{lc:{{x|y}}}}`, the first bar was another's
+            rule, first = self._rule(
+                content.partition("|")[0]
+            )  # in `{{lc:{{x|y}}}}`, the first bar is the inner template's
             if rule is None:
                 return GAP
         return rule(read_arguments(content.partition("|")[2], first), self.lang) or GAP
 
     def _rule(self, name: str) -> tuple[Rule | None, str | None]:
-        """The rule of a name as it is written, and the first argument where that follows a colon."""
+        """Return the rule of a raw name, and the first argument if it follows a colon."""
         key = " ".join(name.replace("_", " ").split()).lower()
         rule = self.rules.get(key)
         if rule is None and (family := _FAMILY.search(key)):
@@ -79,20 +81,20 @@ class Templates:
         return rule, None
 
 
-def _outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
-    """Start and end of the templates that lie in no other, and whether every brace has found its counterpart."""
+def _find_outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
+    """Return start and end of the outermost templates, and whether all braces are balanced."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
     balanced = True
-    opening, closing = text.find("{{"), text.find("}}")  # a search for two letters is far quicker than a pattern
+    opening, closing = text.find("{{"), text.find("}}")  # much faster than a pattern
     while closing >= 0:
         if 0 <= opening < closing:
-            end = end_of_run(text, opening)
-            # Three are a parameter's: one pair, and a brace that goes with it.
+            end = find_run_end(text, opening)
+            # Three braces mark a parameter: one pair and an additional brace.
             opened.extend(range(opening, end - 1 - (end - opening) % 2, 2))
             opening = text.find("{{", end)
             continue
-        end = end_of_run(text, closing)
+        end = find_run_end(text, closing)
         for piece_end in (*range(closing + 2, end - 1, 2), end):
             if not opened:
                 balanced = False
@@ -105,8 +107,8 @@ def _outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
     return spans, balanced and not opened and opening < 0
 
 
-def end_of_run(text: str, start: int) -> int:
-    """Where the run of one character ends that starts there."""
+def find_run_end(text: str, start: int) -> int:
+    """Return the end of the run of one character that starts at `start`."""
     character = text[start]
     end = start + 1
     while text.startswith(character, end):
@@ -115,10 +117,10 @@ def end_of_run(text: str, start: int) -> int:
 
 
 def read_arguments(rest: str, first: str | None = None) -> Arguments:
-    """The arguments of a template by name, those without one by their place ("1", "2", …), without space around."""
+    """Return a template's stripped arguments by name; unnamed ones by position ("1", "2", …)."""
     arguments: Arguments = {}
     position = 0
-    for piece in _split(rest) if first is None else [first, *_split(rest)]:
+    for piece in _split_arguments(rest) if first is None else [first, *_split_arguments(rest)]:
         name, equals, value = piece.partition("=")
         if equals and not _NOT_IN_A_NAME.search(name):
             arguments[name.strip().lower()] = value.strip()
@@ -128,8 +130,8 @@ def read_arguments(rest: str, first: str | None = None) -> Arguments:
     return arguments
 
 
-def _split(rest: str) -> list[str]:
-    """Split at the bars that lie in no link."""
+def _split_arguments(rest: str) -> list[str]:
+    """Split at bars outside links."""
     if "[[" not in rest:
         return rest.split("|")
     pieces: list[list[str]] = []
@@ -144,13 +146,13 @@ def _split(rest: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=32)
-def load_templates(lang: str, more: str = "") -> Templates:
-    """The templates of a language; `more` is the YAML of a table that goes before ours.
+def load_templates(lang: str, user_table: str = "") -> Templates:
+    """Return the templates of a language; `user_table` is YAML that overrides the package's table.
 
-    Raises ValueError if it is faulty.
+    Raises ValueError if it is invalid.
     """
     rules: dict[str, Rule] = {}
-    for table in (_read_table(read_text("templates.yml")), _read_table(more)):
+    for table in (_read_table(read_text("templates.yml")), _read_table(user_table)):
         for section in ("any", lang):
             for pattern, names in table.get(section, {}).items():
                 rules.update(dict.fromkeys(names, compile_rule(pattern)))
@@ -161,28 +163,28 @@ def _read_table(source: str) -> dict[str, dict[str, list[str]]]:
     try:
         table: dict[str, dict[str, list[str]]] = yaml.safe_load(source) or {}
     except yaml.YAMLError as error:
-        raise ValueError(f"the table of templates is no YAML: {error}") from error
+        raise ValueError(f"the table of templates is not YAML: {error}") from error
     if not isinstance(table, dict):
-        raise ValueError("a table of templates has languages, or `any`, at its top")
+        raise ValueError("the table of templates must have languages, or `any`, at its top level")
     for section, patterns in table.items():
         if not isinstance(section, str) or not isinstance(patterns, dict):
-            raise ValueError(f"{section!r} in a table of templates: not a language over patterns with names")
+            raise ValueError(f"{section!r} in the table of templates: must be a language with patterns")
         for pattern, names in patterns.items():
             if not isinstance(pattern, str) or not isinstance(names, list):
-                raise ValueError(f"{section}: {pattern!r} in a table of templates: not a pattern with a list of names")
+                raise ValueError(f"{section}: {pattern!r} in the table of templates: must be a pattern with names")
             for name in names:
                 if not isinstance(name, str) or name != name.lower():
-                    raise ValueError(f"{section}: {pattern!r}: {name!r} is no name in lower case; does it want quotes?")
+                    raise ValueError(f"{section}: {pattern!r}: {name!r} is not a name in lower case; quote it in YAML")
     return table
 
 
 _PATTERN = re.compile(r"\\(.)|\{([^{}]*)\}|([\[\]])", re.DOTALL)
-_SEVERAL = re.compile(r"([1-9]?)\*(.*)", re.DOTALL)
+_RANGE = re.compile(r"([1-9]?)\*(.*)", re.DOTALL)
 
 
 @functools.cache
 def compile_rule(pattern: str) -> Rule:
-    """The rule that a pattern of the table describes. Raises ValueError where it is none."""
+    """Return the rule of a pattern. Raises ValueError for an invalid pattern."""
     if pattern.startswith("="):
         if pattern[1:] not in FUNCTIONS:
             raise ValueError(f"{pattern!r}: no such function; there are {', '.join(sorted(FUNCTIONS))}")
@@ -192,26 +194,26 @@ def compile_rule(pattern: str) -> Rule:
     seen: set[str] = set()
     done = 0
     for match in _PATTERN.finditer(pattern):
-        into = parts if optional is None else optional
-        into.append(pattern[done : match.start()])
+        target = parts if optional is None else optional
+        target.append(pattern[done : match.start()])
         done = match.end()
         escaped, reference, bracket = match.groups()
         if escaped is not None:
-            into.append(escaped)
+            target.append(escaped)
         elif reference is not None:
             names = tuple(reference.split("|"))
-            # An argument shown twice would double with every level of nesting.
+            # A repeated argument would double with each level of nesting.
             if seen.intersection(names) or not all(names):
                 raise ValueError(f"{pattern!r}: an argument without a name, or named twice")
             seen.update(names)
-            into.append(names)
+            target.append(names)
         elif bracket == "[" and optional is None:
             optional = []
         elif bracket == "]" and optional is not None:
             parts.append(optional)
             optional = None
         else:
-            raise ValueError(f"{pattern!r}: square brackets that do not match, or lie in one another")
+            raise ValueError(f"{pattern!r}: square brackets do not match, or are nested")
     if optional is not None:
         raise ValueError(f"{pattern!r}: a square bracket is not closed")
     parts.append(pattern[done:])
@@ -225,37 +227,37 @@ def compile_rule(pattern: str) -> Rule:
     return rule
 
 
-#: Text, an argument by its names, or parts that stand or fall together.
+#: Text, an argument by its names, or optional parts.
 _Part = str | tuple[str, ...] | list["_Part"]
 
 
 def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
-    """What the parts show, and whether any argument in them was not empty."""
+    """Return the text of the parts, and whether any of their arguments is not empty."""
     pieces: list[str] = []
-    anything = False
+    has_text = False
     for part in parts:
         if isinstance(part, str):
             pieces.append(part)
         elif isinstance(part, tuple):
-            value = next(filter(None, (_argument(name, arguments) for name in part)), "")
+            value = next(filter(None, (_get_argument(name, arguments) for name in part)), "")
             pieces.append(value)
-            anything = anything or bool(value)
+            has_text = has_text or bool(value)
         else:
             text, is_filled = _fill(part, arguments)
             if is_filled:
                 pieces.append(text)
-                anything = True
-    return "".join(pieces), anything
+                has_text = True
+    return "".join(pieces), has_text
 
 
-def _argument(name: str, arguments: Arguments) -> str:
+def _get_argument(name: str, arguments: Arguments) -> str:
     value = arguments.get(name)
     if value is not None:
         return value.strip(GAP)
-    several = _SEVERAL.fullmatch(name)
+    several = _RANGE.fullmatch(name)
     if several is None:
         return ""
-    values = positional(arguments)[int(several[1] or 1) - 1 :]
-    # Some writers put the comma themselves.
+    values = get_positional(arguments)[int(several[1] or 1) - 1 :]
+    # Some authors add the comma themselves.
     values = [value.strip(GAP).rstrip(several[2].strip() + " ") for value in values]
     return several[2].join(filter(None, values))

@@ -1,7 +1,7 @@
-"""Templates whose text is worked out from their arguments: numbers with units, dates, ages, fractions.
+"""Templates whose text is computed from their arguments: numbers with units, dates, ages, fractions.
 
-Each function takes a template's arguments and the wiki's language, and returns what the reader sees: "" for nothing.
-Other units, and values that depend on the day of reading, are left out.
+Each function takes a template's arguments and the wiki's language, and returns the shown text, or "". Converted units,
+and values that depend on the current day, are omitted.
 """
 
 import re
@@ -11,11 +11,11 @@ from contexture.text.characters import GAP
 from contexture.text.namespaces import LANGUAGE_CODE
 from contexture.text.tables import load_table
 
-#: A template's arguments by name; those without one are called "1", "2", …
+#: A template's arguments by name; unnamed ones are "1", "2", …
 Arguments = dict[str, str]
 
 _TABLE = load_table("values.yml")
-# Between thousands, and before decimals, by language; others write 1,234.5.
+# Thousands and decimal separators by language; the default is 1,234.5.
 _SEPARATORS = dict.fromkeys(_TABLE["point_languages"].split(), (".", ",")) | dict.fromkeys(
     _TABLE["space_languages"].split(), (" ", ",")
 )
@@ -28,16 +28,16 @@ _PLAIN = re.compile(r"([-+−]?)([0-9]{4,})(?:\.([0-9]+))?|([-+−]?[0-9]{1,3})\
 _DIGITS = re.compile(r"[0-9]{1,4}")
 
 
-def positional(arguments: Arguments) -> list[str]:
-    """The arguments "1", "2", … up to the first that is missing."""
+def get_positional(arguments: Arguments) -> list[str]:
+    """Return the arguments "1", "2", … up to the first missing one."""
     values: list[str] = []
     while (value := arguments.get(str(len(values) + 1))) is not None:
         values.append(value)
     return values
 
 
-def grouped(number: str, lang: str) -> str:
-    """A number, written with a decimal point and no groups, as the language writes it; anything else as it is."""
+def format_number(number: str, lang: str) -> str:
+    """Format a number (decimal point, no groups) for the language; return other text unchanged."""
     match = _PLAIN.fullmatch(number)
     if match is None:
         return number
@@ -51,16 +51,16 @@ def grouped(number: str, lang: str) -> str:
 
 def number(arguments: Arguments, lang: str) -> str:
     """`{{formatnum:4000}}`: "4,000" in English."""
-    return grouped(arguments.get("1", "").strip(GAP), lang)
+    return format_number(arguments.get("1", "").strip(GAP), lang)
 
 
 def convert(arguments: Arguments, lang: str) -> str:
-    """`{{convert|10|km|mi}}`: "10 km", the value that the writer gave; ranges and "5 ft 8 in" too."""
-    values = [value.strip(GAP) for value in positional(arguments)]
+    """`{{convert|10|km|mi}}`: "10 km", the original value; also ranges and "5 ft 8 in"."""
+    values = [value.strip(GAP) for value in get_positional(arguments)]
     pieces: list[str] = []
     i = 0
     while i < len(values):
-        pieces.append(grouped(values[i].replace(",", ""), lang) if _NUMBER.fullmatch(values[i]) else values[i])
+        pieces.append(format_number(values[i].replace(",", ""), lang) if _NUMBER.fullmatch(values[i]) else values[i])
         between = _RANGES.get(values[i + 1].lower()) if i + 2 < len(values) else None
         if between and _NUMBER.fullmatch(values[i + 2]):
             pieces.append(between)
@@ -78,12 +78,12 @@ def convert(arguments: Arguments, lang: str) -> str:
 
 def value(arguments: Arguments, lang: str) -> str:
     """`{{val|6.241|0.003|e=18|u=C}}`: "6.241±0.003×10^18 C"."""
-    first, *rest = positional(arguments) or [""]
-    result = grouped(first.replace(",", ""), lang)
+    first, *rest = get_positional(arguments) or [""]
+    result = format_number(first.replace(",", ""), lang)
     if len(rest) > 1 and rest[0] in _RANGES:
-        result += _RANGES[rest[0]] + grouped(rest[1], lang)
+        result += _RANGES[rest[0]] + format_number(rest[1], lang)
     elif rest and rest[0]:
-        result += "±" + grouped(rest[0].lstrip("+-−"), lang)
+        result += "±" + format_number(rest[0].lstrip("+-−"), lang)
     if arguments.get("e"):
         result += ("×" if result else "") + f"10^{arguments['e']}"
     unit = arguments.get("u") or arguments.get("ul") or ""
@@ -96,23 +96,23 @@ def value(arguments: Arguments, lang: str) -> str:
 
 def measure(arguments: Arguments, lang: str) -> str:
     """Italian `{{M|1|M|Hz}}`: "1 MHz", `{{M|10|ul=km}}`: "10 km"; French `{{unité|10|km}}`."""
-    first, *rest = positional(arguments) or [""]
+    first, *rest = get_positional(arguments) or [""]
     unit = "".join(rest) or arguments.get("u") or arguments.get("ul") or ""
     power = arguments.get("e")
-    return f"{grouped(first, lang)}{f'×10^{power}' if power else ''}{' ' if unit else ''}{unit}"
+    return f"{format_number(first, lang)}{f'×10^{power}' if power else ''}{' ' if unit else ''}{unit}"
 
 
 def fraction(arguments: Arguments, lang: str) -> str:
     """`{{frac|3}}`: "1/3", `{{frac|2|3}}`: "2/3", `{{frac|1|2|3}}`: "1 2/3"."""
-    values = positional(arguments)[:3]
+    values = get_positional(arguments)[:3]
     if not values or not values[-1]:
         return ""
     whole = f"{values[0]} " if len(values) == 3 and values[0] else ""
     return f"{whole}{values[-2] if len(values) > 1 else 1}/{values[-1]}"
 
 
-def _written(year: str, month: str, day: str, lang: str) -> str:
-    """A date as the language writes it, of its parts, the smaller of which may be empty."""
+def _format_date(year: str, month: str, day: str, lang: str) -> str:
+    """Format a date for the language; day and month may be empty."""
     names = _MONTHS.get(lang, [])
     if _DIGITS.fullmatch(month) and 1 <= int(month) <= len(names):
         month = names[int(month) - 1]
@@ -124,18 +124,18 @@ def _written(year: str, month: str, day: str, lang: str) -> str:
 
 
 def date(arguments: Arguments, lang: str) -> str:
-    """`{{birth date|1900|1|2}}`: "2 January 1900"; any other text as it is."""
-    values = positional(arguments)[:3]
+    """`{{birth date|1900|1|2}}`: "2 January 1900"; other text unchanged."""
+    values = get_positional(arguments)[:3]
     if not values or not _DIGITS.fullmatch(values[0]):
         return " ".join(filter(None, values))
     year, month, day = (*values, "", "")[:3]
-    return _written(year, month, day, lang)
+    return _format_date(year, month, day, lang)
 
 
 def day_first(arguments: Arguments, lang: str) -> str:
     """`{{fecha|2|1|1900}}`, `{{date|2|janvier|1900}}`: a date whose arguments are day, month, year."""
-    values = positional(arguments)[:3]
-    return " ".join(filter(None, values)) if len(values) < 3 else _written(values[2], values[1], values[0], lang)
+    values = get_positional(arguments)[:3]
+    return " ".join(filter(None, values)) if len(values) < 3 else _format_date(values[2], values[1], values[0], lang)
 
 
 def _years_between(born: list[str], other: list[str]) -> int | None:
@@ -147,15 +147,15 @@ def _years_between(born: list[str], other: list[str]) -> int | None:
 
 def date_of_death(arguments: Arguments, lang: str) -> str:
     """`{{death date and age|1980|5|6|1900|1|2}}`: "6 May 1980 (aged 80)"."""
-    values = positional(arguments)
+    values = get_positional(arguments)
     result = date(arguments, lang)
     years = _years_between(values[3:6], values[:3])
     return f"{result} (aged {years})" if lang == "en" and years is not None else result
 
 
 def age(arguments: Arguments, lang: str) -> str:
-    """`{{age|1900|1|2|1980|5|6}}`: "80"; nothing where the age depends on the day of reading."""
-    values = positional(arguments)
+    """`{{age|1900|1|2|1980|5|6}}`: "80"; "" if the age depends on the current day."""
+    values = get_positional(arguments)
     years = _years_between(values[:3], values[3:6])
     return "" if years is None else str(years)
 
@@ -187,11 +187,11 @@ def interlanguage(arguments: Arguments, lang: str) -> str:
 
 
 def sic(arguments: Arguments, lang: str) -> str:
-    """`{{sic|recieve}}`: "recieve", `{{sic|occured|occurred}}`: both; without text "[sic]" is no loss."""
-    return "".join(value for value in positional(arguments) if value not in ("?", "!"))
+    """`{{sic|recieve}}`: "recieve", `{{sic|occured|occurred}}`: both; "" without text."""
+    return "".join(value for value in get_positional(arguments) if value not in ("?", "!"))
 
 
-#: What the table of templates may call.
+#: Functions for the table of templates.
 FUNCTIONS: dict[str, Callable[[Arguments, str], str]] = {
     function.__name__.replace("_", " "): function
     for function in (

@@ -1,6 +1,6 @@
-"""Pages of documentation, in HTML or Markdown, to sections and paragraphs with links. Never raises.
+"""Convert pages of documentation (HTML or Markdown) to sections and paragraphs with links. Never raises.
 
-Navigation, code, tables, figures and forms are left out. Links to other pages are kept, by the title of the page.
+Navigation, code, tables, figures and forms are dropped. Links to other pages are kept with the page's title.
 """
 
 import functools
@@ -10,17 +10,17 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from contexture.text.characters import drop_unwanted, unescape
-from contexture.text.html_tokens import attributes, tokens
+from contexture.text.html_tokens import parse_attributes, tokenize_html
 from contexture.text.paragraphs import Link, ListItems, Parsed, one_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_SILENT = (
+_UNCOUNTED_ELEMENTS = (
     "script style template noscript svg math form button select textarea iframe object audio video canvas dialog "
     "title xmp noembed noframes"
 )
-#: What is left out, and the name under which it is counted; "" is not counted.
+#: Dropped elements and the reasons that they are counted as; "" is not counted.
 _LEFT_OUT = {
     "pre": "code",
     "table": "table",
@@ -30,7 +30,7 @@ _LEFT_OUT = {
     "header": "navigation",
     "footer": "navigation",
     "menu": "navigation",
-} | dict.fromkeys(_SILENT.split(), "")
+} | dict.fromkeys(_UNCOUNTED_ELEMENTS.split(), "")
 _ROLES = frozenset(("navigation", "search", "banner", "contentinfo", "complementary"))
 _NAVIGATION = "toc toctree-wrapper sidebar sphinxsidebar breadcrumb breadcrumbs pagination navbar"
 _CLASSES = dict.fromkeys(_NAVIGATION.split(), "navigation") | {"headerlink": "", "anchor": ""}
@@ -45,7 +45,7 @@ _LISTS = ("ul", "ol", "dl")
 _VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-# Not those on the lines below it, which begin with ">" or "|".
+# Not multi-line descriptions, which begin with ">" or "|".
 _DESCRIPTION = re.compile(r"""^description:[ \t]*(["']?)([^\s>|].*?)\1[ \t]*$""", re.MULTILINE)
 _TITLE = re.compile(r"""^title:[ \t]*(["']?)(.+?)\1[ \t]*$""", re.MULTILINE)
 
@@ -53,22 +53,21 @@ Resolve = Callable[[str], str | None]
 
 
 def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
-    """Paragraphs of an HTML page; of its main content alone if it is marked.
+    """Return the paragraphs of an HTML page; only those of its main content if it is marked.
 
-    `resolve` gives the title of the page at an address, or None. The first <h1> is the page's title, no section.
-    Counted as dropped are "code", "table", "figure", "navigation", "too_short" paragraphs and, as `list_items` says,
-    "list_item".
+    `resolve` returns the title of the page at an address, or None. The first <h1> is the page's title, not a section.
+    Reasons of drops: "code", "table", "figure", "navigation", "too_short" and, with `list_items="drop"`, "list_item".
     """
-    page = _Page(resolve, min_characters, list_items, whole=False)
+    page = _PageReader(resolve, min_characters, list_items, whole=False)
     page.run(html)
     if not page.main:
-        page = _Page(resolve, min_characters, list_items, whole=True)
+        page = _PageReader(resolve, min_characters, list_items, whole=True)
         page.run(html)
     return page.parsed
 
 
 def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
-    """Paragraphs of a page in CommonMark with tables, see `parse_html`; the front matter's description is the first."""
+    """Return the front matter's description and the paragraphs of a CommonMark page, see `parse_html`."""
     front = _FRONT_MATTER.match(text)
     description = _DESCRIPTION.search(front[1]) if front else None
     first = f"<p>{escape(description[2])}</p>\n" if description else ""
@@ -76,63 +75,62 @@ def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_it
 
 
 def html_title(html: str) -> str:
-    """The first <h1>, else the <title>; "" without either. An <h1> in <main> or <article> comes before others."""
+    """Return the first <h1>, preferably in <main> or <article>, else the <title>, else ""."""
     titles = {"main": "", "h1": "", "title": ""}
-    inside, of_main = "", False
+    inside, in_main = "", False
     words: list[str] = []
-    for token in tokens(html):
+    for token in tokenize_html(html):
         if token.kind == "start" and token.value in ("main", "article"):
-            of_main = True
+            in_main = True
         elif token.kind == "start" and token.value in ("h1", "title"):
             words, inside = [], token.value
         elif token.kind == "text" and inside:
             words.append(token.value)
         elif token.kind == "end" and token.value == inside:
-            where, inside = "main" if of_main and inside == "h1" else inside, ""
-            titles[where] = titles[where] or one_line(unescape("".join(words))).rstrip("¶# ")
+            source, inside = "main" if in_main and inside == "h1" else inside, ""
+            titles[source] = titles[source] or one_line(unescape("".join(words))).rstrip("¶# ")
             if titles["main"]:
                 break
     return next(filter(None, titles.values()), "")
 
 
 def markdown_title(text: str) -> str:
-    """The title that a page's front matter names, else its first heading of the first level; "" where it has none."""
+    """Return the title of a page's front matter, else its first heading of level one, else ""."""
     front = _FRONT_MATTER.match(text)
     title = _TITLE.search(front[1]) if front else None
     return one_line(title[2]) if title else html_title(_render_markdown(text))
 
 
 def _render_markdown(text: str) -> str:
-    """The page in HTML, without its front matter."""
     front = _FRONT_MATTER.match(text)
-    html: str = _markdown().render(text[front.end() :] if front else text)
+    html: str = _get_markdown_parser().render(text[front.end() :] if front else text)
     return html
 
 
 @functools.cache
-def _markdown() -> "MarkdownIt":
+def _get_markdown_parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable("table")
 
 
-class _Page:
-    """Sorts tokens into headings and paragraphs: all, or those in the element that is marked as the main content."""
+class _PageReader:
+    """Collects headings and paragraphs from tokens of the whole page, or of the main content."""
 
     def __init__(self, resolve: Resolve, min_characters: int, list_items: ListItems, whole: bool) -> None:
         self.parsed = Parsed(min_characters)
         self.resolve = resolve
         self.list_items = list_items
         self.whole = whole
-        self.main, self.main_depth = "", 0  # the element of the main content, once it was met
+        self.main, self.main_depth = "", 0  # element of the main content, and its depth
         self.skipped, self.depth = "", 0
         self.heading = ""
         self.titled = False
         self.lists = 0
-        self.words = _Words()
+        self.words = _ParagraphBuilder()
 
     def run(self, html: str) -> None:
-        for token in tokens(html):
+        for token in tokenize_html(html):
             if token.kind == "text":
                 if not self.skipped and (self.whole or self.main_depth):
                     self.words.add(token.value)
@@ -146,14 +144,14 @@ class _Page:
         if self.skipped:
             self.depth += name == self.skipped
             return
-        attrs = attributes(written) if written else {}
+        attrs = parse_attributes(written) if written else {}
         if not self.whole:
             if not self.main_depth:
                 if name != "main" and attrs.get("role") != "main":
                     return
                 self.main = name
             self.main_depth += name == self.main
-        reason = _reason(name, attrs)
+        reason = _get_drop_reason(name, attrs)
         if reason is not None:
             if name not in _VOID and not (name in ("svg", "math") and written.endswith("/")):
                 self._skip(name, reason)
@@ -167,7 +165,7 @@ class _Page:
             self.words.open(self.resolve(attrs["href"]) if "href" in attrs else None)
 
     def _skip(self, name: str, reason: str) -> None:
-        if name not in ("button", "svg", "math", "a", "span"):  # these stand within lines
+        if name not in ("button", "svg", "math", "a", "span"):  # inline elements
             self._end_paragraph()
         self.skipped, self.depth = name, 1
         if reason:
@@ -205,8 +203,7 @@ class _Page:
             self.parsed.drop("list_item")
 
 
-def _reason(name: str, attrs: dict[str, str]) -> str | None:
-    """Why an element is left out, or None."""
+def _get_drop_reason(name: str, attrs: dict[str, str]) -> str | None:
     if name in _LEFT_OUT:
         return _LEFT_OUT[name]
     if "hidden" in attrs or attrs.get("aria-hidden") == "true":
@@ -217,8 +214,8 @@ def _reason(name: str, attrs: dict[str, str]) -> str | None:
     return next((_CLASSES[word] for word in words if word in _CLASSES), None)
 
 
-class _Words:
-    """A paragraph that grows: its text on one line, and links with exact offsets."""
+class _ParagraphBuilder:
+    """Builder of a paragraph: text on one line, and links with exact offsets."""
 
     def __init__(self) -> None:
         self._clear()

@@ -1,13 +1,13 @@
-"""Wikitext to sections and paragraphs with links: pure Python, linear in the text's length, never raises.
+"""Convert wikitext to sections and paragraphs with links: pure Python, linear time, never raises.
 
-Tables, references, files, galleries and templates that show no text of the sentence are left out.
+Tables, references, files, galleries and templates that show no text of the sentence are dropped.
 """
 
 from typing import Literal
 
 from contexture.text.characters import GAP
-from contexture.text.inline import clean, drop_quotes
-from contexture.text.markup import prune
+from contexture.text.inline import clean_markup, drop_quotes
+from contexture.text.markup import prune_markup
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import ListItems, Parsed
 from contexture.text.templates import load_templates
@@ -16,25 +16,25 @@ from contexture.text.templates import load_templates
 def parse(
     text: str, site: Site, min_characters: int = 1, *, list_items: ListItems = "drop", templates: str = ""
 ) -> Parsed:
-    """Paragraphs of a page's wikitext.
+    """Return the paragraphs of a page's wikitext.
 
-    Counted as dropped are paragraphs shorter than `min_characters` ("too_short"), list items and indented lines unless
-    kept ("list_item") and code or drawings, which start with a space ("preformatted"). `templates` is the YAML of a
-    table that goes before ours (see `contexture.text.templates`; ValueError for a faulty one).
+    Reasons of drops: "too_short" (less than `min_characters`), "list_item" (list items and indented lines, unless
+    kept) and "preformatted" (lines that start with a space). `templates` is YAML that overrides the package's table
+    (see `contexture.text.templates`; ValueError if it is invalid).
     """
-    markup, items = prune(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
-    parsed = _Blocks(min_characters, list_items).run(markup)
+    markup, items = prune_markup(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
+    parsed = _LineReader(min_characters, list_items).run(markup)
     if items:
         parsed.drop("list_item", items)
     return parsed
 
 
-# What a line that is not plain text begins with.
+# First characters of lines that are not plain text.
 _SPECIAL = frozenset(" \t*#:;=|{!-" + GAP)
 
 
-class _Blocks:
-    """Sorts lines into headings, lists and paragraphs."""
+class _LineReader:
+    """Collects headings, list items and paragraphs from lines."""
 
     def __init__(self, min_characters: int, list_items: ListItems) -> None:
         self.list_items = list_items
@@ -55,7 +55,7 @@ class _Blocks:
     def _line(self, line: str) -> None:
         bare = line.strip().lstrip(" \t" + GAP)
         if not bare:
-            # A line of templates and files alone stands for a box beside or between the paragraphs.
+            # A line of only templates and files is a box between paragraphs.
             self._end_paragraph()
         elif bare[0] in "*#:;":
             self._end_paragraph()
@@ -66,7 +66,7 @@ class _Blocks:
         elif bare[0] == "=" and self._heading(bare.rstrip(" \t" + GAP)):
             pass
         elif bare[0] == "|" or (bare.startswith(("{|", "!")) and "|" in bare):
-            self._end_paragraph()  # what an unbalanced table or template left
+            self._end_paragraph()  # left over from an unbalanced table or template
         elif bare.startswith("----"):
             self._end_paragraph()
             self._text(bare.lstrip("-"))
@@ -79,7 +79,7 @@ class _Blocks:
         if not name:
             return False
         self._end_paragraph()
-        self.parsed.begin_section(clean(drop_quotes(name))[0])
+        self.parsed.begin_section(clean_markup(drop_quotes(name))[0])
         return True
 
     def _list_item(self, line: str) -> None:
@@ -87,7 +87,7 @@ class _Blocks:
             self.parsed.drop("list_item")
             return
         item = line.lstrip("*#:; \t" + GAP)
-        if line[0] == ";":  # a term, and perhaps its definition after a colon
+        if line[0] == ";":  # a term, optionally with a definition after a colon
             item = item.replace(" : ", ": ", 1)
         self._text(item)
         self._end_paragraph("prose" if self.list_items == "keep" else "list_item")
@@ -98,6 +98,6 @@ class _Blocks:
     def _end_paragraph(self, kind: Literal["prose", "list_item"] = "prose") -> None:
         if not self.lines:
             return
-        text, links = clean("\n".join(self.lines))
+        text, links = clean_markup("\n".join(self.lines))
         self.lines = []
         self.parsed.add(text, links, kind)

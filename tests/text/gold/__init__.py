@@ -1,8 +1,8 @@
-"""Marks of where sentences end in real text, and the text itself, which is no part of the project.
+"""Manually marked sentence boundaries in real text; the text is not part of the project.
 
-A decision is about one candidate: a stop, a question mark and their like before white space. `<lang>.tsv` names
-it by its page and by an anchor, a hash of the letters and digits around it, so that it is found again when
-punctuation or white space around it come out differently; and says whether a careful reader ends a sentence there.
+A decision is about one candidate: a stop or a similar mark before white space. `<lang>.tsv` has its page, its anchor (a
+hash of the letters and digits around it, which does not depend on punctuation and white space), and whether a sentence
+ends there.
 """
 
 import bz2
@@ -26,12 +26,12 @@ DUMPS = {
 }
 _OPEN = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
 _CANDIDATE = re.compile(r"[.?!…;\u037e]+[\"')\]}’”»]*(?=\s+(\S))")
-_BEFORE, _AFTER = 40, 20  # letters and digits that an anchor is made of
-_NEAR = 160  # characters that surely hold so many
+_BEFORE, _AFTER = 40, 20  # letters and digits of an anchor
+_NEAR = 160  # characters that contain them
 
 
 class Decision(NamedTuple):
-    """One marked candidate. `half` is "seen" (looked at while tuning) or "held_out"; `kind` is how it was drawn."""
+    """A marked candidate. `half` is "seen" (used for tuning) or "held_out"; `kind` is how it was sampled."""
 
     anchor: str
     page: int
@@ -41,31 +41,31 @@ class Decision(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A candidate in a text: a sentence that ends here is followed by one that starts in (start, next]."""
+    """A candidate in a text. If a sentence ends here, the next one starts in (start, next]."""
 
     anchor: str
     start: int
     next: int
 
 
-def table(name: str) -> Any:
-    """What a file of this folder in YAML holds: input, and the output that is expected."""
-    return yaml.safe_load(read(f"{name}.yml"))
+def read_table(name: str) -> Any:
+    """Read a YAML file of this folder: inputs and expected outputs."""
+    return yaml.safe_load(read_file(f"{name}.yml"))
 
 
-def read(name: str) -> str:
+def read_file(name: str) -> str:
     return (Path(__file__).parent / name).read_text("utf-8")
 
 
-def decisions(lang: str) -> list[Decision]:
-    """The marked candidates of a language."""
-    lines = read(f"{lang}.tsv").splitlines()
+def read_decisions(lang: str) -> list[Decision]:
+    """Read the marked candidates of a language."""
+    lines = read_file(f"{lang}.tsv").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return [Decision(anchor, int(page), half, kind, mark == "1") for page, anchor, half, kind, mark in rows]
 
 
-def paragraphs(folder: Path, lang: str) -> Iterator[tuple[int, str]]:
-    """Page numbers and texts of the paragraphs of a real dump's articles."""
+def read_paragraphs(folder: Path, lang: str) -> Iterator[tuple[int, str]]:
+    """Yield page numbers and texts of the paragraphs of a real dump's articles."""
     path = folder / "wikipedia" / DUMPS[lang]
     with _OPEN[path.suffix](path) as file:
         xml = file.read().decode("utf-8")
@@ -77,8 +77,8 @@ def paragraphs(folder: Path, lang: str) -> Iterator[tuple[int, str]]:
                 yield page.page_id, paragraph.text
 
 
-def candidates(text: str, lang: str) -> Iterator[Candidate]:
-    """The places of a text where a sentence may end, its own end aside."""
+def find_candidates(text: str, lang: str) -> Iterator[Candidate]:
+    """Yield the positions where a sentence may end within a text."""
     for match in _CANDIDATE.finditer(text):
         if lang == "el" or match[0][0] not in ";\u037e":
             yield Candidate(_anchor(text, match.start()), match.start(), match.start(1))
@@ -95,7 +95,7 @@ def _letters(text: str) -> str:
 
 
 class Score(NamedTuple):
-    """How a splitter did: boundaries that it found, that it made up, that it missed; and candidates not in the text."""
+    """Counts of true, false and missed boundaries of a splitter, and of candidates that are not in the text."""
 
     hits: int = 0
     wrong: int = 0
@@ -107,21 +107,21 @@ class Score(NamedTuple):
         return 2 * self.hits / (2 * self.hits + self.wrong + self.missed)
 
 
-def score(
+def score_splitter(
     texts: Iterable[tuple[int, str]], lang: str, spans: Callable[[str], Iterable[tuple[int, int]]]
 ) -> dict[str, Score]:
-    """Scores of a splitter by half, and of "all", on the paragraphs of `paragraphs(folder, lang)`."""
-    marked = {decision.anchor: decision for decision in decisions(lang)}
+    """Score a splitter by half, and on "all", on the paragraphs of `read_paragraphs(folder, lang)`."""
+    marked = {decision.anchor: decision for decision in read_decisions(lang)}
     pages = {decision.page for decision in marked.values()}
     answers: dict[str, bool] = {}
     for page, text in texts:
         if page not in pages:
             continue
-        marked_here = [c for c in candidates(text, lang) if c.anchor in marked]
+        marked_here = [c for c in find_candidates(text, lang) if c.anchor in marked]
         starts = [start for start, _ in spans(text)] if marked_here else []
         for candidate in marked_here:
             here = any(candidate.start < start <= candidate.next for start in starts)
-            answers.setdefault(candidate.anchor, here)  # the first, where a text is repeated
+            answers.setdefault(candidate.anchor, here)  # the first of a repeated text
     counts: dict[str, list[int]] = {half: [0, 0, 0, 0] for half in ("seen", "held_out", "all")}
     for decision in marked.values():
         answer = answers.get(decision.anchor)

@@ -1,1 +1,1 @@
-"""Parallel sentences: files of pairs to one table of them, cleaned (Spark)."""
+"""Read files of parallel sentences with Spark into one table, and clean it."""

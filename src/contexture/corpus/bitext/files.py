@@ -1,4 +1,4 @@
-"""Files of parallel sentences, pair by pair: Moses, tables of tabs and translation memories (TMX 1.1 to 1.4)."""
+"""Read pairs from files of parallel sentences: Moses, tab-separated tables, translation memories (TMX 1.1 to 1.4)."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -6,144 +6,145 @@ from xml.parsers import expat
 
 from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources.files import AGAIN, compressions, inspect, stream, suffix_of
-from contexture.corpus.sources.protocol import MAX_DOCUMENT
-from contexture.text.language_codes import without_region
+from contexture.corpus.sources.files import DOWNLOAD_AGAIN, compressed_suffixes, find_suffix, read_chunks, read_head
+from contexture.corpus.sources.protocol import MAX_DOCUMENT_BYTES
+from contexture.text.language_codes import strip_region
 
-#: Elements within a segment that hold a word processor's codes, not words.
-_CODES = {"bpt", "ept", "it", "ph", "sub", "ut"}
+#: Elements of a segment that hold formatting codes, not words.
+_CODE_ELEMENTS = {"bpt", "ept", "it", "ph", "sub", "ut"}
 _ENCODINGS = {"utf-8", "utf8", "us-ascii", "utf-16", "utf-16le", "utf-16be"}
-#: The two sides as they stand in the file; None where it has no such side.
+#: The two sides, unchanged; None for a missing side.
 Pair = tuple[str | None, str | None]
 
 
-def check(pairs: BitextSet) -> None:
-    """Raises SourceError where a file of a set is missing, empty, damaged at its start or not what its name says."""
+def check_files(pairs: BitextSet) -> None:
+    """Raise SourceError if a file of the set is missing, empty, damaged at its start or does not match its suffix."""
     for file in pairs.files:
-        inspect(file)
+        read_head(file)
 
 
 def read_pairs(pairs: BitextSet) -> Iterator[Pair]:
-    """The pairs of a set in order, in bounded memory; bytes that are not UTF-8 become U+FFFD.
+    """Read the pairs of a set in order, in bounded memory. Bytes that are not UTF-8 become U+FFFD.
 
-    Raises SourceError for a file that is damaged or cut off, and for sides of different length.
+    Raises SourceError for damaged or truncated files and for sides of different length.
     """
     if len(pairs.files) == 2:
-        return _moses(*pairs.files)
+        return _read_moses(*pairs.files)
     (file,) = pairs.files
-    return _memory(file, pairs.languages) if suffix_of(file, compressions(".tmx")) else _table(file, pairs.columns)
+    if find_suffix(file, compressed_suffixes(".tmx")):
+        return _read_tmx(file, pairs.languages)
+    return _read_table(file, pairs.columns)
 
 
-def _moses(first: str, second: str) -> Iterator[Pair]:
-    sides = _lines(first), _lines(second)
+def _read_moses(first: str, second: str) -> Iterator[Pair]:
+    sides = _read_lines(first), _read_lines(second)
     for number, pair in enumerate(zip_longest(*sides)):
         if None in pair:
-            # The longer side gave a line more.
+            # One line more was read from the longer side.
             counts = [number + (line is not None) for line in pair]
             left, right = (count + sum(1 for _ in side) for count, side in zip(counts, sides, strict=True))
             raise SourceError(
-                f"{first} has {left:,} lines, {second} {right:,}: each line must be the translation of the other's. "
-                "Take the two sides of one release."
+                f"{first} has {left:,} lines, {second} {right:,}: each line must be the translation of the other "
+                "file's line. Use two files of the same release."
             )
         yield pair
 
 
-def _table(file: str, columns: tuple[int, int]) -> Iterator[Pair]:
-    for line in _lines(file):
+def _read_table(file: str, columns: tuple[int, int]) -> Iterator[Pair]:
+    for line in _read_lines(file):
         cells = line.split("\t")
         first, second = (cells[column - 1] if column <= len(cells) else None for column in columns)
         yield first, second
 
 
-def _lines(path: str) -> Iterator[str]:
-    """The lines of a file, empty ones included: what only a newline ends, as every tool counts them."""
+def _read_lines(path: str) -> Iterator[str]:
+    """Read lines, empty ones included. Only a newline ends a line."""
     rest = b""
     try:
-        for data in stream(path, inspect(path).encoding):
-            *whole, rest = (rest + data).split(b"\n")
-            if len(rest) > MAX_DOCUMENT:
-                raise SourceError(f"{path}: a line is longer than {MAX_DOCUMENT >> 20} MiB: these are no sentences.")
-            for line in whole:
+        for data in read_chunks(path, read_head(path).encoding):
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > MAX_DOCUMENT_BYTES:
+                raise SourceError(f"{path}: a line is longer than {MAX_DOCUMENT_BYTES >> 20} MiB: use sentences.")
+            for line in lines:
                 yield line.decode("utf-8", "replace")
     except EOFError as error:
-        raise SourceError(f"{path}: cut off. {AGAIN}") from error
+        raise SourceError(f"{path}: cut off. {DOWNLOAD_AGAIN}") from error
     if rest:
         yield rest.decode("utf-8", "replace")
 
 
-def _memory(path: str, languages: tuple[str, str]) -> Iterator[Pair]:
-    """The segments of these languages of each unit, in bounded memory; None where a unit has none of one.
+def _read_tmx(path: str, languages: tuple[str, str]) -> Iterator[Pair]:
+    """Read the segments of each unit in these languages, in bounded memory; None for a missing language.
 
-    "en" finds "en-GB" and "eng", too; of several segments of a language the first counts. Raises SourceError for a file
-    that is malformed, cut off, of another encoding, or declares entities, and for languages that differ by region
-    alone.
+    "en" also matches "en-GB" and "eng". The first segment of a language counts. Raises SourceError for files that are
+    malformed, truncated, in another encoding or declare entities, and for languages that differ only by region.
     """
-    first, second = map(without_region, languages)
+    first, second = map(strip_region, languages)
     if first == second:
-        raise SourceError(f"{path}: {' and '.join(languages)} are both {first} here, where regions are not told apart.")
-    for unit in _units(path):
+        raise SourceError(f"{path}: {' and '.join(languages)} are both {first}: regions are ignored in .tmx files.")
+    for unit in _read_units(path):
         yield unit.get(first), unit.get(second)
 
 
-def _units(path: str) -> Iterator[dict[str, str]]:
-    # UTF-16 has become UTF-8 when it comes here.
-    parser, units = expat.ParserCreate("utf-8"), _Units(path)
+def _read_units(path: str) -> Iterator[dict[str, str]]:
+    # `read_chunks` has converted UTF-16 to UTF-8.
+    parser, units = expat.ParserCreate("utf-8"), _UnitCollector(path)
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = units.start, units.end
     parser.CharacterDataHandler, parser.XmlDeclHandler = units.characters, units.declaration
     parser.EntityDeclHandler = units.entity
     try:
-        for data in stream(path, inspect(path).encoding):
+        for data in read_chunks(path, read_head(path).encoding):
             parser.Parse(data, False)
             yield from units.take()
         parser.Parse(b"", True)
     except EOFError as error:
-        raise SourceError(f"{path}: cut off. {AGAIN}") from error
+        raise SourceError(f"{path}: cut off. {DOWNLOAD_AGAIN}") from error
     except expat.ExpatError as error:
-        raise SourceError(f"{path}: is not well-formed XML: {error}. {AGAIN}") from error
+        raise SourceError(f"{path}: is not well-formed XML: {error}. {DOWNLOAD_AGAIN}") from error
     yield from units.take()
 
 
-class _Units:
-    """The parser's handlers, which collect units: language → segment."""
+class _UnitCollector:
+    """XML handlers that collect units: language → segment."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.whole: list[dict[str, str]] = []
+        self.units: list[dict[str, str]] = []
         self.unit: dict[str, str] = {}
         self.language = ""
         self.text: list[str] | None = None
         self.size = self.codes = 0
 
     def take(self) -> list[dict[str, str]]:
-        units, self.whole = self.whole, []
+        units, self.units = self.units, []
         return units
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "tu":
             self.unit = {}
         elif name == "tuv":
-            self.language = without_region(attributes.get("xml:lang") or attributes.get("lang") or "")
+            self.language = strip_region(attributes.get("xml:lang") or attributes.get("lang") or "")
         elif name == "seg":
             self.text, self.size, self.codes = [], 0, 0
-        elif name in _CODES:
+        elif name in _CODE_ELEMENTS:
             self.codes += 1
 
     def end(self, name: str) -> None:
         if name == "tu":
-            self.whole.append(self.unit)
+            self.units.append(self.unit)
         elif name == "seg" and self.text is not None:
             self.unit.setdefault(self.language, "".join(self.text))
             self.text = None
-        elif name in _CODES:
+        elif name in _CODE_ELEMENTS:
             self.codes -= 1
 
     def characters(self, data: str) -> None:
         if self.text is not None and not self.codes:
             self.text.append(data)
             self.size += len(data)
-            if self.size > MAX_DOCUMENT:
-                raise SourceError(f"{self.path}: a segment is longer than {MAX_DOCUMENT >> 20} MiB: no sentence is.")
+            if self.size > MAX_DOCUMENT_BYTES:
+                raise SourceError(f"{self.path}: a segment is longer than {MAX_DOCUMENT_BYTES >> 20} MiB.")
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding and encoding.lower() not in _ENCODINGS:
@@ -153,6 +154,6 @@ class _Units:
 
     def entity(self, name: str, *_: object) -> None:
         raise SourceError(
-            f"{self.path}: declares the entity {name}, which no translation memory needs and which can make a small "
-            "file expand without end. Refused; remove the declaration if you trust the file."
+            f"{self.path}: declares the entity {name}, which can make a small file expand without limit. "
+            "Remove the declaration if you trust the file."
         )

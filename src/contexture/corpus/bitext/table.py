@@ -1,4 +1,4 @@
-"""Parallel sentences on Spark: every pair of every set, and why one was dropped.
+"""Tables of parallel sentences on Spark, with the reason of each dropped pair.
 
 Content and order of the rows do not depend on the number of cores.
 """
@@ -13,96 +13,93 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.corpus.bitext.files import Pair, read_pairs
-from contexture.text.language_codes import two_letters
-from contexture.text.languages import in_one_language, likeness
+from contexture.text.language_codes import two_letter_code
+from contexture.text.languages import is_same_language, trigram_similarity
 
-#: Why a pair is dropped, in the order in which the reasons are tried; the first counts.
+#: Reasons to drop a pair, in the order of their checks; the first that applies counts.
 REASONS = ("missing_side", "not_utf8", "empty", "identical", "length_ratio", "duplicate")
-#: Two sides that are more alike than this, as `likeness` measures it, are of one language, or of two dialects.
-SAME_LANGUAGE = 0.95
+#: Sides with a higher `trigram_similarity` are in one language, or in two dialects.
+MAX_SIMILARITY = 0.95
 
 _COLUMNS = ("set", "number", "source_lang", "target_lang", "source", "target", "dropped")
 _SCHEMA = ", ".join(f"{name} {'bigint' if name == 'number' else 'string'}" for name in _COLUMNS)
-_ID = ("set", "number")
-_BATCH = 4096
-_FILES = 4  # of the table
-#: Of the lengths of a pair's sides, where those of the whole set are made equally long.
-_MAX_RATIO = 3.0
-#: Characters by which a short sentence's translation may be longer than any ratio: "Yes." and "Yes, I will."
-_SLACK = 10
-_SAMPLE = 2_000
+_ID_COLUMNS = ("set", "number")
+_BATCH_ROWS = 4096
+_NUM_FILES = 4  # of the table
+#: Of the two sides' lengths, after scaling the sides of the whole set to the same length.
+_MAX_LENGTH_RATIO = 3.0
+#: Characters that a translation may exceed the ratio by: "Yes." and "Yes, I will."
+_SLACK_CHARS = 10
+_SAMPLE_PAIRS = 2_000
 
 
-def read(spark: SparkSession, config: BitextConfig) -> DataFrame:
-    """Every pair of the sets: `set`, `number`, languages and texts of the sides, and why a pair alone is dropped.
+def read_sets(spark: SparkSession, config: BitextConfig) -> DataFrame:
+    """Read all pairs: `set`, `number`, languages, texts, and `dropped` for reasons that need only one pair.
 
-    One task reads a set. Lazy: a SourceError about a file comes out of the job that uses the table.
+    One task reads one set. Lazy: the job that uses the table raises the SourceError of a faulty file.
     """
     sets = list(config.sets.items())
-    return spark.range(0, len(sets), 1, max(1, len(sets))).mapInArrow(_task(sets), _SCHEMA)
+    return spark.range(0, len(sets), 1, max(1, len(sets))).mapInArrow(_make_task(sets), _SCHEMA)
 
 
 def clean(pairs: DataFrame) -> DataFrame:
-    """The same rows with every reason in `dropped`; four partitions, sorted by set and number in each.
+    """Add all reasons in `dropped`; four partitions, each sorted by set and number.
 
-    Of pairs with the same two sides, in either direction, the first is kept.
+    The first of several pairs with the same two sides is kept, also if their directions differ.
     """
-    good = F.col("dropped").isNull()
+    is_kept = F.col("dropped").isNull()
     source, target = F.length("source"), F.length("target")
-    longer = pairs.where(good).groupBy("set").agg((F.sum(source) / F.sum(target)).alias("longer"))
+    length_ratios = pairs.where(is_kept).groupBy("set").agg((F.sum(source) / F.sum(target)).alias("longer"))
     scaled = target * F.col("longer")
-    unlike = F.greatest(source, scaled) > F.lit(_MAX_RATIO) * F.least(source, scaled) + _SLACK
-    judged = pairs.join(F.broadcast(longer), "set", "left").withColumn(
-        "dropped", F.when(good & unlike, F.lit("length_ratio")).otherwise(F.col("dropped"))
+    lengths_differ = F.greatest(source, scaled) > F.lit(_MAX_LENGTH_RATIO) * F.least(source, scaled) + _SLACK_CHARS
+    judged = pairs.join(F.broadcast(length_ratios), "set", "left").withColumn(
+        "dropped", F.when(is_kept & lengths_differ, F.lit("length_ratio")).otherwise(F.col("dropped"))
     )
-    sides = F.sort_array(F.array(*(_named(side) for side in ("source", "target"))))
-    # Rows that are dropped already are each alone.
-    same = Window.partitionBy(F.when(good, sides), F.when(~good, F.struct(*_ID))).orderBy(*_ID)
-    again = good & (F.row_number().over(same) > 1)
+    sides = F.sort_array(F.array(*(_side_struct(side) for side in ("source", "target"))))
+    # Each row that is already dropped has a partition for itself.
+    copies = Window.partitionBy(F.when(is_kept, sides), F.when(~is_kept, F.struct(*_ID_COLUMNS))).orderBy(*_ID_COLUMNS)
+    is_duplicate = is_kept & (F.row_number().over(copies) > 1)
     return (
-        judged.withColumn("dropped", F.when(again, F.lit("duplicate")).otherwise(F.col("dropped")))
+        judged.withColumn("dropped", F.when(is_duplicate, F.lit("duplicate")).otherwise(F.col("dropped")))
         .select(*_COLUMNS)
-        .repartition(_FILES, *_ID)
-        .sortWithinPartitions(*_ID)
+        .repartition(_NUM_FILES, *_ID_COLUMNS)
+        .sortWithinPartitions(*_ID_COLUMNS)
     )
 
 
-def kept(cleaned: DataFrame) -> DataFrame:
-    """The pairs that were not dropped."""
+def select_kept(cleaned: DataFrame) -> DataFrame:
+    """Return the pairs that were not dropped."""
     return cleaned.where(F.col("dropped").isNull()).drop("dropped")
 
 
-def report(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
-    """By set: languages, pairs in, out, and dropped by reason.
-
-    `likeness` of the sides, and whether they are of one language.
-    """
+def count_pairs(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
+    """Return by set: languages, pairs in and out, pairs dropped by reason, and the likeness of the two sides."""
     counts: dict[str, dict[str | None, int]] = {}
     for row in cleaned.groupBy("set", "dropped").agg(F.count("*").alias("pairs")).collect():
         counts.setdefault(row["set"], {})[row["dropped"]] = row["pairs"]
     sets = {}
     for name, pairs in config.sets.items():
         numbers = counts.get(name, {})
-        first = kept(cleaned).where(F.col("set") == name).orderBy("number").limit(_SAMPLE).collect()
-        source, target = ([row[side] for row in first] for side in ("source", "target"))
-        alike = likeness(source, target)
-        languages = [two_letters(lang) for lang in pairs.languages]
+        sample = select_kept(cleaned).where(F.col("set") == name).orderBy("number").limit(_SAMPLE_PAIRS).collect()
+        source, target = ([row[side] for row in sample] for side in ("source", "target"))
+        similarity = trigram_similarity(source, target)
+        languages = [two_letter_code(lang) for lang in pairs.languages]
         sets[name] = {
             "languages": list(pairs.languages),
             "pairs_in": sum(numbers.values()),
             "pairs_out": numbers.get(None, 0),
             "dropped": {reason: numbers[reason] for reason in REASONS if reason in numbers},
-            "likeness": round(alike, 3),
-            "same_language": alike > SAME_LANGUAGE or in_one_language(source, target, languages),
+            "likeness": round(similarity, 3),
+            "same_language": similarity > MAX_SIMILARITY or is_same_language(source, target, languages),
         }
     return sets
 
 
-def _named(side: str) -> Column:
+def _side_struct(side: str) -> Column:
     return F.struct(F.col(f"{side}_lang").alias("lang"), F.col(side).alias("text"))
 
 
-def _task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _make_task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
@@ -112,15 +109,15 @@ def _task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatc
 
 
 def _batches(name: str, pairs: BitextSet) -> Iterator[pa.RecordBatch]:
-    rows = ((name, number, *pairs.languages, *_judged(pair)) for number, pair in enumerate(read_pairs(pairs)))
+    rows = ((name, number, *pairs.languages, *_judge_pair(pair)) for number, pair in enumerate(read_pairs(pairs)))
     schema = pa.schema([(column, pa.int64() if column == "number" else pa.string()) for column in _COLUMNS])
-    while batch := list(islice(rows, _BATCH)):
+    while batch := list(islice(rows, _BATCH_ROWS)):
         arrays = [pa.array(values, kind) for values, kind in zip(zip(*batch, strict=True), schema.types, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _judged(pair: Pair) -> tuple[str, str, str | None]:
-    """The sides, and the first of the reasons that a pair alone can give."""
+def _judge_pair(pair: Pair) -> tuple[str, str, str | None]:
+    """Return the sides with single spaces, and the first reason that applies to the pair alone."""
     source, target = (" ".join((side or "").split()) for side in pair)
     if None in pair:
         return source, target, "missing_side"

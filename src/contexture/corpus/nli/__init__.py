@@ -1,1 +1,1 @@
-"""Labelled pairs of premise and hypothesis in several languages."""
+"""Read labelled pairs of premise and hypothesis in several languages."""

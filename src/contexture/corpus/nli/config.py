@@ -1,4 +1,4 @@
-"""Settings of labelled pairs of premise and hypothesis; conf/base/parameters/nli.yml says what each does."""
+"""Settings of labelled pairs of premise and hypothesis, described in conf/base/parameters/nli.yml."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ from contexture.strict import STRICT
 
 @dataclass(config=STRICT, frozen=True)
 class NliConfig:
-    """Where the pairs come from, of which encoders are trained."""
+    """Pairs to train encoders on."""
 
     input: str | None = None
     part: Literal["train", "dev"] = "train"

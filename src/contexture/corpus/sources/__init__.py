@@ -1,4 +1,4 @@
-"""Sources of text. A source is a module that keeps to `protocol.Source`, named here and in `config.SourceName`."""
+"""Sources of text. Each is a module that implements `protocol.Source`, listed here and in `config.SourceName`."""
 
 import logging
 import re
@@ -10,7 +10,7 @@ from typing import Literal
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import books, documentation, json_lines, mediawiki, wet
-from contexture.corpus.sources.files import COMPRESSED, InputFile, find, suffix_of, without_suffix
+from contexture.corpus.sources.files import COMPRESSED, InputFile, find_files, find_suffix, strip_suffix
 from contexture.corpus.sources.languages import set_remaining_languages
 from contexture.corpus.sources.protocol import Row, Source, SourceFile, Split
 
@@ -23,30 +23,32 @@ SOURCES: dict[SourceName, Source] = {
     "documentation": documentation,
     "books": books,
 }
-#: Sources of many documents a file: what lies beside one may tell of it rather than belong to it.
-DUMPS: tuple[SourceName, ...] = ("mediawiki", "wet", "json_lines")
-_PAGES: tuple[SourceName, ...] = ("documentation", "books")
+#: Sources with many documents in a file. Text files next to a dump may be notes about it.
+DUMP_SOURCES: tuple[SourceName, ...] = ("mediawiki", "wet", "json_lines")
+_PAGE_SOURCES: tuple[SourceName, ...] = ("documentation", "books")
 
-_MAX_KINDS = 8
-_NOTES_SUFFIXES = (".txt", ".md")
-_NOTES = re.compile(
+_MAX_LISTED_KINDS = 8
+_NOTE_SUFFIXES = (".txt", ".md")
+_NOTE_NAMES = re.compile(
     r"(?:readme|licen[cs]e)(?:[-_.].*)?|notice|sources?|changelog|changes|copying|copyright|authors|contributors"
     r"|contributing|manifest|(?:.*[-_.])?(?:md5|sha\d+)sums?|.*-multistream-index\d*"
 )
-_WAYS = "PDFs become text by pdftotext; docs/bring-your-own-corpus.md says how, and of mail, tables and databases."
+_CONVERSION_HINT = (
+    "PDFs become text by pdftotext; docs/bring-your-own-corpus.md says how, and of mail, tables and databases."
+)
 
 Reader = Callable[[Split], Iterator[Row]]
 
 
 def open_readers(files: Sequence[SourceFile], config: CorpusConfig) -> dict[SourceName, Reader]:
-    """What reads the splits of each kind of file, to be sent to the tasks."""
+    """Return by source the function that reads its splits in Spark tasks."""
     return {
         name: source.reader([file for file in files if file.source == name], config) for name, source in SOURCES.items()
     }
 
 
 def read_rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Row]:
-    """The rows of a split. Raises SourceError for a file that is damaged or has gone."""
+    """Read the rows of a split. Raises SourceError for a damaged or missing file."""
     try:
         yield from readers[split.file.source](split)
     except OSError as error:
@@ -54,14 +56,14 @@ def read_rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Ro
 
 
 def find_sources(config: CorpusConfig) -> list[SourceFile]:
-    """Every file of `config.input`, its head checked, sorted by path, each once.
+    """Return the files of `config.input`, sorted by path, each once, with checked heads.
 
-    Raises SourceError, naming the path and the way out.
+    Raises SourceError with the path and the remedy.
     """
     files: dict[str, SourceFile] = {}
     for entry in config.inputs():
         checked: list[SourceFile] = []
-        for source, group in _sorted(entry.path, entry.source or config.source).items():
+        for source, group in _find_by_source(entry.path, entry.source or config.source).items():
             LOG.info("%s: %d files, read as %s", entry.path, len(group), source)
             checked += SOURCES[source].check(group, entry.lang or config.lang)
         for file in set_remaining_languages(checked):
@@ -70,67 +72,66 @@ def find_sources(config: CorpusConfig) -> list[SourceFile]:
     return [files[path] for path in sorted(files)]
 
 
-def _sorted(path: str, source: Literal["auto"] | SourceName) -> dict[SourceName, list[InputFile]]:
-    """The files that a path names, by their source: all, or those of one."""
-    files = find(path)
+def _find_by_source(path: str, source: Literal["auto"] | SourceName) -> dict[SourceName, list[InputFile]]:
+    """Return the files of a path by source: all, or those of one source."""
+    files = find_files(path)
     if not files:
         raise SourceError(
-            f"{path}: no files there: an empty folder or a pattern without matches. "
-            "Set corpus.input to where the files are."
+            f"{path}: no files: an empty folder, or a pattern without matches. Set corpus.input to the files' path."
         )
     names: list[SourceName] = list(SOURCES) if source == "auto" else [source]
     by_source, left_out = _sort_files(files, {name: SOURCES[name].SUFFIXES for name in names})
-    left_out_kinds = _describe(left_out)
+    left_out_kinds = _describe_left_out(left_out)
     if not by_source:
-        reason = "only files of unknown kinds" if source == "auto" else f"no files of {source} there but others"
-        raise SourceError(f"{path}: {reason} ({left_out_kinds}). Known are {_known()}. {_WAYS}")
+        reason = "only files of unknown kinds" if source == "auto" else f"no files of {source}, only others"
+        raise SourceError(f"{path}: {reason} ({left_out_kinds}). Known: {_describe_sources()}. {_CONVERSION_HINT}")
     if left_out_kinds:
-        LOG.info("%s: left out: %s", path, left_out_kinds)
+        LOG.info("%s: skipped: %s", path, left_out_kinds)
     return by_source
 
 
-def _known() -> str:
-    """The sources with their suffixes; that files may be compressed need not be said of each."""
+def _describe_sources() -> str:
+    """Return the sources with their suffixes, without those of compressions."""
     plain = {
-        name: [end for end in source.SUFFIXES if not suffix_of(end, COMPRESSED)] for name, source in SOURCES.items()
+        name: [end for end in source.SUFFIXES if not find_suffix(end, COMPRESSED)] for name, source in SOURCES.items()
     }
     return ", ".join(f"{name} ({', '.join(ends)})" for name, ends in plain.items())
 
 
 def _check_names(files: Iterable[SourceFile]) -> None:
-    """Books and pages of documentation are known by their names alone: two of one name would pass for one."""
+    """Raise SourceError if two books or pages of documentation have the same name, which is their id."""
     seen: dict[tuple[str, str], str] = {}
     for file in files:
         if file.source in ("books", "documentation"):
             other = seen.setdefault((file.lang, file.name), file.path)
             if other != file.path:
                 raise SourceError(
-                    f"{file.path}: has the name of {other}. Rename one, or set corpus.input to a folder above both."
+                    f"{file.path}: has the same name as {other}. Rename one, or set corpus.input to a common folder."
                 )
 
 
 def _sort_files(
     files: Sequence[InputFile], suffixes: Mapping[SourceName, Collection[str]]
 ) -> tuple[dict[SourceName, list[InputFile]], dict[str, int]]:
-    """The files of each source, and the number of those left out, by reason.
+    """Return the files of each source, and the number of skipped ones by reason.
 
-    Left out are files of other kinds, notes beside dumps, HTML of pages that are there in Markdown, and empty texts
-    beside left_out_kinds.
+    Skipped are files of other kinds, notes next to dumps, HTML of pages that also exist in Markdown, and empty pages
+    unless all files are empty.
     """
     by_source: dict[SourceName, list[InputFile]] = {
-        name: [file for file in files if suffix_of(file.path, ends)] for name, ends in suffixes.items()
+        name: [file for file in files if find_suffix(file.path, ends)] for name, ends in suffixes.items()
     }
     known = {file for group in by_source.values() for file in group}
-    left_out = dict(Counter(_kind(file.path) for file in files if file not in known).most_common())
-    dumps = {PurePath(file.path).parent for name in DUMPS for file in by_source.get(name, ())}
-    written = {without_suffix(file.path, documentation.MARKDOWN) for file in known} - {None}
-    texts = any(file.bytes for file in known)
+    left_out = dict(Counter(_file_kind(file.path) for file in files if file not in known).most_common())
+    dump_dirs = {PurePath(file.path).parent for name in DUMP_SOURCES for file in by_source.get(name, ())}
+    markdown_pages = {strip_suffix(file.path, documentation.MARKDOWN) for file in known} - {None}
+    has_text = any(file.bytes for file in known)
     reasons = {
-        "notes beside dumps": {f for f in known if _is_note(f.path) and PurePath(f.path).parent in dumps},
-        "in HTML and Markdown, the HTML": {
-            file for file in known if without_suffix(file.path, documentation.HTML) in written
+        "notes next to dumps": {f for f in known if _is_note(f.path) and PurePath(f.path).parent in dump_dirs},
+        "HTML of Markdown pages": {
+            file for file in known if strip_suffix(file.path, documentation.HTML) in markdown_pages
         },
-        "empty": {file for name in _PAGES for file in by_source.get(name, ()) if texts and not file.bytes},
+        "empty": {file for name in _PAGE_SOURCES for file in by_source.get(name, ()) if has_text and not file.bytes},
     }
     for reason, group in reasons.items():
         if group & known:
@@ -140,15 +141,15 @@ def _sort_files(
     return {name: group for name, group in kept.items() if group}, left_out
 
 
-def _describe(left_out: Mapping[str, int]) -> str:
-    """ "12 .png, 3 .pdf", of many kinds the first."""
+def _describe_left_out(left_out: Mapping[str, int]) -> str:
+    """Return text such as "12 .png, 3 .pdf" for the first kinds."""
     kinds = [f"{count:,} {kind}" for kind, count in left_out.items()]
-    more = [f"{len(kinds) - _MAX_KINDS} more kinds"] if len(kinds) > _MAX_KINDS else []
-    return ", ".join(kinds[:_MAX_KINDS] + more)
+    more = [f"{len(kinds) - _MAX_LISTED_KINDS} more kinds"] if len(kinds) > _MAX_LISTED_KINDS else []
+    return ", ".join(kinds[:_MAX_LISTED_KINDS] + more)
 
 
-def _kind(path: str) -> str:
-    """A file's suffix, with the one before it where it is compressed."""
+def _file_kind(path: str) -> str:
+    """Return a file's suffix, with the one before it if the file is compressed."""
     suffixes = PurePath(path.lower()).suffixes
     last = suffixes[-2:] if suffixes[-1:] and suffixes[-1] in COMPRESSED else suffixes[-1:]
     return "".join(last) or "without a suffix"
@@ -156,5 +157,5 @@ def _kind(path: str) -> str:
 
 def _is_note(path: str) -> bool:
     name = PurePath(path).name.lower()
-    stem = without_suffix(without_suffix(name, COMPRESSED) or name, _NOTES_SUFFIXES)
-    return stem is not None and _NOTES.fullmatch(stem) is not None
+    stem = strip_suffix(strip_suffix(name, COMPRESSED) or name, _NOTE_SUFFIXES)
+    return stem is not None and _NOTE_NAMES.fullmatch(stem) is not None

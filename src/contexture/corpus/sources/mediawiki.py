@@ -1,4 +1,4 @@
-"""MediaWiki exports: the dumps of Wikipedia and of any other wiki, and what the page Special:Export gives."""
+"""MediaWiki exports: dumps of Wikipedia and other wikis, and files from the page Special:Export."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -7,122 +7,121 @@ from pathlib import Path
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources.files import AGAIN, InputFile, compressions, inspect
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
-from contexture.corpus.sources.records import Record, read_records
+from contexture.corpus.sources.files import DOWNLOAD_AGAIN, InputFile, compressed_suffixes, read_head
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
+from contexture.corpus.sources.records import RawRecord, read_records
 from contexture.text.characters import unescape
 from contexture.text.kinds import page_kind
-from contexture.text.mediawiki import MalformedExportError, Page, Site, parse_page, parse_site
+from contexture.text.mediawiki import MalformedExportError, Site, WikiPage, parse_page, parse_site
 from contexture.text.paragraphs import ListItems
 from contexture.text.templates import load_templates
 from contexture.text.wikitext import parse
 
-SUFFIXES = compressions(".xml")
+SUFFIXES = compressed_suffixes(".xml")
 
-_SPLITTABLE = (".xml", ".xml.bz2")
+_SPLITTABLE_SUFFIXES = (".xml", ".xml.bz2")
 _TITLE = re.compile(r"<title>([^<]*)</title>")
 _ID = re.compile(r"<id>\s*([0-9]{1,18})\s*</id>")
 
 
 def check(inputs: Sequence[InputFile], lang: str = "") -> list[SourceFile]:
-    """The exports, by their heads; their language is their own.
+    """Return the exports, with the language of their heads.
 
-    Raises SourceError where a file is no MediaWiki export, neither UTF-8 nor UTF-16, or declares entities of its own.
+    Raises SourceError if a file is not a MediaWiki export, is neither UTF-8 nor UTF-16, or declares entities.
     """
-    return [_check(entry) for entry in inputs]
+    return [_check_file(entry) for entry in inputs]
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Reads pages; of several of one number in several files the newest revision counts."""
-    return partial(_rows, config=config, templates=_templates(config))
+    """Return the function that reads pages; the newest revision of a page in several files counts."""
+    return partial(_read_rows, config=config, templates=_read_templates(config))
 
 
-def _check(entry: InputFile) -> SourceFile:
-    head = inspect(entry.path)
-    site = _read_head(entry.path, head.data, head.encoding)
-    is_split = head.encoding == "utf-8" and entry.path.lower().endswith(_SPLITTABLE)
-    return source_file("mediawiki", entry, head, site.lang, "bytes" if is_split else "records", site=site)
+def _check_file(entry: InputFile) -> SourceFile:
+    head = read_head(entry.path)
+    site = _parse_head(entry.path, head.data, head.encoding)
+    is_split = head.encoding == "utf-8" and entry.path.lower().endswith(_SPLITTABLE_SUFFIXES)
+    return SourceFile.from_head("mediawiki", entry, head, site.lang, "bytes" if is_split else "records", site=site)
 
 
-def _read_head(path: str, head: bytes, found_encoding: str) -> Site:
+def _parse_head(path: str, head: bytes, encoding: str) -> Site:
     head = head.replace(b"\0", b"")
     declared = re.match(rb"""\s*<\?xml[^>]*encoding=["']([^"']*)""", head)
-    fitting = (b"utf-8", b"utf8", b"us-ascii") if found_encoding == "utf-8" else (b"utf-16", found_encoding.encode())
-    if declared and declared[1].lower() not in fitting:
+    allowed_names = (b"utf-8", b"utf8", b"us-ascii") if encoding == "utf-8" else (b"utf-16", encoding.encode())
+    if declared and declared[1].lower() not in allowed_names:
         name = declared[1].decode("ascii", "replace")
         raise SourceError(f"{path}: declares the encoding {name}. Convert it first: iconv -f {name} -t UTF-8.")
     text = head.decode("utf-8", "replace")
     start = text.find("<mediawiki")
     if re.search("<!(?:DOCTYPE|ENTITY)", text[: start if start >= 0 else len(text)], re.IGNORECASE):
         raise SourceError(
-            f"{path}: declares a document type of its own, which no MediaWiki export does and which can make a small "
-            f"file expand without end. Refused; remove the declaration if you trust the file."
+            f"{path}: declares a document type, which can make a small file expand without limit. "
+            f"Remove the declaration if you trust the file."
         )
     if start < 0:
         raise SourceError(
-            f"{path}: is no MediaWiki export: no <mediawiki> in its first MiB, which starts {text[:40]!r}. "
-            f"Exports are the files *-pages-articles*.xml.bz2 of a wiki's dumps, or what its page Special:Export gives."
+            f"{path}: is not a MediaWiki export: no <mediawiki> in its first MiB, which starts {text[:40]!r}. "
+            f"Use *-pages-articles*.xml.bz2 of a wiki's dumps, or a file from its page Special:Export."
         )
     if "<siteinfo" in text and "</siteinfo>" not in text:
-        raise SourceError(f"{path}: cut off within its <siteinfo>. {AGAIN}")
+        raise SourceError(f"{path}: cut off within its <siteinfo>. {DOWNLOAD_AGAIN}")
     if "\ufffd" in text[start : text.find("</siteinfo>", start)]:
         raise SourceError(f"{path}: its head is not UTF-8. Convert it first: iconv -f … -t UTF-8.")
     try:
         return parse_site(text)
     except MalformedExportError as error:
-        raise SourceError(f"{path}: {error}. {AGAIN}") from error
+        raise SourceError(f"{path}: {error}. {DOWNLOAD_AGAIN}") from error
 
 
-def _templates(config: CorpusConfig) -> str:
-    """The user's table of templates, checked."""
+def _read_templates(config: CorpusConfig) -> str:
     if config.templates is None:
         return ""
     try:
-        written = Path(config.templates).expanduser().read_text("utf-8")
-        load_templates("", written)
+        table_text = Path(config.templates).expanduser().read_text("utf-8")
+        load_templates("", table_text)
     except (OSError, ValueError) as error:
         raise SourceError(
             f"{config.templates}: not a table of templates: {error}. Correct corpus.templates."
         ) from error
-    return written
+    return table_text
 
 
-def _rows(split: Split, config: CorpusConfig, templates: str) -> Iterator[Row]:
+def _read_rows(split: Split, config: CorpusConfig, templates: str) -> Iterator[Row]:
     site = split.file.site
     if site is None:
-        raise SourceError(f"{split.file.path}: its head was not read. Run the stage `sources` again.")
+        raise SourceError(f"{split.file.path}: its head was not read. Run the pipeline `sources` again.")
     for record in read_records(split, b"</page>"):
-        yield from page_rows(record, site, config.min_characters, config.list_items, templates)
+        yield from read_page_rows(record, site, config.min_characters, config.list_items, templates)
 
 
-def page_rows(
-    record: Record, site: Site, min_characters: int, list_items: ListItems = "drop", templates: str = ""
+def read_page_rows(
+    record: RawRecord, site: Site, min_characters: int, list_items: ListItems = "drop", templates: str = ""
 ) -> Iterator[Row]:
-    """Rows of the pages in a record: one, or more where files cut off in mid-page were joined; none behind the last."""
+    """Yield the row of a record's page, or several rows if truncated files were joined; none after the last page."""
     *pieces, last = record.data.split(b"<page>")
     for piece in pieces[1:]:
-        yield _lost(piece, site, "truncated")
+        yield _dropped_row(piece, site, "truncated")
     if record.state != "whole":
-        # A file that is whole ends with the mark of its own end, and has no page behind the last one.
+        # After the last page, a complete file has only its end tag.
         if record.state == "too_large" or pieces or (record.state == "truncated" and b"</mediawiki>" not in last):
-            yield _lost(last, site, "too_large" if record.state == "too_large" else "truncated")
+            yield _dropped_row(last, site, "too_large" if record.state == "too_large" else "truncated")
         return
-    if b"\0" in last:  # XML forbids it and no text means it, but damaged databases hold some
+    if b"\0" in last:  # forbidden in XML, but damaged databases contain some
         last = last.replace(b"\0", b"")
     try:
         page = parse_page(f"<page>{last.decode()}</page>", site)
     except (MalformedExportError, UnicodeDecodeError):
-        yield _lost(last, site, "malformed_xml")
+        yield _dropped_row(last, site, "malformed_xml")
     else:
-        row = _row(page, site)
+        row = _build_row(page, site)
         if row["dropped"] is None and row["redirect"] is None:
             parsed = parse(page.text, site, min_characters, list_items=list_items, templates=templates)
-            row = document(row, parsed)
+            row = document_row(row, parsed)
         yield row
 
 
-def _row(page: Page, site: Site) -> Row:
-    row = blank(str(page.page_id), site.lang, page.title, revision=page.revision_id)
+def _build_row(page: WikiPage, site: Site) -> Row:
+    row = empty_row(str(page.page_id), site.lang, page.title, revision=page.revision_id)
     if page.namespace != 0:
         return row | {"dropped": "namespace"}
     if page.redirect is not None:
@@ -130,9 +129,9 @@ def _row(page: Page, site: Site) -> Row:
     return row | {"page_kind": page_kind(page.title, page.text, site)}
 
 
-def _lost(piece: bytes, site: Site, reason: str) -> Row:
-    """The row of a page that cannot be read, with its number and title where they can."""
+def _dropped_row(piece: bytes, site: Site, reason: str) -> Row:
+    """Return the row of an unreadable page, with its number and title if they are readable."""
     text = piece[:4096].replace(b"\0", b"").decode("utf-8", "replace").partition("<revision>")[0]
     title, number = _TITLE.search(text), _ID.search(text)
-    name = number[1] if number else content_name(piece)
-    return blank(name, site.lang, unescape(title[1]) if title else "", reason)
+    name = number[1] if number else name_by_content(piece)
+    return empty_row(name, site.lang, unescape(title[1]) if title else "", reason)

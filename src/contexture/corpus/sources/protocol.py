@@ -1,56 +1,61 @@
-"""What every source of text has in common: its files, the shares of them that tasks take, and the rows it gives."""
+"""Common interface of the sources: files, their splits for tasks, and rows."""
 
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.sources.files import Encoding, Head, InputFile, read_all
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Parsed
 
-Shared = Literal["bytes", "records", "no"]
-#: A row of the table of pages, as `pages.PAGES` describes it, with "revision".
+SplitMode = Literal["bytes", "records", "no"]
+#: A row of the table of pages: the fields of `pages.PAGES_SCHEMA`, and "revision".
 Row = dict[str, Any]
 
-_MIN_SPLIT, _MAX_SPLIT = 256 << 10, 8 << 20
-#: A document longer than this many bytes is dropped as "too_large"; of one in XML, so is a page.
-MAX_DOCUMENT = 32 << 20
+_MIN_SPLIT_BYTES, _MAX_SPLIT_BYTES = 256 << 10, 8 << 20
+#: Longer documents, and pages of an export, are dropped as "too_large".
+MAX_DOCUMENT_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a source; `dataclasses.asdict` gives it as plain JSON."""
+    """One file of a source. `dataclasses.asdict` makes it plain JSON."""
 
     source: SourceName
     #: Absolute.
     path: str
-    #: Its path below the folder that `corpus.input` names, with "/"; a book's without its suffix.
+    #: Path below the folder of `corpus.input`, with "/"; without suffix for books.
     name: str
     bytes: int
     #: As in `Head`.
     fingerprint: str
     encoding: Encoding
-    #: "bytes": each task takes its own stretch. "records": each reads all and parses every n-th record (what can only
-    #: be read from its start: decompression is far quicker than parsing). "no": one task takes it.
-    shared: Shared
-    #: Of documents that do not say their own.
+    #: "bytes": each task reads a range of bytes. "records": each task reads the whole file and parses every n-th record
+    #: (for files that must be read from the start; decompression is much faster than parsing). "no": one task reads it.
+    shared: SplitMode
+    #: Of documents that do not declare one.
     lang: str
-    #: Those that its documents may be of, where `lang` is that of most of them alone.
+    #: Languages of the documents if there are several; `lang` is the most frequent one.
     languages: tuple[str, ...] = ()
-    #: Of an export.
+    #: Only exports.
     site: Site | None = None
-    #: Of a book or a page of documentation.
+    #: Only books and pages of documentation.
     title: str = ""
+
+    @classmethod
+    def from_head(
+        cls, source: SourceName, entry: InputFile, head: Head, lang: str, shared: SplitMode = "no", **details: Any
+    ) -> Self:
+        """Return the file with the facts of its head and `details` of its source."""
+        return cls(source, entry.path, entry.name, head.size, head.fingerprint, head.encoding, shared, lang, **details)
 
 
 @dataclass(frozen=True)
 class Split:
-    """A task's share of a file: the records that begin in bytes [start, end), and of those every `parts`-th from number
-    `part` on.
-    """
+    """Records of a file for one task: of those that begin in bytes [start, end), every `parts`-th from `part` on."""
 
     file: SourceFile
     start: int
@@ -60,34 +65,25 @@ class Split:
 
 
 class Source(Protocol):
-    """What a source's module provides."""
+    """Interface of the module of a source."""
 
-    #: Ends of its files' names, in lower case.
+    #: Suffixes of its files, in lower case.
     SUFFIXES: tuple[str, ...]
 
     def check(self, inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
-        """Look at files' heads, before any work. Raises SourceError for the first that cannot be used.
+        """Check the heads of files before a run. Raises SourceError for the first unusable file.
 
-        `lang` is the language of what does not say its own, or `languages.AUTO`; a file stays AUTO where no file tells.
+        `lang` is the language of files that do not declare one. Files stay `languages.AUTO` if it cannot be detected.
         """
 
     def reader(self, files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-        """The function, sent to the tasks, that reads a split of one of `files` into rows.
+        """Return the function that reads a split of one of `files` into rows in a Spark task.
 
-        The rows of a file, taken together, are the same however it is split. Raises SourceError for a damaged file.
+        The rows of a file do not depend on its splits. Raises SourceError for a damaged file.
         """
 
 
-def source_file(
-    source: SourceName, entry: InputFile, head: Head, lang: str, shared: Shared = "no", **details: Any
-) -> SourceFile:
-    """The file with what its head tells, and `details` that its source adds."""
-    return SourceFile(
-        source, entry.path, entry.name, head.size, head.fingerprint, head.encoding, shared, lang, **details
-    )
-
-
-def plan(files: Sequence[SourceFile], tasks: int) -> list[Split]:
+def plan_splits(files: Sequence[SourceFile], tasks: int) -> list[Split]:
     """Cut files into splits, for about three times `tasks` tasks."""
     total = sum(file.bytes for file in files)
     size = _split_size(files, tasks)
@@ -98,33 +94,33 @@ def plan(files: Sequence[SourceFile], tasks: int) -> list[Split]:
             bounds = [file.bytes * i // count for i in range(count + 1)]
             splits += [Split(file, *bounds[i : i + 2]) for i in range(count)]
         else:
-            # Each part reads the whole file: no more of them than keep the tasks busy.
+            # Each part reads the whole file, so use only as many as keep the tasks busy.
             count = min(count, tasks, math.ceil(2 * tasks * file.bytes / total))
             splits += [Split(file, 0, file.bytes, part, count) for part in range(count)]
     return splits
 
 
-def bundle(splits: Sequence[Split], files: Sequence[SourceFile], tasks: int) -> list[list[Split]]:
-    """Splits in order, several small ones to one task: ten thousand small files need no ten thousand tasks."""
+def bundle_splits(splits: Sequence[Split], files: Sequence[SourceFile], tasks: int) -> list[list[Split]]:
+    """Group small splits into one task, in order: ten thousand small files do not need ten thousand tasks."""
     size = _split_size(files, tasks)
     bundles: list[list[Split]] = []
-    room = 0
+    bytes_left = 0
     for split in splits:
         share = (split.end - split.start) // split.parts
-        if share > room:
+        if share > bytes_left:
             bundles.append([])
-            room = size
+            bytes_left = size
         bundles[-1].append(split)
-        room -= share
+        bytes_left -= share
     return bundles
 
 
 def _split_size(files: Sequence[SourceFile], tasks: int) -> int:
-    return min(max(sum(file.bytes for file in files) // (3 * tasks), _MIN_SPLIT), _MAX_SPLIT)
+    return min(max(sum(file.bytes for file in files) // (3 * tasks), _MIN_SPLIT_BYTES), _MAX_SPLIT_BYTES)
 
 
-def blank(name: str, lang: str, title: str, dropped: str | None = None, revision: int = 0) -> Row:
-    """The row of a document without paragraphs; of several of one language and name the greatest revision counts."""
+def empty_row(name: str, lang: str, title: str, dropped: str | None = None, revision: int = 0) -> Row:
+    """Return the row of a document without paragraphs. The greatest revision of a language and name counts."""
     return {
         "doc_id": f"{lang}:{name}",
         "lang": lang,
@@ -138,8 +134,8 @@ def blank(name: str, lang: str, title: str, dropped: str | None = None, revision
     }
 
 
-def document(row: Row, parsed: Parsed) -> Row:
-    """The row of a document that was read, still without sentences; "empty" where it holds no paragraph."""
+def document_row(row: Row, parsed: Parsed) -> Row:
+    """Return the row of a parsed document, without sentences yet; dropped as "empty" if it has no paragraphs."""
     return row | {
         "dropped": None if parsed.paragraphs else "empty",
         "paragraphs": [paragraph._asdict() for paragraph in parsed.paragraphs],
@@ -148,11 +144,11 @@ def document(row: Row, parsed: Parsed) -> Row:
 
 
 def read_document(file: SourceFile, parse: Callable[[str], Parsed]) -> Row:
-    """The row of a file that is one document; dropped if it is cut off ("truncated"), "too_large" or "not_utf8"."""
-    row = blank(file.name, file.lang, file.title)
+    """Return the row of a file that is one document; dropped if it is "truncated", "too_large" or "not_utf8"."""
+    row = empty_row(file.name, file.lang, file.title)
     try:
-        content = read_all(file.path, file.encoding, MAX_DOCUMENT)
-        return row | {"dropped": "too_large"} if content is None else document(row, parse(content.decode()))
+        content = read_all(file.path, file.encoding, MAX_DOCUMENT_BYTES)
+        return row | {"dropped": "too_large"} if content is None else document_row(row, parse(content.decode()))
     except EOFError:
         return row | {"dropped": "truncated"}
     except UnicodeDecodeError:
@@ -160,12 +156,12 @@ def read_document(file: SourceFile, parse: Callable[[str], Parsed]) -> Row:
 
 
 def add_sentences(row: Row, split: Callable[[str], list[str]]) -> Row:
-    """The row, with the sentences of each of its paragraphs."""
+    """Add the sentences of each paragraph to the row, and return it."""
     for paragraph in row["paragraphs"]:
         paragraph["sentences"] = split(paragraph["text"])
     return row
 
 
-def content_name(content: bytes) -> str:
-    """A name for what has none of its own: the same for the same content."""
+def name_by_content(content: bytes) -> str:
+    """Return a name for a document without one: a hash of its content."""
     return "?" + hashlib.sha256(content).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""Common Crawl's WET files: the text of web pages, a WARC record each."""
+"""Common Crawl's WET files: texts of web pages, one WARC record each."""
 
 import io
 import re
@@ -9,140 +9,141 @@ from typing import Any, BinaryIO, NamedTuple
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages, protocol
-from contexture.corpus.sources.files import InputFile, compressions, inspect, stream
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
-from contexture.text.language_codes import two_letters
-from contexture.text.languages import languages_of
+from contexture.corpus.sources.files import InputFile, compressed_suffixes, read_chunks, read_head
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
+from contexture.text.language_codes import two_letter_code
+from contexture.text.languages import detect_languages
 from contexture.text.paragraphs import one_line
 from contexture.text.plain import parse_text
 
-SUFFIXES = compressions(".wet")
+SUFFIXES = compressed_suffixes(".wet")
 
 _VERSION = b"WARC/"
-_LINE_BYTES = 1 << 16
+_MAX_LINE_BYTES = 1 << 16
 _READ_BYTES = 1 << 20
-_TITLE_CHARACTERS = 200
+_MAX_TITLE_CHARS = 200
 
 
-class Record(NamedTuple):
-    """A record's headers, by their names in lower case, its content, and why it is lost if it is."""
+class WarcRecord(NamedTuple):
+    """Headers by lower-case name, content, and the reason to drop the record, if any."""
 
     headers: dict[str, str]
     content: bytes
-    lost: str | None = None
+    dropped: str | None = None
 
 
 def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
-    """`lang` is that of the pages whose language was not identified; AUTO: found by their text.
+    """Return the files. `lang` is the language of pages without an identified one; AUTO detects it from their text.
 
-    Raises SourceError where a file is no WARC.
+    Raises SourceError if a file is not WARC.
     """
-    return [_check(entry, lang) for entry in inputs]
+    return [_check_file(entry, lang) for entry in inputs]
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """A page is a document named by its address, a line a paragraph, the first line its title.
+    """Return the function that reads pages: lines are paragraphs, the first is the title, the address is the name.
 
-    Of several copies of a page the newest is kept. Dropped are pages that are cut off ("truncated"), "too_large" and
-    "not_utf8", and stretches that are no records ("malformed_record").
+    The newest copy of a page is kept. Reasons to drop a page: "truncated", "too_large", "not_utf8", and
+    "malformed_record" for data between records.
     """
-    return partial(_rows, min_characters=config.min_characters)
+    return partial(_read_rows, min_characters=config.min_characters)
 
 
-def _check(entry: InputFile, lang: str) -> SourceFile:
-    head = inspect(entry.path)
+def _check_file(entry: InputFile, lang: str) -> SourceFile:
+    head = read_head(entry.path)
     if not head.data.lstrip().startswith(_VERSION):
         start = head.data[:40].decode("utf-8", "replace")
         raise SourceError(
-            f"{entry.path}: is no WET file: it does not start with WARC/1.0 but {start!r}. "
-            f"Such files are the *.warc.wet.gz of a crawl of Common Crawl."
+            f"{entry.path}: is not a WET file: it starts with {start!r}, not with WARC/1.0. "
+            f"Use *.warc.wet.gz files of Common Crawl."
         )
-    return source_file("wet", entry, head, lang, "records")
+    return SourceFile.from_head("wet", entry, head, lang, "records")
 
 
-def _rows(split: Split, min_characters: int) -> Iterator[Row]:
-    pages = (record for record in records(stream(split.file.path, split.file.encoding)) if _is_page(record))
+def _read_rows(split: Split, min_characters: int) -> Iterator[Row]:
+    records = read_warc_records(read_chunks(split.file.path, split.file.encoding))
+    pages = (record for record in records if _is_page(record))
     for number, record in enumerate(pages):
         if number % split.parts == split.part:
-            yield _row(record, split.file.lang, min_characters)
+            yield _build_row(record, split.file.lang, min_characters)
 
 
-def _is_page(record: Record) -> bool:
-    return record.lost is not None or record.headers.get("warc-type") == "conversion"
+def _is_page(record: WarcRecord) -> bool:
+    return record.dropped is not None or record.headers.get("warc-type") == "conversion"
 
 
-def _row(record: Record, lang: str, min_characters: int) -> Row:
+def _build_row(record: WarcRecord, lang: str, min_characters: int) -> Row:
     headers = record.headers
     identified = headers.get("warc-identified-content-language", "").partition(",")[0].strip()
     address = headers.get("warc-target-uri", "").strip("<> ") or headers.get("warc-record-id", "").strip("<> ")
-    name = one_line(address) or content_name(record.content)
+    name = one_line(address) or name_by_content(record.content)
     date = re.sub(r"[^0-9]", "", headers.get("warc-date", ""))[:14]
     try:
-        text, lost = record.content.decode(), record.lost
+        text, dropped = record.content.decode(), record.dropped
     except UnicodeDecodeError:
-        text, lost = "", record.lost or "not_utf8"
+        text, dropped = "", record.dropped or "not_utf8"
     if identified.isascii() and identified.isalpha():
-        lang = two_letters(identified)
+        lang = two_letter_code(identified)
     elif lang == languages.AUTO:
-        passages = languages_of(text.splitlines())
+        passages = detect_languages(text.splitlines())
         lang = languages.most_frequent(passages) if passages else languages.UNKNOWN
-    title = "" if lost else one_line(text.lstrip().partition("\n")[0])[:_TITLE_CHARACTERS]
-    row = blank(name, lang, title, lost, int(date or 0))
-    return row if lost else document(row, parse_text(text, "line", min_characters))
+    title = "" if dropped else one_line(text.lstrip().partition("\n")[0])[:_MAX_TITLE_CHARS]
+    row = empty_row(name, lang, title, dropped, int(date or 0))
+    return row if dropped else document_row(row, parse_text(text, "line", min_characters))
 
 
-def records(chunks: Iterator[bytes]) -> Iterator[Record]:
-    """The records of a WARC file; content that ends with an EOFError is cut off."""
-    content = io.BufferedReader(_Chunks(chunks), _READ_BYTES)
-    line = content.readline(_LINE_BYTES)
+def read_warc_records(chunks: Iterator[bytes]) -> Iterator[WarcRecord]:
+    """Read the records of a WARC file. Content that ends with an EOFError is truncated."""
+    content = io.BufferedReader(_ChunkReader(chunks), _READ_BYTES)
+    line = content.readline(_MAX_LINE_BYTES)
     while line:
         if not line.strip():
-            line = content.readline(_LINE_BYTES)
+            line = content.readline(_MAX_LINE_BYTES)
             continue
         if not line.startswith(_VERSION):
-            yield Record({}, line, "malformed_record")
-            line = _next_record(content, line)
+            yield WarcRecord({}, line, "malformed_record")
+            line = _find_next_record(content, line)
             continue
-        headers, is_ended = _headers(content)
+        headers, is_ended = _read_headers(content)
         length = headers.get("content-length", "")
         if length.isascii() and length.isdigit() and len(length) < 16:
-            yield _record(headers, content, int(length))
-            line = content.readline(_LINE_BYTES)
+            yield _read_record(headers, content, int(length))
+            line = content.readline(_MAX_LINE_BYTES)
         else:
-            yield Record(headers, b"", "truncated" if is_ended else "malformed_record")
-            line = _next_record(content, b"\n")
+            yield WarcRecord(headers, b"", "truncated" if is_ended else "malformed_record")
+            line = _find_next_record(content, b"\n")
 
 
-def _headers(content: BinaryIO) -> tuple[dict[str, str], bool]:
-    """A record's headers, and whether the file ended among them."""
+def _read_headers(content: BinaryIO) -> tuple[dict[str, str], bool]:
+    """Return a record's headers, and whether the file ended within them."""
     headers: dict[str, str] = {}
-    while (line := content.readline(_LINE_BYTES)).strip():
+    while (line := content.readline(_MAX_LINE_BYTES)).strip():
         name, colon, value = line.decode("utf-8", "replace").partition(":")
         if colon:
             headers[name.strip().lower()] = value.strip()
     return headers, not line.endswith(b"\n")
 
 
-def _record(headers: dict[str, str], content: BinaryIO, length: int) -> Record:
-    if length <= protocol.MAX_DOCUMENT:
+def _read_record(headers: dict[str, str], content: BinaryIO, length: int) -> WarcRecord:
+    if length <= protocol.MAX_DOCUMENT_BYTES:
         data = content.read(length)
-        return Record(headers, data) if len(data) == length else Record(headers, b"", "truncated")
+        return WarcRecord(headers, data) if len(data) == length else WarcRecord(headers, b"", "truncated")
     while length and (data := content.read(min(length, _READ_BYTES))):
         length -= len(data)
-    return Record(headers, b"", "truncated" if length else "too_large")
+    return WarcRecord(headers, b"", "truncated" if length else "too_large")
 
 
-def _next_record(content: BinaryIO, line: bytes) -> bytes:
-    """The first line of the next record behind `line`; nothing at the end."""
+def _find_next_record(content: BinaryIO, line: bytes) -> bytes:
+    """Return the first line of the next record after `line`; empty at the end."""
     begins = False
     while line and not (begins and line.startswith(_VERSION)):
         begins = line.endswith(b"\n")
-        line = content.readline(_LINE_BYTES)
+        line = content.readline(_MAX_LINE_BYTES)
     return line
 
 
-class _Chunks(io.RawIOBase):
-    """Chunks of bytes as a file."""
+class _ChunkReader(io.RawIOBase):
+    """Chunks of bytes as a file object."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks

@@ -16,9 +16,9 @@ from contexture.corpus import main_content
 from contexture.corpus import pages as page_tables
 from contexture.corpus.bitext import table as bitext_table
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
-from contexture.corpus.card import card
+from contexture.corpus.card import build_card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
-from contexture.corpus.evaluation import Evaluation
+from contexture.corpus.evaluation import EvaluationTexts
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import read_pairs
 from contexture.corpus.sources.protocol import SourceFile
@@ -34,9 +34,9 @@ LOG = logging.getLogger(__name__)
 
 def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
     """Learn the sentence boundaries of each language from a sample of the sources."""
-    from contexture.corpus.sentence_training import train_sentences
+    from contexture.corpus.sentence_training import train_splitters
 
-    languages = train_sentences(source_files(sources), corpus)
+    languages = train_splitters(source_files(sources), corpus)
     for lang, language in languages.items():
         LOG.info("%s: %d abbreviations", lang, len(language["abbreviations"]))
     return dict(languages)
@@ -49,7 +49,7 @@ def parse_pages(corpus: CorpusConfig, sources: dict[str, Any], languages: dict[s
 
 def find_paragraphs(corpus: CorpusConfig, pages: DataFrame) -> DataFrame:
     """Return the paragraphs of the kept pages, with resolved links."""
-    return page_tables.paragraphs(pages, corpus)
+    return page_tables.extract_paragraphs(pages, corpus)
 
 
 def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[str, Any]:
@@ -68,10 +68,10 @@ def clean_paragraphs(
 
     `tasks` are the data folders of `cleaning.evaluation`.
     """
-    model = main_content.load(classifier["model"]) if classifier else None
+    model = main_content.load_model(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
     judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
-    report = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged)}
+    report = {"languages": rules.count_paragraphs(judged), "sample": rules.sample_dropped(judged)}
     if cleaning.evaluation:
         dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in report["languages"].values()]
         report["evaluation"] = {
@@ -80,10 +80,10 @@ def clean_paragraphs(
             "paragraphs": sum(dropped),
             "missing": missing,
         }
-    return rules.kept(judged), report
+    return rules.select_kept(judged), report
 
 
-def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Evaluation | None, dict[str, str]]:
+def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[EvaluationTexts | None, dict[str, str]]:
     """Return the documents of these tasks, and for each task without documents the reason."""
     import pandas as pd
 
@@ -101,7 +101,7 @@ def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Eval
     if not documents:
         return None, missing
     combined = pd.concat(documents)
-    return Evaluation.from_documents(combined["title"], combined["text"]), missing
+    return EvaluationTexts.from_documents(combined["title"], combined["text"]), missing
 
 
 def report_corpus(
@@ -117,13 +117,13 @@ def report_corpus(
     """
     from contexture.reporting.corpus_card import render_corpus_card
 
-    counts = page_tables.report(pages, corpus)
+    counts = page_tables.count_pages(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     counts["paragraphs_found"] += dropped.total()
     for language in cleaned["languages"].values():
         dropped.update(language["dropped"])
     counts["paragraphs_dropped"] = {reason: number for reason, number in dropped.items() if number}
-    content = card(paragraphs)
+    content = build_card(paragraphs)
     columns = ("paragraphs", "sentences", "links", "documents", "resolved")
     totals = {column: sum(language[column] for language in content["languages"].values()) for column in columns}
     counts |= {f"{column}_out": totals[column] for column in ("paragraphs", "sentences", "links")}
@@ -145,18 +145,18 @@ def source_files(sources: dict[str, Any]) -> list[SourceFile]:
 
 def read_bitext(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> DataFrame:
     """Read the pairs of all sets; `demo_dir` has the made-up world, if it is read."""
-    return bitext_table.read(SparkSession.builder.getOrCreate(), locate_demo_sets(config, world, demo_dir))
+    return bitext_table.read_sets(SparkSession.builder.getOrCreate(), locate_demo_sets(config, world, demo_dir))
 
 
 def clean_bitext(
     config: BitextConfig, world: DemoConfig, demo_dir: Path, pairs: DataFrame
 ) -> tuple[DataFrame, dict[str, Any]]:
     """Return the pairs to learn from and the counts of each set; warn about sets that look wrong."""
-    from contexture.corpus.duplicates import on_disk
+    from contexture.corpus.duplicates import checkpoint_on_disk
 
     config = locate_demo_sets(config, world, demo_dir)
-    cleaned = on_disk(bitext_table.clean(pairs))
-    report = bitext_table.report(cleaned, config)
+    cleaned = checkpoint_on_disk(bitext_table.clean(pairs))
+    report = bitext_table.count_pairs(cleaned, config)
     for name, counts in report.items():
         LOG.info("bitext %s: %s", name, counts)
         if counts["same_language"]:
@@ -164,7 +164,7 @@ def clean_bitext(
             LOG.warning("bitext %s: its sides should be %s, but seem to be in one language", name, languages)
         if not counts["pairs_out"]:
             LOG.warning("bitext %s: no pair is left of %d: %s", name, counts["pairs_in"], counts["dropped"])
-    return bitext_table.kept(cleaned), report
+    return bitext_table.select_kept(cleaned), report
 
 
 def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> BitextConfig:

@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline, node
 
 from contexture.config import Parameters
-from contexture.corpus.pages import redirects
+from contexture.corpus.pages import select_redirects
 from contexture.pipelines.corpus import nodes
 from contexture.pipelines.named import fixed
 from contexture.pipelines.sources.pipeline import create_world_pipeline
@@ -19,7 +19,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
             node(
                 fixed(nodes.parse_pages, corpus), ["sources", "sentence_parameters"], "pages@spark", name="parse_pages"
             ),
-            node(redirects, "pages@spark", "redirects@spark", name="select_redirects"),
+            node(select_redirects, "pages@spark", "redirects@spark", name="select_redirects"),
             node(fixed(nodes.find_paragraphs, corpus), "pages@spark", paragraphs, name="find_paragraphs"),
             node(fixed(nodes.learn_main_content, cleaning), paragraphs, "main_content", name="learn_main_content"),
             node(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from contexture.config import ConfigurationError
-from contexture.corpus.config import CorpusConfig, Input
+from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
@@ -30,7 +30,7 @@ def make_demo_world(config: DemoConfig, output_dir: Path) -> Path:
 
 def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> dict[str, Any]:
     """Find and check all raw files of the corpus; `demo_dir` has the made-up world, if it is read."""
-    inputs: list[str | Input] = []
+    inputs: list[str | CorpusInput] = []
     for source in corpus.inputs():
         inputs += demo_inputs(world, demo_dir) if source.path == DEMO else [source]
     resolved = replace(corpus, input=inputs)
@@ -46,12 +46,14 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> d
     }
 
 
-def demo_inputs(world: DemoConfig, demo_dir: Path) -> list[Input]:
+def demo_inputs(world: DemoConfig, demo_dir: Path) -> list[CorpusInput]:
     """Return the text of the made-up world: novels in each language, or the encyclopedia and novels in English."""
-    novels = [Input(str(demo_dir / BOOKS), "books", "en")]
+    novels = [CorpusInput(str(demo_dir / BOOKS), "books", "en")]
     if not world.languages:
-        return [Input(str(demo_dir / EXPORT), "mediawiki"), *novels]
-    return novels + [Input(str(demo_dir / LANGUAGES / BOOKS / code), "books", code) for code in codes(world.languages)]
+        return [CorpusInput(str(demo_dir / EXPORT), "mediawiki"), *novels]
+    return novels + [
+        CorpusInput(str(demo_dir / LANGUAGES / BOOKS / code), "books", code) for code in codes(world.languages)
+    ]
 
 
 def check_inputs(corpus: CorpusConfig, sets_input: bool, sources: dict[str, Any]) -> None:

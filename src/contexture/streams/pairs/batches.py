@@ -39,7 +39,7 @@ class PairRows:
             )
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # largest last, see `_counts_at`
         weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
-        self.shares = [Fraction(weight, sum(weights)) for weight in weights]
+        self.contains_runs = [Fraction(weight, sum(weights)) for weight in weights]
         self.rows = sum(stream.rows for stream in streams)
 
     def take(self, start: int, count: int) -> pa.Table:
@@ -49,7 +49,7 @@ class PairRows:
         """
         tables = []
         for stream, share, first, end in zip(
-            self.streams, self.shares, self._counts_at(start), self._counts_at(start + count), strict=True
+            self.streams, self.contains_runs, self._counts_at(start), self._counts_at(start + count), strict=True
         ):
             if end > first:
                 table = stream.take(first, end - first)
@@ -63,8 +63,8 @@ class PairRows:
 
         A task gets its share, rounded with an offset of its own so that tasks alternate; the largest gets the rest.
         """
-        starts = accumulate(self.shares, initial=Fraction(0))
-        counts = [int(position * share + start) for share, start in zip(self.shares[:-1], starts, strict=False)]
+        starts = accumulate(self.contains_runs, initial=Fraction(0))
+        counts = [int(position * share + start) for share, start in zip(self.contains_runs[:-1], starts, strict=False)]
         return [*counts, position - sum(counts)]
 
 

@@ -21,8 +21,8 @@ from contexture.retrieval.parquet_rows import ROWS_A_GROUP, read_batches
 from contexture.splits import uniform
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.questions import names_of
-from contexture.text.quality import tokens
-from contexture.text.sentences import splitter
+from contexture.text.quality import split_words
+from contexture.text.sentences import get_splitter
 
 #: Kinds of questions, in the order of the tables.
 KINDS = ("headings", "links", "sentences", "questions")
@@ -137,7 +137,7 @@ def _sentences(held: list[dict[str, Any]], count: int, rows: int) -> tuple[list[
     for row in _draw(held, "sentences", len(held), lambda passage: str(passage["passage_id"])):
         if len(questions) == count:
             break
-        sentences = splitter(row["doc_id"].partition(":")[0]).split(row["text"])
+        sentences = get_splitter(row["doc_id"].partition(":")[0]).split(row["text"])
         drawn = _draw([sentence for sentence in sentences if _is_long(sentence)], "sentence", 1, str)
         rest = " ".join(sentence for sentence in sentences if sentence not in drawn)
         if not drawn or not rest:
@@ -170,7 +170,7 @@ def _links(paragraphs: Path, held: list[dict[str, Any]], documents: set[str], co
 
 
 def _is_long(sentence: str) -> bool:
-    return len(tokens(sentence)) >= _MIN_WORDS
+    return len(split_words(sentence)) >= _MIN_WORDS
 
 
 def _spans(text: str, sentences: list[str]) -> Iterator[tuple[int, int, str]]:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from contexture.folders import work_folder
 from contexture.retrieval.candidates import COLUMNS, PARTS, update_digest
 from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ParquetRows, read_batches
-from contexture.text.sentences import splitter
+from contexture.text.sentences import get_splitter
 
 #: The candidates in the folder that `grow` writes.
 GROWN = "candidates.parquet"
@@ -107,7 +107,7 @@ def _hash(pair: tuple[str, ...]) -> int:
 
 def _write_pairs(passages: Path, drawn: Drawn, lang: str, file: Path) -> Hashes:
     """Write the pairs that were drawn, in the order of the corpus, to an Arrow file; return their hashes."""
-    split = splitter(lang).split
+    split = get_splitter(lang).split
     hashes, number = np.empty(len(drawn), np.uint64), 0
     with pa.ipc.new_file(file, SCHEMA) as writer:
         for batch in read_batches(passages, ["passage_id", "text"]):

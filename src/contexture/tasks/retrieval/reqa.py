@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import pandas as pd
 
-from contexture.text.sentences import splitter
+from contexture.text.sentences import get_splitter
 
 #: One question in so many of those trained on is held out as dev: 10 % (section 4.1).
 _HELD_OUT = 10
@@ -51,7 +51,7 @@ def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataF
     Raises:
         ValueError: there is no candidate, or no question with an answer.
     """
-    spans = splitter(lang).spans
+    spans = get_splitter(lang).spans
     answers: dict[str, Counter[str]] = {}
     candidates: list[tuple[str, str, str, str, str]] = []
     known: dict[str, tuple[list[int], list[str]]] = {}
