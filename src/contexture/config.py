@@ -143,7 +143,7 @@ class Parameters:
             tasks = {}
             for task, settings in system.tasks.items():
                 try:
-                    tasks[task] = settings.given(self.sources[task])
+                    tasks[task] = settings.complete_from_source(self.sources[task])
                 except ValidationError as error:
                     raise with_key_prefix(
                         error, place, name, *(["system"] if place == "tour" else []), "tasks", task

@@ -347,14 +347,14 @@ def test_of_missing_data_nothing_is_made(task: str, tmp_path: Path, caplog: pyte
     case: Any = CASES[task]
     (tmp_path / "data").mkdir()
     (tmp_path / "data/claims.parquet").write_text("of an earlier run")
-    case.task.read(case.missing, tmp_path, tmp_path / "data")
+    case.task.prepare_data(case.missing, tmp_path, tmp_path / "data")
     assert [file.name for file in (tmp_path / "data").iterdir()] == ["task.json"]
     report = json.loads((tmp_path / "data/task.json").read_text())
     assert "none" in str(report["missing"]) and "none" in caplog.text and report["counts"] == {}
-    case.task.check(case.settings, tmp_path / "data")
+    case.task.check_settings(case.settings, tmp_path / "data")
     encoder = EvaluatedEncoder("a", 0, ("b",), head="ie_1")
     case.task.finetune(case.settings, case.option, encoder, tmp_path / "data", tmp_path / "model")
     assert not (tmp_path / "model").exists()
-    assert not hasattr(case.task, "documents") or case.task.documents(tmp_path / "data") is None
+    assert not hasattr(case.task, "load_documents") or case.task.load_documents(tmp_path / "data") is None
     results = case.task.evaluate(case.settings, [encoder], tmp_path / "data", tmp_path / "vectors")
     assert (results.records, results.tables) == ([], {})

@@ -87,7 +87,7 @@ def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
     from contexture.tasks.registry import TASKS
 
     head = config.measured[args.variant].head
-    options = TASKS[args.task].load().options(config.task(args.task), head)
+    options = TASKS[args.task].load().list_options(config.task(args.task), head)
     option = args.option or next(iter(options), None)
     if option not in options:
         raise SystemExit(f"{args.task} fine-tunes {options} of {args.variant}, not {option!r}")

@@ -34,8 +34,8 @@ class EvaluatedEncoder:
     seed: int
     #: Folders of encoders, or names of published models; their vectors are concatenated.
     models: tuple[str, ...]
-    #: Folder of this task's fine-tuned models, one subfolder an option (`Task.options`); None: not fine-tuned.
-    finetuned: Path | None = None
+    #: Folder of this task's fine-tuned models, one subfolder an option (`Task.list_options`); None: not fine-tuned.
+    finetuned_dir: Path | None = None
     #: The head that is fine-tuned on tasks that judge candidates.
     head: str | None = None
 
@@ -107,26 +107,26 @@ def make_record(
 class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
 
-    def read(self, source: Any, demo: Path, output_dir: Path) -> None:
+    def prepare_data(self, source: Any, demo_dir: Path, output_dir: Path) -> None:
         """Read and check the raw files once; write the folder `output_dir` with its `TASK_FILE`.
 
-        `source` says where they are, `demo` is the folder of the made-up world. Missing files are reported, not raised.
+        `source` names the files, `demo_dir` is the folder of the demo. Missing files are reported, not raised.
         """
 
-    def check(self, settings: Any, data: Path) -> None:
+    def check_settings(self, settings: Any, data_dir: Path) -> None:
         """Raise ValueError, before any training, if the data do not fit the settings."""
 
-    def options(self, settings: Any, head: str | None) -> list[str]:
+    def list_options(self, settings: Any, head: str | None) -> list[str]:
         """Names of the models that are fine-tuned for each encoder."""
 
-    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path) -> None:
-        """Write the fine-tuned model to `folder`; deterministic in the encoder's seed."""
+    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path) -> None:
+        """Write the fine-tuned model to `model_dir`; deterministic in the encoder's seed."""
 
     def evaluate(
         self,
         settings: Any,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
@@ -139,14 +139,14 @@ class Task(Protocol):
 class FrozenTask:
     """A task that measures frozen encoders alone, on all data that `read` wrote."""
 
-    def check(self, settings: Any, data: Path) -> None:
-        """See `Task.check`."""
+    def check_settings(self, settings: Any, data_dir: Path) -> None:
+        """See `Task.check_settings`."""
 
-    def options(self, settings: Any, head: str | None) -> list[str]:
-        """See `Task.options`."""
+    def list_options(self, settings: Any, head: str | None) -> list[str]:
+        """See `Task.list_options`."""
         return []
 
-    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path) -> None:
+    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path) -> None:
         """Raises NotImplementedError."""
         raise NotImplementedError("encoders are measured as they are; there is nothing to fine-tune")
 
@@ -155,10 +155,10 @@ class FrozenTask:
 class DocumentTask(Protocol):
     """A task whose documents can be kept out of a corpus (`cleaning.evaluation`)."""
 
-    def documents(self, data: Path) -> pd.DataFrame | None:
+    def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
         """The documents of dev and test questions: title (or "") and text, a row for each part of a document.
 
-        `data` is the folder that `Task.read` wrote; None if the files were missing.
+        `data_dir` is the folder that `Task.prepare_data` wrote; None if the files were missing.
         """
 
 
@@ -166,8 +166,8 @@ class DocumentTask(Protocol):
 class EncoderChooser(Protocol):
     """A task whose results choose the encoder of `search: best`."""
 
-    def best_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
+    def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """The best of the variants by the facts of `evaluate`; the first of them if too little was measured."""
 
-    def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
+    def render_card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
         """Markdown for the card of the chosen encoder, from the records of `evaluate`; "" without records."""

@@ -33,27 +33,27 @@ class TaskSettings:
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValueError if the settings name a variant that is not one of `variants`."""
 
-    def restricted(self, variants: Collection[str]) -> Self:
+    def restrict_variants(self, variants: Collection[str]) -> Self:
         """The same for fewer variants."""
         return self
 
-    def given(self, source: Any) -> Self:
+    def complete_from_source(self, source: Any) -> Self:
         """The same, completed from the parameters that say where the files are."""
         return self
 
-    def completed(self, streams: Iterable[StreamConfig]) -> Self:
+    def complete_from_streams(self, streams: Iterable[StreamConfig]) -> Self:
         """The same, completed from the streams of the system."""
         return self
 
-    def search_words(self, passages: Path) -> Bm25Config | None:
+    def get_bm25_config(self, passages_dir: Path) -> Bm25Config | None:
         """How BM25 ranks the table of passages, so that the search index ranks alike; None: no preference."""
         return None
 
-    def of(self, option: str) -> Any:
-        """Settings of one of the models that `Task.options` names."""
+    def get_option_settings(self, option: str) -> Any:
+        """Settings of one of the models that `Task.list_options` names."""
         return self
 
-    def before(self, option: str) -> str | None:
+    def get_start_option(self, option: str) -> str | None:
         """The model of the same encoder from which this one starts; None: it starts from the encoder."""
         return None
 
@@ -61,9 +61,9 @@ class TaskSettings:
         """The settings on which the weights of one of the models depend."""
         return asdict(self)
 
-    def data_of(self, option: str, data: Path) -> Path:
+    def get_data_dir(self, option: str, data_dir: Path) -> Path:
         """The folder, in the task's data or itself, that one of the models learns from."""
-        return data
+        return data_dir
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -126,7 +126,7 @@ class JointSettings(EpochSettings):
     # How the texts of an example are laid out in one input; null: the layout of the system's own examples.
     layout: LayoutConfig | None = None
 
-    def completed(self, streams: Iterable[StreamConfig]) -> Self:
+    def complete_from_streams(self, streams: Iterable[StreamConfig]) -> Self:
         """The same with the layout of the first stream that has one, unless a layout is set."""
         layouts = (stream.layout for stream in streams if hasattr(stream, "layout"))
         return replace(self, layout=self.layout or next(layouts, None))

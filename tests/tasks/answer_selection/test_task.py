@@ -28,7 +28,7 @@ RUN = ["variant", "seed", "split", "protocol"]
 
 def make_encoders(folder: Path) -> list[EvaluatedEncoder]:
     """Joint models of two seeds, a pairwise one of one of them, and one that is frozen alone."""
-    return toys.encoders(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
+    return toys.make_encoders(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,9 @@ def results(project: Path) -> Results:
 
 def test_options() -> None:
     several = toys.settings(finetune=["large", "toys"], transfer={"toys": "large"})
-    assert TASK.options(SETTINGS, "ie_k") == ["toys"] and TASK.options(SETTINGS, None) == []
-    assert TASK.options(several, "ie_k") == ["large", "toys", "toys_after_large"]
-    assert [several.before(option) for option in several.options] == [None, None, "large"]
+    assert TASK.list_options(SETTINGS, "ie_k") == ["toys"] and TASK.list_options(SETTINGS, None) == []
+    assert TASK.list_options(several, "ie_k") == ["large", "toys", "toys_after_large"]
+    assert [several.get_start_option(option) for option in several.options] == [None, None, "large"]
 
 
 def test_sets_differ_in_how_models_are_fine_tuned_on_them() -> None:
@@ -59,12 +59,12 @@ def test_sets_differ_in_how_models_are_fine_tuned_on_them() -> None:
     several = toys.settings(
         finetune=["large", "toys"], transfer={"toys": "large"}, optimizer=optimizer, sets={"large": of_large}
     )
-    large, small = several.of("large"), several.of("toys")
+    large, small = several.get_option_settings("large"), several.get_option_settings("toys")
     assert (large.batch_size, large.epochs, large.patience) == (512, 6, small.patience)
     assert (small.batch_size, small.epochs, small.optimizer.learning_rate) == (8, 3, 2e-3)
     optimizers = large.optimizer
     assert (optimizers.learning_rate, optimizers.warmup_steps, optimizers.weight_decay) == (1e-5, 2, 0.5)
-    assert several.of("toys_after_large") == small
+    assert several.get_option_settings("toys_after_large") == small
 
 
 def test_a_model_depends_on_its_own_set(tmp_path: Path) -> None:
@@ -72,19 +72,21 @@ def test_a_model_depends_on_its_own_set(tmp_path: Path) -> None:
     first = toys.settings(finetune=["toys"])
     second = toys.settings(finetune=["large", "toys"], sets={"large": {"epochs": 6}}, latency_rounds=3)
     assert first.identity("toys") == second.identity("toys") != second.identity("large")
-    assert second.data_of("toys", tmp_path) == second.data_of("toys_after_large", tmp_path) == tmp_path / "toys"
+    assert (
+        second.get_data_dir("toys", tmp_path) == second.get_data_dir("toys_after_large", tmp_path) == tmp_path / "toys"
+    )
 
 
 def test_documents_are_those_of_dev_and_test_questions(tmp_path: Path) -> None:
     answers = toys.answers().assign(title=lambda table: "About " + table["question_id"])
     toys.write_set(tmp_path / "toys", answers)
     toys.write_report(tmp_path, "toys")
-    documents = TASK.documents(tmp_path)
+    documents = TASK.load_documents(tmp_path)
     assert documents is not None
     held_out = answers[answers["split"] != "train"]
     assert documents[["title", "text"]].to_numpy().tolist() == held_out[["title", "candidate"]].to_numpy().tolist()
     toys.write_report(tmp_path)
-    assert TASK.documents(tmp_path) is None
+    assert TASK.load_documents(tmp_path) is None
 
 
 def test_every_contestant_protocol_split_and_metric_is_recorded(results: Results) -> None:
@@ -202,14 +204,14 @@ def test_of_a_large_set_questions_alone_are_kept_and_numbers_are_the_same(
 def test_questions_of_the_demo_and_of_folders(tmp_path: Path) -> None:
     demo = tmp_path / "demo"
     write_demo_world(DemoConfig(pages=25, novels=1), demo)
-    TASK.read(AnswersConfig(), demo, tmp_path / "1")
+    TASK.prepare_data(AnswersConfig(), demo, tmp_path / "1")
     report = json.loads((tmp_path / "1/task.json").read_text())
     assert (report["name"], report["missing"], list(report["counts"])) == ("demo", {}, ["demo"])
     test = pd.read_parquet(tmp_path / "1/demo/test.parquet")
     assert report["counts"]["demo"]["test_questions"] == test["question_id"].nunique() > 0
     assert report["counts"]["demo"]["test_candidates"] == len(test)
     assert len(report["files"]) == 3 and all(len(digest) == 64 for digest in report["files"].values())
-    TASK.read(AnswersConfig(input={"one": str(demo), "two": str(demo)}), Path("elsewhere"), tmp_path / "2")
+    TASK.prepare_data(AnswersConfig(input={"one": str(demo), "two": str(demo)}), Path("elsewhere"), tmp_path / "2")
     report = json.loads((tmp_path / "2/task.json").read_text())
     assert report["name"] == "one, two" and list(report["counts"]) == ["one", "two"]
     for name in ("one", "two"):
@@ -226,18 +228,18 @@ def test_a_folder_without_a_name_and_impossible_names_are_rejected() -> None:
 
 def test_settings_name_sets_of_the_input_or_published_ones(tmp_path: Path) -> None:
     toys.write_report(tmp_path, "toys")
-    TASK.check(toys.settings(sets={"toys": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
+    TASK.check_settings(toys.settings(sets={"toys": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
     with pytest.raises(ValueError, match=r"finetune: no set is called other; answer_selection\.input has \['toys'\]"):
-        TASK.check(toys.settings(finetune=["toys", "other"]), tmp_path)
+        TASK.check_settings(toys.settings(finetune=["toys", "other"]), tmp_path)
     with pytest.raises(ValueError, match=r"answer_selection.sets: no set is called tosy; answer_selection.input has "):
-        TASK.check(toys.settings(sets={"tosy": {"epochs": 2}}), tmp_path)
+        TASK.check_settings(toys.settings(sets={"tosy": {"epochs": 2}}), tmp_path)
 
 
 def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
     for split in ("train", "dev", "test"):
         (tmp_path / f"WikiQA-{split}.tsv").write_text("Question\tAnswer\n")
     with pytest.raises(ValueError, match=r"WikiQA-train\.tsv, line 1: no column"):
-        TASK.read(AnswersConfig(input={"wikiqa": str(tmp_path)}), tmp_path, tmp_path / "data")
+        TASK.prepare_data(AnswersConfig(input={"wikiqa": str(tmp_path)}), tmp_path, tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
 
@@ -265,7 +267,7 @@ def test_models_that_learned_from_another_set_before_are_measured_as_well(projec
     toys.write_report(data, "large", "toys")
     settings = toys.settings(epochs=1, finetune=["large", "toys"], transfer={"toys": "large"})
     of_seed = [encoder for encoder in make_encoders(project) if encoder.seed == 1]
-    tuned = [replace(encoder, finetuned=tmp_path / encoder.variant) for encoder in of_seed]
+    tuned = [replace(encoder, finetuned_dir=tmp_path / encoder.variant) for encoder in of_seed]
     toys.tune_all(TASK, settings, tuned, data)
     table = pd.DataFrame(TASK.evaluate(settings, tuned, data, tmp_path / "vectors").records)
     table = table[table["variant"].isin(["joint", "pairwise"])]
@@ -276,7 +278,7 @@ def test_models_that_learned_from_another_set_before_are_measured_as_well(projec
 
 
 def test_without_fine_tuned_models_there_is_no_latency(project: Path) -> None:
-    frozen = [replace(encoder, finetuned=None) for encoder in make_encoders(project)]
+    frozen = [replace(encoder, finetuned_dir=None) for encoder in make_encoders(project)]
     settings = replace(SETTINGS, latency_rounds=1)
     assert TASK.evaluate(settings, frozen, project / "data", project / "vectors").details["latency"] == {}
 

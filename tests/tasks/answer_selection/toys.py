@@ -98,12 +98,12 @@ def make_encoders(folder: Path, *named: tuple[str, int, str]) -> list[EvaluatedE
 def tune_all(task: Task, settings: Any, evaluated: Sequence[EvaluatedEncoder], data: Path) -> None:
     """Fine-tune all options of all encoders, each from the option that the settings say."""
     for encoder in evaluated:
-        for option in task.options(settings, encoder.head):
-            assert encoder.finetuned is not None
-            model_dir, start = encoder.finetuned / option, settings.before(option)
+        for option in task.list_options(settings, encoder.head):
+            assert encoder.finetuned_dir is not None
+            model_dir, start = encoder.finetuned_dir / option, settings.get_start_option(option)
             model_dir.mkdir(parents=True)
-            encoders = (str(encoder.finetuned / start),) if start else encoder.models
-            task.finetune(settings, option, replace(encoder, encoders=encoders), data, model_dir)
+            models = (str(encoder.finetuned_dir / start),) if start else encoder.models
+            task.finetune(settings, option, replace(encoder, models=models), data, model_dir)
 
 
 def ready(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:

@@ -24,7 +24,7 @@ TASK = BeirTask()
 
 
 def read(data: Path, split: Any = "test", **sets: Path) -> dict[str, Any]:
-    TASK.read(BeirConfig({name: str(folder) for name, folder in sets.items()}, split), data, data)
+    TASK.prepare_data(BeirConfig({name: str(folder) for name, folder in sets.items()}, split), data, data)
     report: dict[str, Any] = json.loads((data / TASK_FILE).read_text())
     return report
 
@@ -159,7 +159,7 @@ def test_settings() -> None:
     settings.check_variants(["one", "two", "three"])
     with pytest.raises(ValueError, match=r"no variant is called two; there are \['one'\]"):
         settings.check_variants(["one"])
-    assert settings.restricted(["two"]).hybrid == ["two"]
+    assert settings.restrict_variants(["two"]).hybrid == ["two"]
     for bad in ({"input": {"Sci Fact": "x"}}, {"split": "training"}):
         with pytest.raises(ValidationError):
             BeirConfig(**bad)  # type: ignore[arg-type]

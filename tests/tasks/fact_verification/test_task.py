@@ -43,9 +43,9 @@ def results(project: Path) -> Results:
 
 
 def test_pairs_and_joint_inputs_have_heads_of_their_own() -> None:
-    assert TASK.options(toys.settings(), "ie_1") == ["max_pool", "weighted_sum"]
-    assert TASK.options(toys.settings(), "ae_k") == TASK.options(toys.settings(), "ie_k") == ["ie_1", "ae_1"]
-    assert TASK.options(SETTINGS, "ie_1") == ["max_pool"] and TASK.options(SETTINGS, None) == []
+    assert TASK.list_options(toys.settings(), "ie_1") == ["max_pool", "weighted_sum"]
+    assert TASK.list_options(toys.settings(), "ae_k") == TASK.list_options(toys.settings(), "ie_k") == ["ie_1", "ae_1"]
+    assert TASK.list_options(SETTINGS, "ie_1") == ["max_pool"] and TASK.list_options(SETTINGS, None) == []
 
 
 def test_every_contestant_protocol_and_split_is_recorded(results: Results) -> None:
@@ -118,13 +118,13 @@ def test_the_vector_of_evidence_is_the_mean() -> None:
 
 def test_the_made_up_world_is_read(tmp_path: Path) -> None:
     counts = write_demo_world(DemoConfig(pages=25, novels=1), tmp_path / "demo")
-    TASK.read(VerificationConfig(), tmp_path / "demo", tmp_path / "data")
+    TASK.prepare_data(VerificationConfig(), tmp_path / "demo", tmp_path / "data")
     report = json.loads((tmp_path / "data" / "task.json").read_text())
     assert report["name"] == "demo" and not report["missing"] and len(report["files"]) == 3
     for split in ("train", "dev", "test"):
         of_split = report["counts"][split]
         assert of_split["claims"] == counts[f"{split}_claims"] - of_split["also_in_a_later_split"]
-    documents = TASK.documents(tmp_path / "data")
+    documents = TASK.load_documents(tmp_path / "data")
     claims = pd.read_parquet(tmp_path / "data" / "claims.parquet").query("split != 'train'")
     assert documents is not None and documents["text"].tolist() == claims["evidence"].explode().tolist()
     assert documents["title"].iloc[0] == claims["pages"].iloc[0][0]
@@ -136,7 +136,7 @@ def test_files_of_ones_own_are_read(tmp_path: Path) -> None:
         "train": str(put(tmp_path / "a.jsonl", TEXTS, TEXTS | {"claim": "b", "label": "SUPPORTS"})),
     }
     source = TypeAdapter(VerificationConfig).validate_python({"input": files | {"test": None}})
-    TASK.read(source, tmp_path, tmp_path / "own")
+    TASK.prepare_data(source, tmp_path, tmp_path / "own")
     report = json.loads((tmp_path / "own" / "task.json").read_text())
     assert report["name"] == "fever" and report["counts"]["labels"] == "SUPPORTS and REFUTES alone"
     assert list(report["files"]) == [files["train"], files["dev"]]
@@ -146,10 +146,10 @@ def test_files_of_ones_own_are_read(tmp_path: Path) -> None:
 
 
 def test_evidence_for_which_there_is_no_room_is_refused(project: Path) -> None:
-    TASK.check(SETTINGS, project / "data")
-    TASK.check(toys.settings(layout=None), project / "data")
+    TASK.check_settings(SETTINGS, project / "data")
+    TASK.check_settings(toys.settings(layout=None), project / "data")
     with pytest.raises(ValueError, match=r"up to 2 sentences .* has room for 1: set fact_verification\.evidence=1"):
-        TASK.check(toys.settings(layout={"candidates": 1, "sentence_tokens": 16}), project / "data")
+        TASK.check_settings(toys.settings(layout={"candidates": 1, "sentence_tokens": 16}), project / "data")
 
 
 def test_a_model_does_not_depend_on_other_heads() -> None:

@@ -20,11 +20,11 @@ def adopt(chooser: str, results: Path, place: Path, **inputs: Path) -> Path:
     pretrained = select_group(inputs, "encoders")
     task = TASKS[chooser].load()
     assert isinstance(task, EncoderChooser)  # `TaskSpec.chooses_encoder`
-    best = task.best_encoder(json.loads((results / DETAILS_FILE).read_text(encoding="utf-8")), list(pretrained))
+    best = task.choose_encoder(json.loads((results / DETAILS_FILE).read_text(encoding="utf-8")), list(pretrained))
     run = pretrained[best]
     with work_folder(place) as work:
         shutil.copytree(encoder_dir(run.parent, run.name, 0), work, dirs_exist_ok=True)
         records = json.loads((results / RECORDS_FILE).read_text(encoding="utf-8"))
         with (work / CARD).open("a", encoding="utf-8") as card:
-            card.write(task.card_section(records, best))
+            card.write(task.render_card_section(records, best))
     return place

@@ -29,5 +29,5 @@ def training_config(config: SystemConfig, **data: Path) -> dict[str, Any]:
     Raises ValueError where a task cannot be fine-tuned on its data, before hours are spent on training.
     """
     for task, folder in data.items():
-        TASKS[task].load().check(config.task(task), folder)
+        TASKS[task].load().check_settings(config.task(task), folder)
     return config.plain()

@@ -15,6 +15,6 @@ def index_passages(tasks: Sequence[TaskSettings], passages: Path, encoder: Path,
     from contexture.encoders.saved import of_seed
     from contexture.retrieval.passage_search import build_passage_index
 
-    words = (task.search_words(passages) for task in tasks)
+    words = (task.get_bm25_config(passages) for task in tasks)
     build_passage_index(passages, of_seed(encoder, 0), place, next(filter(None, words), Bm25Config()))
     return place

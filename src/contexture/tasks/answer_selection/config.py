@@ -71,7 +71,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.sets:
-            self.of(name)
+            self.get_option_settings(name)
         if self.finetune is None:
             return
         if len(set(self.finetune)) < len(self.finetune):
@@ -82,11 +82,11 @@ class AnswerSelectionSettings(AnswerModelSettings):
                     f"transfer.{name}: {first}: two different sets of finetune, {self.finetune}, can be named"
                 )
 
-    def given(self, source: AnswersConfig) -> Self:
-        """See `TaskSettings.given`."""
+    def complete_from_source(self, source: AnswersConfig) -> Self:
+        """See `TaskSettings.complete_from_source`."""
         return self if self.finetune is not None else replace(self, finetune=source.sets)
 
-    def of(self, option: str) -> AnswerModelSettings:
+    def get_option_settings(self, option: str) -> AnswerModelSettings:
         """The settings of all models, changed by those of its set."""
         name = set_of(option)
         changed = self.sets.get(name, {})
@@ -97,17 +97,17 @@ class AnswerSelectionSettings(AnswerModelSettings):
         )
         return settings
 
-    def before(self, option: str) -> str | None:
-        """See `TaskSettings.before`."""
+    def get_start_option(self, option: str) -> str | None:
+        """See `TaskSettings.get_start_option`."""
         return option.partition(AFTER)[2] or None
 
     def identity(self, option: str) -> dict[str, Any]:
         """See `TaskSettings.identity`."""
-        return asdict(self.of(option))
+        return asdict(self.get_option_settings(option))
 
-    def data_of(self, option: str, data: Path) -> Path:
-        """See `TaskSettings.data_of`."""
-        return data / set_of(option)
+    def get_data_dir(self, option: str, data_dir: Path) -> Path:
+        """See `TaskSettings.get_data_dir`."""
+        return data_dir / set_of(option)
 
     @property
     def options(self) -> list[str]:

@@ -149,9 +149,9 @@ def _finetuned(
     suffix = "".join(option.partition(AFTER)[1:])
     # The sort is stable: the pairwise models come first.
     for encoder in sorted(encoders, key=lambda encoder: encoder.head != "ie_1"):
-        if encoder.finetuned is None or not is_encoder(encoder.finetuned / option):
+        if encoder.finetuned_dir is None or not is_encoder(encoder.finetuned_dir / option):
             continue
-        model, seed = load_answer_model(encoder.finetuned / option), encoder.seed
+        model, seed = load_answer_model(encoder.finetuned_dir / option), encoder.seed
         for split, part in parts.items():
             if encoder.head == "ie_1":
                 scores = score_model(model, part)
@@ -167,8 +167,8 @@ def _latency(
     """Of the first model with each head; other models with it are as large."""
     first: dict[str, Path] = {}
     for encoder in encoders:
-        if encoder.head is not None and encoder.finetuned and is_encoder(encoder.finetuned / option):
-            first.setdefault(encoder.head, encoder.finetuned / option)
+        if encoder.head is not None and encoder.finetuned_dir and is_encoder(encoder.finetuned_dir / option):
+            first.setdefault(encoder.head, encoder.finetuned_dir / option)
     return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 
 

@@ -15,8 +15,8 @@ LOG = logging.getLogger(__name__)
 class BeirTask(FrozenTask):
     """Rank documents for queries by vectors, by words, and by both."""
 
-    def read(self, source: BeirConfig, demo: Path, output_dir: Path) -> None:
-        """Write a folder for each set, see `files.write_set`. See `Task.read`."""
+    def prepare_data(self, source: BeirConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write a folder for each set, see `files.write_set`. See `Task.prepare_data`."""
         with write_task(output_dir, source.input, notes=[], split=source.split) as (work, report):
             if not source.input:
                 report["missing"]["beir"] = "beir.input names no folder: see docs/beir.md"
@@ -33,13 +33,13 @@ class BeirTask(FrozenTask):
         self,
         settings: BeirSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_beir`; sets that are missing are left out."""
         from contexture.tasks.beir.evaluation import BeirSet, evaluate_beir
 
-        report = read_report(data)
-        sets = [BeirSet(name, data / name, vectors_dir / name, report["split"]) for name in report["counts"]]
+        report = read_report(data_dir)
+        sets = [BeirSet(name, data_dir / name, vectors_dir / name, report["split"]) for name in report["counts"]]
         return evaluate_beir(settings, encoders, sets, parallel_map)

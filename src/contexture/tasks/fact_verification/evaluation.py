@@ -54,10 +54,10 @@ def evaluate_claims(
     claims = pd.read_parquet(file)
     frozen = measure_encoders(measure_frozen, encoders, parallel_map, file, place)
     folders = {
-        (encoder.variant, encoder.seed, head): encoder.finetuned / head
+        (encoder.variant, encoder.seed, head): encoder.finetuned_dir / head
         for encoder in encoders
         for head in heads
-        if encoder.finetuned is not None and (encoder.finetuned / head).exists()
+        if encoder.finetuned_dir is not None and (encoder.finetuned_dir / head).exists()
     }
     tuned = parallel_map(measure_finetuned, [(folder, file) for folder in folders.values()])
     runs = [

@@ -19,12 +19,12 @@ ROWS = "claims.parquet"
 class FactVerificationTask:
     """Does the evidence support a claim? Frozen encoders answer by a probe, fine-tuned ones by a head."""
 
-    def read(self, source: VerificationConfig, demo: Path, output_dir: Path) -> None:
-        """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.read`.
+    def prepare_data(self, source: VerificationConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.prepare_data`.
 
         Raises ValueError, naming file and line, for files that are not in the format.
         """
-        named = source.files or {split: str(demo / CLAIMS / f"{split}.jsonl") for split in SPLITS}
+        named = source.files or {split: str(demo_dir / CLAIMS / f"{split}.jsonl") for split in SPLITS}
         files = {split: Path(named[split]) for split in SPLITS if split in named}
         name = "fever" if source.files else DEMO
         with write_task(output_dir, [name]) as (work, report), note_missing(report, name):
@@ -32,9 +32,9 @@ class FactVerificationTask:
             rows.to_parquet(work / ROWS)
             report["counts"], report["files"] = counts, file_digests(files.values())
 
-    def check(self, settings: FactVerificationSettings, data: Path) -> None:
+    def check_settings(self, settings: FactVerificationSettings, data_dir: Path) -> None:
         """Raise ValueError if claims have more evidence than a joint input has room for."""
-        if settings.layout is None or (claims := _claims(data)) is None:
+        if settings.layout is None or (claims := _claims(data_dir)) is None:
             return
         most, room = int(claims["evidence"].map(len).max()), settings.layout.candidates
         if most > room:
@@ -43,43 +43,48 @@ class FactVerificationTask:
                 f"fact_verification.evidence={room}"
             )
 
-    def documents(self, data: Path) -> pd.DataFrame | None:
+    def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
         """The evidence of dev and test claims and the titles of its pages; see `DocumentTask`."""
-        if (claims := _claims(data)) is None:
+        if (claims := _claims(data_dir)) is None:
             return None
         held_out = claims[claims["split"].ne("train")].explode(["pages", "evidence"])
         return held_out[["pages", "evidence"]].set_axis(["title", "text"], axis=1).reset_index(drop=True)
 
-    def options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
+    def list_options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
         """The heads for pairs of variants that read pairs (with the head ie_1), the joint ones of the others."""
         if head is None:
             return []
         return [option for option in settings.heads if option in (PAIRWISE if head == "ie_1" else JOINT)]
 
     def finetune(
-        self, settings: FactVerificationSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+        self,
+        settings: FactVerificationSettings,
+        option: str,
+        encoder: EvaluatedEncoder,
+        data_dir: Path,
+        model_dir: Path,
     ) -> None:
         """See `finetune.finetune_claims`; writes nothing if the claims are missing."""
         from contexture.tasks.fact_verification.finetune import finetune_claims
 
-        if (claims := _claims(data)) is not None:
-            finetune_claims(settings, option, encoder, claims, folder)
+        if (claims := _claims(data_dir)) is not None:
+            finetune_claims(settings, option, encoder, claims, model_dir)
 
     def evaluate(
         self,
         settings: FactVerificationSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_claims`; empty if the claims are missing."""
         from contexture.tasks.fact_verification.evaluation import evaluate_claims
 
-        if not (data / ROWS).exists():
+        if not (data_dir / ROWS).exists():
             return Results()
-        name = read_report(data)["name"]
-        return evaluate_claims(encoders, data / ROWS, name, settings.heads, vectors_dir, parallel_map)
+        name = read_report(data_dir)["name"]
+        return evaluate_claims(encoders, data_dir / ROWS, name, settings.heads, vectors_dir, parallel_map)
 
 
 def _claims(data: Path) -> pd.DataFrame | None:

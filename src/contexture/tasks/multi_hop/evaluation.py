@@ -102,7 +102,7 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
     assert settings.reader is not None
     start = start_of(settings.reader, seed, folder / "start")
     identity = {
-        "settings": {name: asdict(settings.of(name)) for name in (RERANKER, READER)},
+        "settings": {name: asdict(settings.get_option_settings(name)) for name in (RERANKER, READER)},
         "paragraphs": settings.paragraphs,
         "seed": seed,
         "start": encoder_checksum(start),
@@ -120,7 +120,7 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
 
 def _reader_of(encoder: EvaluatedEncoder) -> Path | None:
     """The folder of the models made of a variant's own Transformer; None without."""
-    folder = encoder.finetuned
+    folder = encoder.finetuned_dir
     return folder if folder is not None and (folder / READER / ReaderModel.settings_file).exists() else None
 
 

@@ -50,7 +50,7 @@ def evaluate_pairs(
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():
         frozen = measure_encoders(measure_frozen, encoders, parallel_map, name, file, settings, vectors_dir)
-        folders = [encoder.finetuned / name if encoder.finetuned else None for encoder in encoders]
+        folders = [encoder.finetuned_dir / name if encoder.finetuned_dir else None for encoder in encoders]
         tuned = [folder for folder in folders if folder and folder.exists()]
         finetuned = dict(zip(tuned, parallel_map(measure_finetuned, [(folder, file) for folder in tuned]), strict=True))
         for encoder in encoders:

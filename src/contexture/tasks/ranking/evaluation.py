@@ -70,8 +70,8 @@ class SetModel:
         """Folders or names."""
         if not self.tuned:
             return self.evaluated.models
-        assert self.evaluated.finetuned is not None
-        return (str(self.evaluated.finetuned / self.data.name),)
+        assert self.evaluated.finetuned_dir is not None
+        return (str(self.evaluated.finetuned_dir / self.data.name),)
 
     @property
     def protocol(self) -> Protocol:
@@ -156,7 +156,7 @@ def evaluate_ranking(
 def models_of(encoder: EvaluatedEncoder, data: RankedSet, settings: RankingSettings) -> Iterator[SetModel]:
     """Yield the frozen model of a variant on a set, and the fine-tuned one if there is one."""
     yield SetModel(encoder, data, tuned=False)
-    if encoder.finetuned is not None and data.name in settings.finetune:
+    if encoder.finetuned_dir is not None and data.name in settings.finetune:
         yield SetModel(encoder, data, tuned=True)
 
 

@@ -105,7 +105,7 @@ def evaluate_retrieval(
     tables = [table for model_tables, _, _ in measured for table in model_tables]
     indexes = [row for _, rows, _ in measured for row in rows]
     best = max(range(len(models)), key=lambda i: (models[i].share or 0.0, _recall_at_10(measured[i][0][0])))
-    shares = settings.shares if any(encoder.finetuned for encoder in encoders) else []
+    shares = settings.shares if any(encoder.finetuned_dir for encoder in encoders) else []
     for pool, (rows, _) in zip(pools, searches, strict=True):
         ranks = pool.ranks(questions, rows)
         tables += [
@@ -197,9 +197,9 @@ def _recall_at_10(ranks: pd.DataFrame) -> float:
 def models_of(encoder: EvaluatedEncoder, settings: RetrievalSettings) -> Iterator[Measured]:
     """The frozen encoders, and the models fine-tuned from them."""
     yield Measured(encoder, encoder.models)
-    if encoder.finetuned is not None:
+    if encoder.finetuned_dir is not None:
         for share in settings.shares:
-            yield Measured(encoder, (str(encoder.finetuned / option_name(share)),), share)
+            yield Measured(encoder, (str(encoder.finetuned_dir / option_name(share)),), share)
 
 
 def unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:

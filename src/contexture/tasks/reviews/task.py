@@ -20,7 +20,7 @@ TABLE = "reviews.parquet"
 class ReviewsTask(FrozenTask):
     """Is a review praise or blame? Learned in English, tested in every language."""
 
-    def read(self, source: ReviewsConfig, demo: Path, output_dir: Path) -> None:
+    def prepare_data(self, source: ReviewsConfig, demo_dir: Path, output_dir: Path) -> None:
         """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
         with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
@@ -37,16 +37,16 @@ class ReviewsTask(FrozenTask):
         self,
         settings: ReviewSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.measure`; no records if the files were missing."""
         from contexture.tasks.reviews.evaluation import measure
 
-        if not read_report(data)["counts"].get("test"):
+        if not read_report(data_dir)["counts"].get("test"):
             return Results()
-        return Results(measure_rows(measure, encoders, parallel_map, data / TABLE, vectors_dir))
+        return Results(measure_rows(measure, encoders, parallel_map, data_dir / TABLE, vectors_dir))
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, Any]:
