@@ -54,7 +54,7 @@ def measure(place: Path) -> dict[str, str]:
     from contexture.encoders.base import build_encoder
     from contexture.encoders.config import Lengths, Needs, TransformerConfig
     from contexture.tasks.answer_selection.data import AnswerRows
-    from contexture.tasks.answer_selection.sets import tables, write_set
+    from contexture.tasks.answer_selection.sets import read_tables, write_set
     from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
     from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -67,7 +67,7 @@ def measure(place: Path) -> dict[str, str]:
     write_set("made_up", place / "raw", place / "set")
     found["read and written"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
     began = time.perf_counter()
-    rows = AnswerRows.on_disk(tables(place / "set/train.parquet"), encoder, 5, place / "tokens")
+    rows = AnswerRows.on_disk(read_tables(place / "set/train.parquet"), encoder, 5, place / "tokens")
     found["token ids"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
     size = sum(file.stat().st_size for file in (place / "tokens").iterdir())
     return found | {"groups": f"{len(rows.starts):,}", "files of token ids": f"{size / 2**20:,.0f} MiB"}

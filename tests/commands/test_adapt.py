@@ -16,7 +16,14 @@ from huggingface_hub import constants
 from contexture.cli import run as run_command
 from contexture.commands import plan as planning
 from contexture.commands.main import main
-from contexture.commands.plan import duration, plan, pooling, published, quoted, run
+from contexture.commands.plan import (
+    find_published_encoder,
+    format_duration,
+    make_plan,
+    quote_parameter,
+    read_pooling,
+    run_plan,
+)
 from contexture.config import Parameters, check_parameters, merged
 from tests.environments import CONF, parameters
 
@@ -45,7 +52,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def plan_text(text: Path, minutes: float = 5, **more: Any) -> planning.Plan:
-    return plan(str(text), minutes, more.get("encoder"), more.get("questions"), more.get("lang"))
+    return make_plan(str(text), minutes, more.get("encoder"), more.get("questions"), more.get("lang"))
 
 
 def understood(planned: planning.Plan) -> tuple[dict[str, Any], Parameters]:
@@ -59,7 +66,7 @@ def understood(planned: planning.Plan) -> tuple[dict[str, Any], Parameters]:
 
 def test_a_text_alone(text: Path) -> None:
     planned = plan_text(text)
-    assert planned.parameters == {"corpus.input": str(text)} and planned.training == 0
+    assert planned.parameters == {"corpus.input": str(text)} and planned.training_seconds == 0
     given, checked = understood(planned)
     assert given == {"corpus": {"input": str(text)}}
     assert list(checked.systems["own_text"].pretrain.runs) == ["static", "static_none"]
@@ -69,13 +76,13 @@ def test_a_text_alone(text: Path) -> None:
 
 
 def test_a_transformer_learns_for_the_minutes_that_are_left(text: Path) -> None:
-    planned = plan(str(text), 4, "transformer", None, "en")
-    assert planned.seconds == 240 and planned.training == pytest.approx(180, abs=1)
+    planned = make_plan(str(text), 4, "transformer", None, "en")
+    assert planned.seconds == 240 and planned.training_seconds == pytest.approx(180, abs=1)
     given, checked = understood(planned)
     assert checked.corpus.lang == "en"
     system = checked.systems["own_text"]
     assert system.pretrain.budget is not None
-    assert (system.pretrain.budget.unit, system.pretrain.budget.amount) == ("seconds", round(planned.training))
+    assert (system.pretrain.budget.unit, system.pretrain.budget.amount) == ("seconds", round(planned.training_seconds))
     assert set(system.pretrain.runs) == {"static", "static_none", "transformer", "transformer_none"}
     learned, before = (system.pretraining(name) for name in ("transformer", "transformer_none"))
     assert learned.encoder == before.encoder == system.encoders["transformer"]
@@ -89,9 +96,9 @@ def test_a_transformer_learns_for_the_minutes_that_are_left(text: Path) -> None:
 
 
 def test_a_published_encoder_is_continued(text: Path, model: Path) -> None:
-    planned = plan(str(text), 4, str(model), None, None)
+    planned = make_plan(str(text), 4, str(model), None, None)
     size = sum(file.stat().st_size for file in text.iterdir())
-    assert planned.training == pytest.approx(240 - 60 - 3.5 * size / 1e6 - 3 * size / 500 / 60)
+    assert planned.training_seconds == pytest.approx(240 - 60 - 3.5 * size / 1e6 - 3 * size / 500 / 60)
     _, checked = understood(planned)
     assert checked.vocabulary.published == str(model)
     system = checked.systems["own_text"]
@@ -103,18 +110,18 @@ def test_a_published_encoder_is_continued(text: Path, model: Path) -> None:
 
 def test_encoders_that_are_not_there(tmp_path: Path, model: Path) -> None:
     with pytest.raises(ValueError, match="this folder holds no published model"):
-        published(str(tmp_path))
+        find_published_encoder(str(tmp_path))
     for name in (str(tmp_path / "none"), "./none", "~/none", "a/b/c"):
         with pytest.raises(ValueError, match=f"^{name}: there is no such folder"):
-            published(name)
-    assert published(str(model)) == str(model)
+            find_published_encoder(name)
+    assert find_published_encoder(str(model)) == str(model)
 
 
 def test_a_model_on_the_hub_is_asked_for_before_any_work(
     text: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ValueError, match=r"^someone/unseen: .* the Hugging Face hub cannot be"):
-        plan(str(text), 5, "someone/unseen", None, None)
+        make_plan(str(text), 5, "someone/unseen", None, None)
     # As the hub's client keeps what it has downloaded.
     kept = tmp_path / "hub/models--someone--some-model"
     (kept / "refs").mkdir(parents=True)
@@ -123,16 +130,16 @@ def test_a_model_on_the_hub_is_asked_for_before_any_work(
     snapshot = model.rename(kept / "snapshots" / ("a" * 40))
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     with pytest.raises(ValueError, match=r"^someone/some-model: .* gives no such model"):
-        published("someone/some-model")  # which lacks what a Transformer has
+        find_published_encoder("someone/some-model")  # which lacks what a Transformer has
     (snapshot / "config.json").write_text("{}")
-    planned = plan(str(text), 5, "someone/some-model", None, None)
+    planned = make_plan(str(text), 5, "someone/some-model", None, None)
     encoder: Any = understood(planned)[1].systems["own_text"].pretraining("published").encoder
     assert (encoder.init_from, encoder.pooling) == ("someone/some-model", "cls")
     config = snapshot / "1_Pooling/config.json"
     config.write_text(json.dumps({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}))
-    assert pooling("someone/some-model") == pooling(str(snapshot)) == "mean"
+    assert read_pooling("someone/some-model") == read_pooling(str(snapshot)) == "mean"
     config.unlink()
-    assert pooling("someone/some-model") == pooling(str(snapshot)) == "mean"
+    assert read_pooling("someone/some-model") == read_pooling(str(snapshot)) == "mean"
 
 
 def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:
@@ -145,7 +152,7 @@ def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:
         Thread(target=hub.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{hub.server_port}"
         environment = os.environ | {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
-        code = "from contexture.commands.plan import published; published('someone/no-model')"
+        code = "from contexture.commands.plan import find_published_encoder; find_published_encoder('someone/no-model')"
         done = subprocess.run([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, check=False)
         hub.shutdown()
     assert "ValueError: someone/no-model: the Hugging Face hub gives no such model (404" in done.stderr.decode()
@@ -192,19 +199,19 @@ def test_too_little_time(text: Path) -> None:
         with pytest.raises(ValueError, match=f"about {needed} .* and {minutes} minutes are given: --minutes 2, or"):
             plan_text(text, minutes, encoder=encoder)
     plan_text(text, 2)
-    assert plan_text(text, 2, encoder="transformer").training > 30
+    assert plan_text(text, 2, encoder="transformer").training_seconds > 30
 
 
 def test_compressed_text_takes_longer(text: Path) -> None:
     (file,) = plan_text(text / "boats.md").files
-    plain = planning.reading(file)
-    packed = planning.reading(type(file)(**(vars(file) | {"path": f"{file.path}.bz2"})))
+    plain = planning.estimate_reading_seconds(file)
+    packed = planning.estimate_reading_seconds(type(file)(**(vars(file) | {"path": f"{file.path}.bz2"})))
     assert (plain, packed) == pytest.approx((3.5 * file.bytes / 1e6, 7.5 * file.bytes / 1e6))
 
 
 def test_durations() -> None:
     texts = ["0 seconds", "89 seconds", "2 minutes", "2 minutes", "60 minutes"]
-    assert [duration(seconds) for seconds in (0.4, 89, 90, 149, 3600)] == texts
+    assert [format_duration(seconds) for seconds in (0.4, 89, 90, 149, 3600)] == texts
 
 
 @pytest.mark.parametrize(
@@ -212,13 +219,18 @@ def test_durations() -> None:
 )
 def test_every_name_comes_through_the_command_line(name: str, text: Path) -> None:
     place = text.rename(text.with_name(name))
-    given, checked = understood(plan(str(place), 5, None, None, "no"))  # Norwegian is no boolean
+    given, checked = understood(make_plan(str(place), 5, None, None, "no"))  # Norwegian is no boolean
     assert given["corpus"] == {"input": str(place), "lang": "no"}
     assert checked.corpus.input == str(place) and checked.corpus.lang == "no"
 
 
 def test_what_needs_no_quotes_has_none() -> None:
-    assert (quoted("/a/b c.md"), quoted("de"), quoted("no"), quoted("/a #b")) == ("/a/b c.md", "de", '"no"', '"/a #b"')
+    assert (quote_parameter("/a/b c.md"), quote_parameter("de"), quote_parameter("no"), quote_parameter("/a #b")) == (
+        "/a/b c.md",
+        "de",
+        '"no"',
+        '"/a #b"',
+    )
 
 
 def test_the_command_says_the_plan(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,7 +260,7 @@ def test_it_runs_in_the_folder_of_the_project(text: Path, tmp_path: Path, monkey
     planned = plan_text(text)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="there is no conf/own_text here or above: go to the folder of the project"):
-        run(planned)
+        run_plan(planned)
     inside = tmp_path / "project/docs"
     inside.mkdir(parents=True)
     (tmp_path / "project/conf/own_text").mkdir(parents=True)
@@ -257,5 +269,5 @@ def test_it_runs_in_the_folder_of_the_project(text: Path, tmp_path: Path, monkey
         "import pathlib, sys\npathlib.Path('told').write_text('\\n'.join(sys.argv[1:]))\nsys.exit(3)"
     )
     monkeypatch.chdir(inside)
-    assert run(planned) == 3
+    assert run_plan(planned) == 3
     assert (tmp_path / "project/told").read_text().split("\n") == planned.command

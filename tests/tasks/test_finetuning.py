@@ -27,7 +27,7 @@ from contexture.tasks.base import EvaluatedEncoder, Task
 from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.fact_verification.model import Verifier
 from contexture.tasks.fact_verification.task import FactVerificationTask
-from contexture.tasks.finetuned import HEAD, Examples, FinetunedModel, Step
+from contexture.tasks.finetuned import HEAD_FILE, Examples, FinetunedModel, Step
 from contexture.tasks.finetuning import STREAM, Batches, Finetuning, finetune
 from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.data import read_paragraphs, read_questions
@@ -84,7 +84,7 @@ class Numbers(Examples):
         self.steps.append(step)
         mask = torch.ones(1, 1, dtype=torch.long)
         texts = {"chunks": [{"input_ids": mask, "attention_mask": mask}], "rows": torch.zeros(1, dtype=torch.long)}
-        return {"numbers": step.own_rows.tolist(), "texts": texts}
+        return {"numbers": step.device_rows.tolist(), "texts": texts}
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         return encoder.document.words.weight
@@ -201,7 +201,7 @@ def test_every_device_has_an_example() -> None:
 def test_numbers_drawn_for_an_example_differ_by_epoch_and_seed() -> None:
     step = Step(np.arange(2), 0, 1, 0, 1)
     steps = (step, step, replace(step, epoch=1), replace(step, seed=2))
-    drawn = [steps[0].generator(0).random(), *(one.generator(1).random() for one in steps)]
+    drawn = [steps[0].make_generator(0).random(), *(one.make_generator(1).random() for one in steps)]
     assert drawn[1] == drawn[2] and len(set(drawn)) == 4
 
 
@@ -326,7 +326,7 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
     torch.testing.assert_close(first, again, rtol=0, atol=0)
     assert any(not torch.equal(first[name], other[name]) for name in first)
     if model := case.model:
-        for number, name in enumerate((HEAD, model.settings_file, "model.safetensors"), start=1):
+        for number, name in enumerate((HEAD_FILE, model.settings_file, "model.safetensors"), start=1):
             damaged = tmp_path / str(number) / name
             damaged.write_bytes(damaged.read_bytes()[:20])
             with pytest.raises(ValueError, match=f"{number} holds no whole ({model.title}|encoder)"):

@@ -26,11 +26,11 @@ def add_arguments(adapt: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Print the plan, and carry it out without `--plan`."""
-    from contexture.commands.plan import plan, run
+    from contexture.commands.plan import make_plan, run_plan
 
     if not 0 < args.minutes < math.inf:
         raise ValueError("--minutes must be more than 0, and a number")
-    planned = plan(args.text, args.minutes, args.encoder, args.questions, args.lang)
+    planned = make_plan(args.text, args.minutes, args.encoder, args.questions, args.lang)
     print(planned.describe(args.minutes), flush=True)
-    if not args.plan and (status := run(planned)):
+    if not args.plan and (status := run_plan(planned)):
         sys.exit(status)

@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> None:
     folder = above(args.tasks)
     if not folder.is_dir():
         raise ValueError(f"{folder}: there is no such folder; name the one that SentEval calls data/downstream")
-    measure = next(resolve(spec.measures_models) for spec in TASKS.values() if spec.measures_models)
+    measure = next(resolve(spec.model_evaluator) for spec in TASKS.values() if spec.model_evaluator)
     text, figures = measure(model_places(args.model), folder, args.counts, args.only, args.protocol, args.vectors)
     print(text, end="")
     if args.output is not None:

@@ -27,9 +27,9 @@ ENVIRONMENT, SYSTEM = "own_text", "own_text"
 #: The encoder of new weights besides the static one.
 TRANSFORMER = "transformer"
 # Seconds on two cores, as in docs/own-text.md: of any text, of a MB of plain text, and of a MB of compressed text.
-_START, _PER_MB, _PER_COMPRESSED_MB = 60.0, 3.5, 7.5
+_START_SECONDS, _SECONDS_PER_MB, _SECONDS_PER_COMPRESSED_MB = 60.0, 3.5, 7.5
 #: Seconds of the searches for a question of the user's own.
-_PER_QUESTION = 3.0e-3
+_SECONDS_PER_QUESTION = 3.0e-3
 #: Texts of a passage's length that a published encoder of six layers embeds a second, and the bytes of a passage.
 _TEXTS_PER_SECOND, _PASSAGE_BYTES = 60.0, 500.0
 #: With fewer documents, a tenth of them are too few for figures to rely on.
@@ -37,8 +37,8 @@ _MIN_DOCUMENTS = 50
 #: Seconds of training in which an encoder of layers learns anything.
 _MIN_TRAINING_SECONDS = 30.0
 #: A code of ISO 639, and perhaps a country or script.
-_LANG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]+)*")
-_RATES = {"published": 2.0e-5, TRANSFORMER: 5.0e-4}
+_LANG_PATTERN = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]+)*")
+_LEARNING_RATES = {"published": 2.0e-5, TRANSFORMER: 5.0e-4}
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Plan:
     parameters: dict[str, str]
     seconds: float
     #: Seconds of training of an encoder of layers; 0 without one.
-    training: float
+    training_seconds: float
     #: Lines about the user's own questions.
     questions: str = ""
 
@@ -67,7 +67,7 @@ class Plan:
             f"{count:,} {'file' if count == 1 else 'files'} of {source.replace('_', ' ')} ({lang})"
             for (source, lang), count in sorted(kinds.items())
         )
-        layers = f", and one of layers for {duration(self.training)}" if self.training else ""
+        layers = f", and one of layers for {format_duration(self.training_seconds)}" if self.training_seconds else ""
         few = ""
         if are_documents(self.files) and len(self.files) < _MIN_DOCUMENTS:
             few = "          that is little to measure with: questions of your own (--questions) will say more\n"
@@ -76,12 +76,12 @@ class Plan:
             f"{few}{self.questions}"
             f"Then      pairs that the text gives away; a static encoder{layers}\n"
             "          questions made of documents that are held out; an index; a page that says what to take\n"
-            f"Takes     about {duration(self.seconds)}, of {minutes:g} minutes\n"
+            f"Takes     about {format_duration(self.seconds)}, of {minutes:g} minutes\n"
             f"By        kedro {shlex.join(self.command)}\n"
         )
 
 
-def plan(text: str, minutes: float, encoder: str | None, questions: Path | None, lang: str | None) -> Plan:
+def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | None, lang: str | None) -> Plan:
     """Plan the work on a text.
 
     Args:
@@ -94,18 +94,18 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
     Raises:
         ValueError: text that cannot be used, a missing model, or more work than time; with the way out.
     """
-    if lang is not None and not _LANG.fullmatch(lang):
+    if lang is not None and not _LANG_PATTERN.fullmatch(lang):
         raise ValueError(f"--lang {lang}: that is no code of a language, such as en or de; without it, it is found")
     path = str(Path(text).expanduser().absolute())
-    parameters = {"corpus.input": quoted(path)} | ({"corpus.lang": quoted(lang)} if lang else {})
+    parameters = {"corpus.input": quote_parameter(path)} | ({"corpus.lang": quote_parameter(lang)} if lang else {})
     files = find_sources(CorpusConfig(input=path, lang=lang or "auto"))
-    seconds, lines = sum(map(reading, files)) + _START, ""
+    seconds, lines = sum(map(estimate_reading_seconds, files)) + _START_SECONDS, ""
     if questions is not None:
-        spec = next(spec for spec in TASKS.values() if spec.own_questions)
+        spec = next(spec for spec in TASKS.values() if spec.question_checker)
         documents = files if are_documents(files) else []
-        count, note = resolve(spec.own_questions)(questions.expanduser(), documents)
-        parameters[f"{spec.name}.input"] = quoted(str(questions.expanduser().absolute()))
-        seconds += count * _PER_QUESTION
+        count, note = resolve(spec.question_checker)(questions.expanduser(), documents)
+        parameters[f"{spec.name}.input"] = quote_parameter(str(questions.expanduser().absolute()))
+        seconds += count * _SECONDS_PER_QUESTION
         lines = f"Asked     {count:,} {'question' if count == 1 else 'questions'} of your own\n"
         lines += f"          {note}\n" if note else ""
     if encoder is None:
@@ -113,18 +113,20 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
         return Plan(files, parameters, seconds, 0.0, lines)
     name = TRANSFORMER if encoder == TRANSFORMER else "published"
     if name == "published":
-        folder = published(encoder)
+        folder = find_published_encoder(encoder)
         passages = sum(file.bytes for file in files) / _PASSAGE_BYTES
         seconds += 3 * passages / _TEXTS_PER_SECOND  # before, after, and for the index
-        parameters["vocabulary.published"] = parameters[f"{SYSTEM}.encoders.published.init_from"] = quoted(folder)
-        parameters[f"{SYSTEM}.encoders.published.pooling"] = pooling(folder)
+        parameters["vocabulary.published"] = parameters[f"{SYSTEM}.encoders.published.init_from"] = quote_parameter(
+            folder
+        )
+        parameters[f"{SYSTEM}.encoders.published.pooling"] = read_pooling(folder)
     check_time(seconds + _MIN_TRAINING_SECONDS, minutes)
     training = 60 * minutes - seconds
     runs = f"{SYSTEM}.pretrain.runs"
     parameters |= {
         f"{runs}.{name}.encoder": name,
         f"{runs}.{name}.schedule": "[{weights: {in_batch_negatives: 1}}]",
-        f"{runs}.{name}.learning_rate": str(_RATES[name]),
+        f"{runs}.{name}.learning_rate": str(_LEARNING_RATES[name]),
         f"{runs}.{name}_none.encoder": name,
         f"{runs}.{name}_none.schedule": "[]",
         f"{SYSTEM}.pretrain.budget.unit": "seconds",
@@ -138,7 +140,7 @@ def are_documents(files: Sequence[SourceFile]) -> bool:
     return all(file.source in ("books", "documentation") for file in files)
 
 
-def quoted(text: str) -> str:
+def quote_parameter(text: str) -> str:
     """A text as the value of a parameter of `kedro run`, which reads YAML and divides at commas."""
     try:
         plain = "," not in text and yaml.safe_load(text) == text
@@ -148,22 +150,22 @@ def quoted(text: str) -> str:
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
-def reading(file: SourceFile) -> float:
+def estimate_reading_seconds(file: SourceFile) -> float:
     """Seconds that a file takes from text to passages."""
     compressed = file.path.endswith((".bz2", ".gz", ".xz"))
-    return file.bytes / 1e6 * (_PER_COMPRESSED_MB if compressed else _PER_MB)
+    return file.bytes / 1e6 * (_SECONDS_PER_COMPRESSED_MB if compressed else _SECONDS_PER_MB)
 
 
 def check_time(seconds: float, minutes: float) -> None:
     """Raise ValueError if this work takes more time."""
     if seconds > 60 * minutes:
         raise ValueError(
-            f"this takes about {duration(seconds)} on two cores, and {minutes:g} minutes are given: "
+            f"this takes about {format_duration(seconds)} on two cores, and {minutes:g} minutes are given: "
             f"--minutes {seconds / 60 + 0.5:.0f}, or less text"
         )
 
 
-def published(name: str) -> str:
+def find_published_encoder(name: str) -> str:
     """The folder of a published encoder, by its own path or a package that carries it; else a name on the hub.
 
     Raises ValueError for a folder that is missing or has no model, for a package that is not installed, and for a name
@@ -177,34 +179,34 @@ def published(name: str) -> str:
             raise ValueError(f"{folder}: this folder holds no published model")
         return str(folder.absolute())
     try:
-        file_of(name, "config.json")
+        get_model_file(name, "config.json")
     except (HfHubHTTPError, EntryNotFoundError) as error:
         raise ValueError(f"{name}: the Hugging Face hub gives no such model ({first_line(error)})") from error
     return name
 
 
-def file_of(model: str, file: str) -> Path:
+def get_model_file(model: str, file: str) -> Path:
     """A file of a published model, in its folder or downloaded from the hub."""
     if Path(model).is_dir():
         return Path(model) / file
     return Path(hf_hub_download(model, file, local_files_only=not hub_answers(model)))
 
 
-def pooling(model: str) -> str:
+def read_pooling(model: str) -> str:
     """How a model of sentence-transformers pools: "cls", or "mean", which is the default."""
     try:
-        config = json.loads(file_of(model, "1_Pooling/config.json").read_text(encoding="utf-8"))
+        config = json.loads(get_model_file(model, "1_Pooling/config.json").read_text(encoding="utf-8"))
     except (EntryNotFoundError, FileNotFoundError):
         return "mean"
     return "cls" if config.get("pooling_mode_cls_token") else "mean"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds in words."""
     return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
 
 
-def run(planned: Plan) -> int:
+def run_plan(planned: Plan) -> int:
     """Run kedro in the folder of the project; return its exit status."""
     project = above(Path("conf") / ENVIRONMENT).parent.parent
     if not (project / "conf" / ENVIRONMENT).is_dir():

@@ -30,7 +30,7 @@ def add_arguments(search: argparse.ArgumentParser) -> None:
         type=Path,
         help=f"folder of the index; without it {SEARCH_INDEX_DIR} of this folder or of one above it",
     )
-    search.add_argument("-k", type=_positive, default=5, help="passages to print (%(default)s)")
+    search.add_argument("-k", type=_parse_positive, default=5, help="passages to print (%(default)s)")
     search.add_argument(
         "--by",
         choices=["vectors", "words", "both"],
@@ -42,7 +42,7 @@ def add_arguments(search: argparse.ArgumentParser) -> None:
     search.add_argument("--json", action="store_true", help="print a JSON object a question, on a line")
 
 
-def _positive(text: str) -> int:
+def _parse_positive(text: str) -> int:
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> None:
         raise ValueError("the question is empty")
     folder = above(args.index) if args.index else _find_index()
     search = PassageSearch(folder, IndexConfig(kind=args.approximate or "flat"), args.by)
-    for question in _questions(args):
+    for question in _iterate_questions(args):
         hits = search(question, args.k)
         if args.json:
             line = {"question": question, "by": search.by, "hits": [asdict(hit) for hit in hits]}
@@ -68,7 +68,7 @@ def main(args: argparse.Namespace) -> None:
             continue
         if is_piped:
             print(f"\n{question}")
-        lines = [_describe(rank, hit, search.by) for rank, hit in enumerate(hits, 1)]
+        lines = [_format_hit(rank, hit, search.by) for rank, hit in enumerate(hits, 1)]
         print("\n".join(lines) or "nothing found", flush=True)
 
 
@@ -83,17 +83,17 @@ def _find_index() -> Path:
     return index_dir
 
 
-def _questions(args: argparse.Namespace) -> Iterator[str]:
+def _iterate_questions(args: argparse.Namespace) -> Iterator[str]:
     """The question of the command line, or lines that are typed or piped, without empty ones."""
     if args.question is not None:
         yield args.question
         return
-    for line in _typed() if args.interactive else sys.stdin:
+    for line in _ask_questions() if args.interactive else sys.stdin:
         if line.strip():
             yield line.strip()
 
 
-def _typed() -> Iterator[str]:
+def _ask_questions() -> Iterator[str]:
     with suppress(ImportError):  # Windows has none
         import readline  # noqa: F401 - lines can be edited, and called up again
     with suppress(EOFError, KeyboardInterrupt):
@@ -102,7 +102,7 @@ def _typed() -> Iterator[str]:
     print()
 
 
-def _describe(rank: int, hit: "Hit", by: str) -> str:
+def _format_hit(rank: int, hit: "Hit", by: str) -> str:
     """A hit and the beginning of its text."""
     score = f"vectors {hit.by_vectors or '–'}, words {hit.by_words or '–'}" if by == "both" else f"{hit.score:.3f}"
     text = textwrap.fill(textwrap.shorten(hit.text, 500), 100, initial_indent="   ", subsequent_indent="   ")

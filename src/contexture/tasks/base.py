@@ -62,11 +62,11 @@ def serial_map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]
 
 
 def measure_encoders(
-    measure: Callable[..., Any], evaluated: Sequence[EvaluatedEncoder], parallel_map: ParallelMap, *arguments: Any
+    measure: Callable[..., Any], encoders: Sequence[EvaluatedEncoder], parallel_map: ParallelMap, *arguments: Any
 ) -> dict[tuple[str, ...], Any]:
     """`measure(encoders, *arguments)` by encoders, each measured once even if several encoders share them."""
-    encoders = list(dict.fromkeys(encoder.models for encoder in evaluated))
-    return dict(zip(encoders, parallel_map(measure, [(names, *arguments) for names in encoders]), strict=True))
+    models = list(dict.fromkeys(encoder.models for encoder in encoders))
+    return dict(zip(models, parallel_map(measure, [(names, *arguments) for names in models]), strict=True))
 
 
 def measure_rows(

@@ -21,9 +21,9 @@ from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import Batch, Ints, Sentences, Specials, joint_layout, pair_layout, row_lengths
 from contexture.seeding import mix
 
-HEAD = "head.safetensors"
-#: Inputs in a chunk of `by_length`.
-BATCH = 64
+HEAD_FILE = "head.safetensors"
+#: Inputs in a chunk of `chunk_by_length`.
+CHUNK_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Step:
     ranks: int
 
     @property
-    def own_rows(self) -> Ints:
+    def device_rows(self) -> Ints:
         """The examples of this device."""
         return self.rows[self.rank :: self.ranks]
 
-    def generator(self, row: int) -> np.random.Generator:
+    def make_generator(self, row: int) -> np.random.Generator:
         """Random numbers for one example in this epoch."""
         return np.random.default_rng(mix(self.seed, self.epoch, row))
 
@@ -89,14 +89,14 @@ class FinetunedModel(nn.Module):
         self.task: Any = type(self).head_class(settings, encoder)
 
     @classmethod
-    def new(cls, encoder: Encoder, **settings: Any) -> Self:
+    def create(cls, encoder: Encoder, **settings: Any) -> Self:
         """A model with a new head; ValidationError for settings that do not fit."""
         return cls(encoder, TypeAdapter(cls.settings_class).validate_python(settings))
 
     def save(self, folder: Path) -> None:
         """Write the encoder, the head and, last, the settings."""
         save_encoder(self.encoder, folder)
-        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
+        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD_FILE)
         (folder / self.settings_file).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
 
     @classmethod
@@ -114,18 +114,18 @@ class FinetunedModel(nn.Module):
         encoder = load_encoder(folder)
         try:
             model = cls(encoder, cls.load_settings(folder))
-            model.task.load_state_dict(load_file(folder / HEAD))
+            model.task.load_state_dict(load_file(folder / HEAD_FILE))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ValueError(f"{folder} holds no whole {cls.title} ({error}); fine-tune it again") from error
         return model.to(next(on_device(encoder).parameters()).device).eval()
 
     @torch.inference_mode()
-    def predict(self, batch_of: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
+    def predict(self, make_batch: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
         """Row numbers, batch and logits of the head, without dropout, of each chunk of rows."""
         device = next(self.parameters()).device
-        with evaluating(self.encoder, self.task):
+        with evaluation_mode(self.encoder, self.task):
             for rows in chunks:
-                batch = to_device(batch_of(rows), device)
+                batch = to_device(make_batch(rows), device)
                 yield rows, batch, self.task.logits(self.encoder.states(batch), batch)
 
 
@@ -141,14 +141,14 @@ def lay_out(
     return batch | {"lengths": row_lengths(batch).tolist()}
 
 
-def by_length(lengths: Ints) -> list[Ints]:
-    """Row numbers in chunks of `BATCH`, shortest rows first."""
+def chunk_by_length(lengths: Ints) -> list[Ints]:
+    """Row numbers in chunks of `CHUNK_ROWS`, shortest rows first."""
     order = np.argsort(lengths, kind="stable")
-    return [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+    return [order[start : start + CHUNK_ROWS] for start in range(0, len(order), CHUNK_ROWS)]
 
 
 @contextmanager
-def evaluating(*modules: nn.Module) -> Iterator[None]:
+def evaluation_mode(*modules: nn.Module) -> Iterator[None]:
     """Turn off the modules' dropout in the block."""
     modes = [module.training for module in modules]
     for module in modules:

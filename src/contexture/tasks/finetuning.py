@@ -79,7 +79,7 @@ class Finetuning:
     from_start: bool = False
 
     @classmethod
-    def of_model(
+    def from_model(
         cls, model: FinetunedModel, label: str, examples: Examples, metric: str, score: Callable[[], float], **more: Any
     ) -> Self:
         """Those of an encoder with a head that are saved together."""
@@ -89,8 +89,8 @@ class Finetuning:
 class _KeepBest(pl.Callback):
     """Measure every few steps and after the last; keep the best weights; stop when patience is exhausted."""
 
-    def __init__(self, task: Finetuning, every: int, patience: int) -> None:
-        self.task, self.every, self.patience = task, every, patience
+    def __init__(self, task: Finetuning, evaluate_every: int, patience: int) -> None:
+        self.task, self.evaluate_every, self.patience = task, evaluate_every, patience
         self.sign = -1.0 if task.lower_is_better else 1.0
         self.best, self.best_step, self.weights = math.nan, 0, dict[str, Tensor]()
         #: Patience counts from the best score of training itself, as the first steps may be worse than the start.
@@ -102,12 +102,12 @@ class _KeepBest(pl.Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         assert isinstance(module, ScheduledObjectives)
-        if module.step % self.every and module.step != module.steps:
+        if module.step % self.evaluate_every and module.step != module.steps:
             return
         score = self._measure(trainer, module)
         if self._is_better(score, self.trained):
             self.trained, self.trained_step = score, module.step
-        trainer.should_stop = module.step - self.trained_step >= self.patience * self.every
+        trainer.should_stop = module.step - self.trained_step >= self.patience * self.evaluate_every
 
     def _measure(self, trainer: pl.Trainer, module: pl.LightningModule) -> float:
         assert isinstance(module, ScheduledObjectives)
@@ -124,7 +124,7 @@ class _KeepBest(pl.Callback):
         return math.isfinite(score) and not self.sign * score <= self.sign * known
 
 
-def load_start(encoder: EvaluatedEncoder) -> Encoder:
+def load_start_encoder(encoder: EvaluatedEncoder) -> Encoder:
     """Load the encoder to fine-tune, and seed what is drawn for its head.
 
     ValueError if the encoder has several encoders, or its encoder is damaged.
@@ -135,18 +135,18 @@ def load_start(encoder: EvaluatedEncoder) -> Encoder:
     return load_encoder(Path(encoder.models[0]), head=False)
 
 
-def load_joint_start(
+def load_joint_encoder(
     task: str, settings: JointSettings, evaluated: EvaluatedEncoder, pairwise: bool
 ) -> tuple[Encoder, LayoutConfig]:
-    """`load_start`, with room for joint inputs, or for pairs, and their layout. ValueError, too, without a layout."""
+    """`load_start_encoder`, with room for joint inputs, or for pairs, and their layout. ValueError, too, without a layout."""
     layout = settings.require_layout(task)
-    encoder = load_start(evaluated)
+    encoder = load_start_encoder(evaluated)
     encoder.make_room(layout.width, 2 if pairwise else layout.candidates + 1)
     return encoder, layout
 
 
-def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEncoder, folder: Path) -> float:
-    """Fine-tune the encoder of `load_start` and its head; write the model with the best dev score to `folder`.
+def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEncoder, model_dir: Path) -> float:
+    """Fine-tune the encoder of `load_start_encoder` and its head; write the model with the best dev score to `model_dir`.
 
     Encoder and head have the best weights afterwards, on every device. Deterministic in its arguments. Returns that
     score. ValueError if there are too few examples, or no dev score of training is finite.
@@ -163,20 +163,20 @@ def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEnc
         mix(encoder.seed, 5),
     )
     kept = _KeepBest(task, batches.evaluate_every, settings.patience)
-    every = min(batches.evaluate_every, 20)
+    record_every = min(batches.evaluate_every, 20)
     fit(
         module,
         batches,
-        folder,
-        precision=choose_precision(settings.precision, module, batches[0], folder, own_rank()),
-        callbacks=[Recorder(folder, every), kept],
+        model_dir,
+        precision=choose_precision(settings.precision, module, batches[0], model_dir, own_rank()),
+        callbacks=[Recorder(model_dir, record_every), kept],
         devices=settings.devices,
     )
     if math.isnan(kept.trained):
         raise ValueError(f"{task.label}: the loss was never finite: lower the learning rate, or use fp32")
     module.load_state_dict(kept.weights)
     if own_rank() == 0:
-        name = f"{encoder.variant}, {folder.name.removesuffix(UNFINISHED)}, seed {encoder.seed}"
+        name = f"{encoder.variant}, {model_dir.name.removesuffix(UNFINISHED)}, seed {encoder.seed}"
         LOG.info("%s: dev/%s %.4f after %d steps", name, task.metric, kept.best, kept.best_step)
-        task.save(folder)
+        task.save(model_dir)
     return kept.best

@@ -21,10 +21,10 @@ COLUMNS = ["id", "title", "text"]
 BM25, HYBRID = "bm25", "+bm25"
 FROZEN = "frozen"
 #: The metric that intervals are given for.
-COMPARED = METRICS[0]
+COMPARED_METRIC = METRICS[0]
 
 
-def by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int) -> Rows:
+def rank_by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int) -> Rows:
     """Rank candidates, a Parquet file of COLUMNS, by BM25, whose index is written below `vectors_dir`.
 
     Returns:
@@ -36,7 +36,7 @@ def by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config
     return index_words(ParquetRows(candidates), COLUMNS[1:], vectors_dir / "words", config).search(queries, depth)[1]
 
 
-def by_vectors(
+def rank_by_vectors(
     encoders: Sequence[str], candidates: Path, queries: Sequence[str], vectors_dir: Path, depth: int
 ) -> Rows:
     """Rank candidates, a Parquet file of COLUMNS, by the inner products of vectors, see `Retriever`.
@@ -71,10 +71,10 @@ def rank_all(
     """Rankings of BM25, of all encoders and, for variants in `hybrid`, of both fused, by variant and seed.
 
     Each ranking has `depths[0]` rows before `select`, which leaves out what is no candidate of a query; fused ones have
-    `depths[1]`. Other arguments: see `by_words` and `by_vectors`.
+    `depths[1]`. Other arguments: see `rank_by_words` and `rank_by_vectors`.
     """
-    words = select(by_words(candidates, queries, vectors_dir, config, depths[0]))
-    vectors = measure_encoders(by_vectors, encoders, parallel_map, candidates, queries, vectors_dir, depths[0])
+    words = select(rank_by_words(candidates, queries, vectors_dir, config, depths[0]))
+    vectors = measure_encoders(rank_by_vectors, encoders, parallel_map, candidates, queries, vectors_dir, depths[0])
     vectors = {encoders: select(rows) for encoders, rows in vectors.items()}
     rankings = {(BM25, seed): words for seed in list_seeds(encoders)}
     for encoder in encoders:
@@ -85,20 +85,20 @@ def rank_all(
     return rankings
 
 
-def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
+def measure_intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
     """nDCG@10 by variant and, except for BM25, its difference to BM25: mean and 95 % interval over queries.
 
     `table`: variant, seed, query_id and COMPARED of each query; several seeds are averaged.
     """
-    values = table.groupby(["variant", "query_id"], sort=False)[COMPARED].mean().unstack("variant")
+    values = table.groupby(["variant", "query_id"], sort=False)[COMPARED_METRIC].mean().unstack("variant")
     measured = {}
     for variant in values.columns:
-        measured[variant] = {COMPARED: with_interval(values[variant])}
+        measured[variant] = {COMPARED_METRIC: mean_with_interval(values[variant])}
         if variant != BM25:
-            measured[variant]["over_bm25"] = with_interval(values[variant] - values[BM25])
+            measured[variant]["over_bm25"] = mean_with_interval(values[variant] - values[BM25])
     return measured
 
 
-def with_interval(values: pd.Series) -> list[float]:
+def mean_with_interval(values: pd.Series) -> list[float]:
     """The mean of the values of queries, and the ends of its 95 % interval."""
     return [float(values.mean()), *interval(values)]

@@ -3,7 +3,7 @@
 from contexture.imports import resolve
 from contexture.tasks.spec import TaskSpec
 
-_FOLDERS = (
+_NAMES = (
     "retrieval",
     "beir",
     "answer_selection",
@@ -18,4 +18,4 @@ _FOLDERS = (
     "sentences",
 )
 
-TASKS: dict[str, TaskSpec] = {name: resolve(f"contexture.tasks.{name}.spec:SPEC") for name in _FOLDERS}
+TASKS: dict[str, TaskSpec] = {name: resolve(f"contexture.tasks.{name}.spec:SPEC") for name in _NAMES}

@@ -24,7 +24,7 @@ class LeagueUse:
     tuned: str = ""  # protocol of fine-tuned encoders; "%": the largest share of the questions; empty: no column
 
     @property
-    def explained(self) -> str:
+    def description(self) -> str:
         """The score in a sentence."""
         return f"{self.score[0].upper()}{self.score[1:]}: {self.meaning}."
 
@@ -72,9 +72,9 @@ class TaskSpec:
     #: Whether its results choose the encoder of `search: best`: the class is an `EncoderChooser`.
     chooses_encoder: bool = False
     #: "module:function" that checks a user's own questions for `contexture adapt`, which sets `<name>.input` to them.
-    own_questions: str = ""
+    question_checker: str = ""
     #: "module:function" that measures any model for `contexture evaluate`.
-    measures_models: str = ""
+    model_evaluator: str = ""
     #: An older name of its key among the parameters.
     former_key: str = ""
     #: Further names of tasks among its records → titles.

@@ -19,7 +19,7 @@ Report = dict[str, Any]
 
 
 @contextmanager
-def write_task(folder: Path, names: Collection[str], /, **more: Any) -> Iterator[tuple[Path, Report]]:
+def write_task(folder: Path, set_names: Collection[str], /, **extra: Any) -> Iterator[tuple[Path, Report]]:
     """Fill a task's folder in the block; it replaces an older one when it is complete.
 
     Args:
@@ -30,29 +30,29 @@ def write_task(folder: Path, names: Collection[str], /, **more: Any) -> Iterator
     Yields:
         The folder to write files to, and the report, which is written after the block.
     """
-    report: Report = {"name": ", ".join(names), "counts": {}, "missing": {}} | more
+    report: Report = {"name": ", ".join(set_names), "counts": {}, "missing": {}} | extra
     folder.parent.mkdir(parents=True, exist_ok=True)
     with work_folder(folder) as work:
         yield work, report
         (work / TASK_FILE).write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def leave_out(report: Report, name: str, reason: str) -> None:
+def report_missing(report: Report, name: str, reason: str) -> None:
     """Note in the report, and warn, that a set is missing."""
     LOG.warning("%s", reason)
     report["missing"][name] = reason
 
 
 @contextmanager
-def note_missing(report: Report, name: str) -> Iterator[None]:
+def catch_missing(report: Report, name: str) -> Iterator[None]:
     """Leave a set out if the block finds that it is missing."""
     try:
         yield
     except BenchmarkMissing as error:
-        leave_out(report, name, str(error))
+        report_missing(report, name, str(error))
 
 
-def file_digests(paths: Iterable[Path]) -> dict[str, str]:
+def hash_files(paths: Iterable[Path]) -> dict[str, str]:
     """SHA-256 of each file, by its path."""
     digests = {}
     for path in paths:

@@ -17,7 +17,7 @@ def open_text(path: Path) -> TextIO:
 
 
 @contextmanager
-def undamaged(path: Path) -> Iterator[None]:
+def catch_damage(path: Path) -> Iterator[None]:
     """Raise ValueError if reading the file in the block finds damage."""
     try:
         yield
@@ -25,7 +25,7 @@ def undamaged(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
 
 
-def json_of(line: str) -> Any:
+def parse_json(line: str) -> Any:
     """Parse a line of JSON; ValueError or RecursionError if it is none, or cannot be written again."""
     row = json.loads(line)
     json.dumps(row, ensure_ascii=False).encode()  # half a character, such as \ud800, cannot

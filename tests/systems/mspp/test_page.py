@@ -9,7 +9,7 @@ from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.reporting.report import render_report
 from contexture.reporting.tables import to_markdown
-from contexture.systems.mspp.fact_verification import findings, gains, tables
+from contexture.systems.mspp.fact_verification import build_tables, compare_variants, describe_results
 from contexture.systems.mspp.page import NOTE, TITLE, page
 from tests.reporting.make import TRAINING, measured
 from tests.reporting.pages import Page
@@ -114,7 +114,7 @@ def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
     html = render_report([], [], ReportContext("mspp", TITLE, "Nothing was run."), page).html
     assert "82.7 (2.2)" in html
     assert not any(absent in html for absent in ("Gains", "without fine-tuning", "Training: size"))
-    assert [table.title for table in tables([], "")] == [
+    assert [table.title for table in build_tables([], "")] == [
         f"Table 3: fact verification, {split} claims" for split in ("dev", "test")
     ]
 
@@ -122,7 +122,7 @@ def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
 def test_only_the_columns_of_measured_sets_are_shown() -> None:
     text = markdown(answers("asnq", "grouped", mspp_ie=[0.61]))
     assert "67.2 (0.2)" in text and "88.5" not in text and "91.1" not in text
-    [dev] = tables(claims("dev", mspp_ie__ie_1=0.5, data="fever"), "")
+    [dev] = build_tables(claims("dev", mspp_ie__ie_1=0.5, data="fever"), "")
     assert dev.title == "Table 3: fact verification, dev claims"
 
 
@@ -162,14 +162,14 @@ UNTESTED = "points of accuracy over joint without MSPP (no test with one seed). 
     ],
 )
 def test_findings_of_claims(records: list[Record], sentences: list[str]) -> None:
-    assert findings(records) == sentences
+    assert describe_results(records) == sentences
 
 
 def test_gains_are_those_of_one_head() -> None:
     known = claims("test", mspp_ie__ie_1=0.55, joint_ie__ie_1=0.5, mspp_ie__ae_1=0.4, joint_ie__ae_1=0.43)
-    first, second = gains(known)
+    first, second = compare_variants(known)
     assert (first.differences, second.differences) == ((5.000000000000007,), (-3.0,))
     assert first.published is not None and round(first.published, 2) == 0.83  # 74.39 − 73.56
     assert second.published is None
     assert first.setting == "the demo's made-up world, ie_1" and "ae_1" in second.setting
-    assert gains(claims("dev", mspp_ie__ie_1=0.5, joint_ie__ie_1=0.4))[0].setting.endswith("ie_1, dev")
+    assert compare_variants(claims("dev", mspp_ie__ie_1=0.5, joint_ie__ie_1=0.4))[0].setting.endswith("ie_1, dev")

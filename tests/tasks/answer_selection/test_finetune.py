@@ -18,10 +18,10 @@ from contexture.encoders.config import BagOfWordsMlpConfig, HeadKind, LayoutConf
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.transformer import Transformer
 from contexture.metrics.ranking import question_metrics
-from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, group_size
+from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, get_group_size
 from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.answer_selection.model import load_answer_model
-from contexture.tasks.answer_selection.scoring import consecutive_groups, score_candidates, score_model
+from contexture.tasks.answer_selection.scoring import group_candidates, score_candidates, score_model
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.training.curves import read_curves
@@ -80,7 +80,7 @@ def pretrained_head(folder: Path, head: str = "ie_k") -> torch.Tensor:
 
 def inputs(encoder: Path, answers: pd.DataFrame, head: HeadKind = "ie_k") -> AnswerInputs:
     layout, loaded = LayoutConfig(candidates=toys.K, sentence_tokens=toys.TOKENS), load_encoder(encoder)
-    return AnswerInputs(AnswerRows.in_memory(answers, loaded, group_size(head, layout)), head, loaded, layout)
+    return AnswerInputs(AnswerRows.in_memory(answers, loaded, get_group_size(head, layout)), head, loaded, layout)
 
 
 def test_the_head_of_pretraining_is_continued_if_it_is_of_the_same_kind(
@@ -138,7 +138,7 @@ def test_texts_become_groups_of_tokens(encoder: Path) -> None:
     tokenizer = load_encoder(encoder).vocabulary.tokenizer
     text = tokenizer.decode(batch["input_ids"][0].tolist(), skip_special_tokens=True)
     assert text.split() == " ".join([DEV["question"][0], *DEV["candidate"][:2]]).split()
-    assert (group_size("ie_1", pairs.layout), group_size("ie_k", pairs.layout)) == (1, 2)
+    assert (get_group_size("ie_1", pairs.layout), get_group_size("ie_k", pairs.layout)) == (1, 2)
     assert pairs.batch([np.array([3])])["labels"].tolist() == [[DEV["label"][3]]]
 
 
@@ -187,7 +187,7 @@ def test_rows_from_files_are_those_in_memory_however_they_come(
     known = AnswerRows.in_memory(TRAIN, loaded, size)
     assert all(isinstance(column, np.memmap) for column in vars(mapped).values())
     assert mapped.labels.tolist() == TRAIN["label"].tolist() and mapped.lengths.tolist() == known.lengths.tolist()
-    groups = consecutive_groups(TRAIN, size)
+    groups = group_candidates(TRAIN, size)
     assert [mapped.group(number).tolist() for number in range(len(mapped.starts))] == [rows.tolist() for rows in groups]
     for rows, column in ((mapped.questions, "question"), (mapped.candidates, "candidate")):
         texts = [mapped.text(number).tolist() for number in rows]

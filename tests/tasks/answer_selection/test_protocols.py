@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexture.metrics.ranking import METRICS, question_metrics
-from contexture.tasks.answer_selection.protocols import rerank, top_k_by
+from contexture.tasks.answer_selection.protocols import rerank, select_top_k
 
 Rows = list[tuple[str, str, int, float]]
 RUN = {"variant": "mspp_ae", "seed": 1, "split": "test", "protocol": "reranked"}
@@ -21,13 +21,13 @@ def table(rows: Rows) -> pd.DataFrame:
 def test_top_k_is_best_first_and_keeps_short_lists_whole() -> None:
     rows = [("Q2", "d", 1, -3.0), ("Q1", "a", 0, 0.1), ("Q1", "b", 1, 0.9), ("Q1", "c", 0, 0.5)]
     scores = table(rows).set_index(pd.Index([7, 7, 8, 9]))  # positions count, whatever the index says
-    assert [group.tolist() for group in top_k_by(scores, 2)] == [[2, 3], [0]]
+    assert [group.tolist() for group in select_top_k(scores, 2)] == [[2, 3], [0]]
 
 
 def test_ties_at_the_border_leave_the_positive_out_whatever_the_order() -> None:
     rows = [("Q1", "a", 1, 0.5), ("Q1", "b", 0, 0.5), ("Q1", "c", 0, 0.5), ("Q1", "d", 0, 0.7)]
     for order in (rows, rows[::-1]):
-        (top,) = top_k_by(table(order), 3)
+        (top,) = select_top_k(table(order), 3)
         assert table(order)["candidate_id"].iloc[top].tolist() == ["d", "b", "c"]
 
 
@@ -63,9 +63,9 @@ def pairwise_tables(draw: st.DrawFn) -> pd.DataFrame:
 @settings(max_examples=50, deadline=None)
 @given(pairwise_tables(), st.integers(1, 8), st.integers(0, 2**32 - 1))
 def test_rerank_for_any_k(pairwise: pd.DataFrame, k: int, seed: int) -> None:
-    groups = top_k_by(pairwise, k)
+    groups = select_top_k(pairwise, k)
     backwards = pairwise[::-1]
-    for rows, same in zip(groups, top_k_by(backwards, k), strict=True):  # the order of the rows does not matter
+    for rows, same in zip(groups, select_top_k(backwards, k), strict=True):  # the order of the rows does not matter
         assert pairwise["candidate_id"].iloc[rows].tolist() == backwards["candidate_id"].iloc[same].tolist()
     top = np.concatenate(groups)
     joint = np.full(len(pairwise), NAN)

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from contexture.tasks.answer_selection.details import rescued
+from contexture.tasks.answer_selection.details import compare_joint_to_pairwise
 
 LABELS = {"a": [0, 1, 0], "b": [1, 0, 0], "c": [0, 1, 0], "d": [0, 1, 0]}
 #: Pairs: a and c wrong, b right; d ties a right with a wrong candidate, which counts as wrong.
@@ -34,7 +34,7 @@ def test_by_hand(answers: pd.DataFrame) -> None:
     other = PAIRS | {"a": [2, 3, 1]}
     runs = [scores("pairwise", "grouped", PAIRS), scores("other", "reranked", other), scores("ours", "reranked", ours)]
     later = scores("other", "reranked", {question: [0, 1, 0] for question in LABELS}, seed=1)
-    result: dict[str, Any] = rescued(pd.concat([*runs, later]), answers)
+    result: dict[str, Any] = compare_joint_to_pairwise(pd.concat([*runs, later]), answers)
     assert (result["variant"], result["count"], result["lost"]) == ("ours", 2, 1)
     assert [question["question"] for question in result["questions"]] == ["a?", "d?"]
     assert result["questions"][0]["candidates"] == [
@@ -48,14 +48,16 @@ def test_by_hand(answers: pd.DataFrame) -> None:
 def test_neither_the_order_of_rows_nor_another_pairwise_model_changes_it(answers: pd.DataFrame) -> None:
     tied = {"a": [1, 1, 1], "b": [3, 2, 1], "c": [1, 1, 1], "d": [1, 1, 1]}
     runs = [scores("pairwise", "grouped", tied), scores("ours", "reranked", PAIRS | {"a": [2, 3, 1]})]
-    result = rescued(pd.concat(runs), answers)
+    result = compare_joint_to_pairwise(pd.concat(runs), answers)
     assert [row["candidate"] for row in result["questions"][0]["candidates"]] == ["a0", "a2", "a1"]
-    assert rescued(pd.concat([run[::-1] for run in runs]), answers[::-1]) == result
-    assert rescued(pd.concat([runs[0], scores("second", "grouped", PAIRS), runs[1]]), answers) == result
+    assert compare_joint_to_pairwise(pd.concat([run[::-1] for run in runs]), answers[::-1]) == result
+    assert (
+        compare_joint_to_pairwise(pd.concat([runs[0], scores("second", "grouped", PAIRS), runs[1]]), answers) == result
+    )
 
 
 def test_without_a_joint_or_a_pairwise_model(answers: pd.DataFrame) -> None:
     for only in (scores("pairwise", "grouped", PAIRS), scores("ours", "reranked", PAIRS)):
-        assert rescued(only, answers) == {}
+        assert compare_joint_to_pairwise(only, answers) == {}
     same = pd.concat([scores("pairwise", "grouped", PAIRS), scores("ours", "reranked", PAIRS)])
-    assert rescued(same, answers) == {"variant": "ours", "count": 0, "lost": 0, "questions": []}
+    assert compare_joint_to_pairwise(same, answers) == {"variant": "ours", "count": 0, "lost": 0, "questions": []}

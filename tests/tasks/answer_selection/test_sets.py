@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexture.tasks.answer_selection import sets
-from contexture.tasks.answer_selection.sets import PUBLISHED, Published, Release, Size, find_parts, write_set
+from contexture.tasks.answer_selection.sets import (
+    PUBLISHED,
+    PublishedSet,
+    SplitCounts,
+    SplitSize,
+    find_split_files,
+    write_set,
+)
 from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.answer_selection.test_files import ASNQ, PSEUDO_XML, asnq, write
 
@@ -46,7 +53,7 @@ SPLITS = ("train", "dev", "test")
 def test_which_file_is_which_split(names: list[str], chosen: list[str], tmp_path: Path) -> None:
     for name in names:
         write(tmp_path / name, "")
-    parts = find_parts("trecqa", tmp_path)
+    parts = find_split_files("trecqa", tmp_path)
     assert {split: part.path.name for split, part in parts.items()} == dict(zip(SPLITS, chosen, strict=True))
 
 
@@ -78,9 +85,9 @@ def test_asnqs_development_questions_are_split_as_published(tmp_path: Path) -> N
 )
 def test_what_is_missing_is_named_with_what_to_get(name: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=said):
-        find_parts(name, write_asnq(tmp_path / "names", halves=False))
+        find_split_files(name, write_asnq(tmp_path / "names", halves=False))
     with pytest.raises(BenchmarkMissing, match="nowhere"):
-        find_parts(name, tmp_path / "nowhere")
+        find_split_files(name, tmp_path / "nowhere")
 
 
 def test_a_question_in_parts_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -151,8 +158,10 @@ def test_a_set_that_is_called_like_a_published_one_must_be_it(tmp_path: Path, mo
     ):
         write_set("trecqa", folder, tmp_path / "1")
     write_set("mine", folder, tmp_path / "mine")
-    small = {"train": Release((2,), (Size(2, 3),)), "dev": Release((2, 1), (Size(1, 2),))}
-    monkeypatch.setitem(PUBLISHED, "trecqa", Published("TREC-QA", small | {"test": Release((2,), (Size(1, 2),))}, ""))
+    small = {"train": SplitCounts((2,), (SplitSize(2, 3),)), "dev": SplitCounts((2, 1), (SplitSize(1, 2),))}
+    monkeypatch.setitem(
+        PUBLISHED, "trecqa", PublishedSet("TREC-QA", small | {"test": SplitCounts((2,), (SplitSize(1, 2),))}, "")
+    )
     write_set("trecqa", folder, tmp_path / "2")
     write(folder / "dev.xml", PSEUDO_XML.replace("32.1", "1") + PSEUDO_XML.replace("32.1", "2"))
     with pytest.raises(

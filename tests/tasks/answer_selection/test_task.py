@@ -14,8 +14,8 @@ from contexture.demo import DemoConfig, write_demo_world
 from contexture.metrics.ranking import METRICS
 from contexture.tasks.answer_selection import evaluation
 from contexture.tasks.answer_selection.config import AnswersConfig
-from contexture.tasks.answer_selection.evaluation import cosines, evaluate_answers
-from contexture.tasks.answer_selection.protocols import top_k_by
+from contexture.tasks.answer_selection.evaluation import evaluate_answers, score_by_cosine
+from contexture.tasks.answer_selection.protocols import select_top_k
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
 from contexture.tasks.base import EvaluatedEncoder, Results
 from tests.tasks.answer_selection import toys
@@ -136,7 +136,8 @@ def test_reranking_takes_the_pairwise_scores_of_the_same_seed(results: Results) 
     )
     assert pairwise["candidate_id"].tolist() == reranked["candidate_id"].tolist()
     tops = [
-        [set(table["candidate_id"].iloc[rows]) for rows in top_k_by(table, toys.K)] for table in (pairwise, reranked)
+        [set(table["candidate_id"].iloc[rows]) for rows in select_top_k(table, toys.K)]
+        for table in (pairwise, reranked)
     ]
     assert tops[0] == tops[1]
 
@@ -167,7 +168,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def test_frozen_scores_are_cosines_of_query_and_document() -> None:
     answers = pd.DataFrame({"question": ["q", "q", "q", "r"], "candidate": ["aaab", "b", "", "aaab"]})
     model = Lengths()
-    assert cosines(model, answers) == pytest.approx([3 / np.sqrt(10), 0, 0, 3 / np.sqrt(10)])
+    assert score_by_cosine(model, answers) == pytest.approx([3 / np.sqrt(10), 0, 0, 3 / np.sqrt(10)])
     assert model.calls == [(["q", "r"], "query"), (["aaab", "b", ""], "document")]  # each text once
 
 

@@ -16,7 +16,7 @@ from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.evaluation import DEPTH, without_own
 from contexture.tasks.beir.task import BeirTask
-from contexture.tasks.passage_ranking import intervals
+from contexture.tasks.passage_ranking import measure_intervals
 from tests.tasks.beir.toys import drawn, put, small
 from tests.tasks.retrieval import toys
 
@@ -119,7 +119,7 @@ def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
             for query, value in enumerate(scores)
         ]
     )
-    better = intervals(table)["better"]
+    better = measure_intervals(table)["better"]
     assert better["over_bm25"] == pytest.approx([0.1] * 3)
     assert better["ndcg_at_10"] == pytest.approx([1.7 / 3, 0.1, 1.0])
 

@@ -12,10 +12,10 @@ from contexture.tasks.fact_verification.files import (
     PUBLISHED,
     Claim,
     Evidence,
-    characters,
+    detokenize_fever,
+    find_wiki_sentences,
+    format_title,
     read_claims,
-    title_of,
-    wiki_sentences,
 )
 from contexture.tasks.missing import BenchmarkMissing
 
@@ -71,10 +71,10 @@ def test_retrieved_evidence_has_lost_its_hyphens(tmp_path: Path) -> None:
 
 
 def test_tokens_become_characters() -> None:
-    assert characters("-LSB- a -RSB- -LCB- b -RCB- 1-COLON-2 `` c ''  d") == '[ a ] { b } 1:2 " c " d'
-    assert characters("LRB ALRBY COLONEL") == "LRB ALRBY COLONEL"
-    assert characters("LRB ALRBY COLONEL", bare=True) == "( ALRBY COLONEL"
-    assert title_of("Star_Trek-COLON-_Picard") == "Star Trek: Picard"
+    assert detokenize_fever("-LSB- a -RSB- -LCB- b -RCB- 1-COLON-2 `` c ''  d") == '[ a ] { b } 1:2 " c " d'
+    assert detokenize_fever("LRB ALRBY COLONEL") == "LRB ALRBY COLONEL"
+    assert detokenize_fever("LRB ALRBY COLONEL", bare=True) == "( ALRBY COLONEL"
+    assert format_title("Star_Trek-COLON-_Picard") == "Star Trek: Picard"
 
 
 @pytest.mark.parametrize(
@@ -141,22 +141,22 @@ def test_sentences_are_looked_up_page_by_page(tmp_path: Path) -> None:
         gzip.compress(json.dumps({"id": unicodedata.normalize("NFD", "Café"), "lines": "0\tHot ."}).encode())
     )
     wanted = {("Fox", 0), ("Fox", 1), ("Fox", 9), (cafe, 0), ("Cat", 0)}
-    assert dict(wiki_sentences(tmp_path, wanted)) == {("Fox", 0): "A fox .", ("Fox", 1): "", (cafe, 0): "Hot ."}
+    assert dict(find_wiki_sentences(tmp_path, wanted)) == {("Fox", 0): "A fox .", ("Fox", 1): "", (cafe, 0): "Hot ."}
     put(tmp_path / "wiki-001.jsonl", {"id": "Fox", "lines": "0\tA"}, {"text": ""})
     with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: no JSON object with id and lines"):
-        list(wiki_sentences(tmp_path, wanted))
+        list(find_wiki_sentences(tmp_path, wanted))
     (tmp_path / "wiki-001.jsonl").write_text('\n{"id": "Fox", "lines": "0\\tHalf \\ud800"}\n')
     with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: no JSON object .*surrogates not allowed"):
-        list(wiki_sentences(tmp_path, wanted))
+        list(find_wiki_sentences(tmp_path, wanted))
     for damaged in (changed("{}"), gzip.compress(b"{}")[:-4], gzip.compress(b"\xff")):
         put(tmp_path / "wiki-001.jsonl", {"id": "Fox", "lines": "\u00b2\tnot a number\n0\tA"})
         (tmp_path / "wiki-002.jsonl.gz").write_bytes(damaged)
         with pytest.raises(ValueError, match=r"wiki-002.jsonl.gz is damaged"):
-            list(wiki_sentences(tmp_path, wanted))
+            list(find_wiki_sentences(tmp_path, wanted))
     (tmp_path / "wiki-002.jsonl.gz").unlink()
-    assert dict(wiki_sentences(tmp_path, wanted)) == {("Fox", 0): "A"}
+    assert dict(find_wiki_sentences(tmp_path, wanted)) == {("Fox", 0): "A"}
     with pytest.raises(BenchmarkMissing, match="wiki-pages is not here"):
-        list(wiki_sentences(tmp_path / "none", wanted))
+        list(find_wiki_sentences(tmp_path / "none", wanted))
 
 
 def test_real_files(shared_data: Path) -> None:

@@ -13,7 +13,7 @@ from contexture.demo import DemoConfig, write_demo_world
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.fact_verification import evaluation
 from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
-from contexture.tasks.fact_verification.evaluation import mean_evidence, measure_baselines
+from contexture.tasks.fact_verification.evaluation import average_evidence, measure_baselines
 from contexture.tasks.fact_verification.task import FactVerificationTask
 from tests.tasks.answer_selection.toys import make_encoders, new_encoder, tune_all
 from tests.tasks.fact_verification import toys
@@ -112,7 +112,7 @@ def test_words_in_common_tell_what_is_supported_and_the_majority_is_that_of_trai
 def test_the_vector_of_evidence_is_the_mean() -> None:
     vectors = {"a": [1.0, 0.0], "b": [3.0, 2.0], "c": [5.0, 5.0]}
     rows = pd.DataFrame({"evidence": [["a", "b"], ["c"], ["a", "b", "b"]]})
-    found = mean_evidence(rows, lambda texts: np.array([vectors[text] for text in texts], np.float32))
+    found = average_evidence(rows, lambda texts: np.array([vectors[text] for text in texts], np.float32))
     assert found.numpy() == pytest.approx(np.array([[2, 1], [5, 5], [7 / 3, 4 / 3]]), abs=1e-6)
 
 

@@ -40,7 +40,7 @@ PROTOCOLS = {
 }
 
 
-def tables(records: Sequence[Record], whole: str) -> list[Table]:
+def build_tables(records: Sequence[Record], whole: str) -> list[Table]:
     """Table 3 for each split that was measured; without any, the paper's rows alone."""
     claims = [record for record in records if record["task"] == TASK]
     of_split = {split: [record for record in claims if record["split"] == split] for split in TABLES}
@@ -48,22 +48,24 @@ def tables(records: Sequence[Record], whole: str) -> list[Table]:
     return [table for split in splits for table in results_tables(of_split[split], TABLES[split], HEADINGS, whole)]
 
 
-def gains(records: Sequence[Record]) -> list[Comparison]:
+def compare_variants(records: Sequence[Record]) -> list[Comparison]:
     """The gains of MSPP over the same joint model without it, on test claims, or on dev if there are none."""
     return [
         gain
-        for data, split in _measured(records)
+        for data, split in _list_measured_splits(records)
         for head in JOINT
         for gain in compare(records, TABLES[split], data, COMPARISONS, "accuracy", head)
     ]
 
 
-def findings(records: Sequence[Record]) -> list[str]:
+def describe_results(records: Sequence[Record]) -> list[str]:
     """Which models the best joint model with MSPP is above, and which not; then its gain over the same without MSPP."""
-    return [sentence for data, split in _measured(records) for sentence in _findings(records, data, split)]
+    return [
+        sentence for data, split in _list_measured_splits(records) for sentence in _describe_split(records, data, split)
+    ]
 
 
-def _findings(records: Sequence[Record], data: str, split: str) -> Iterator[str]:
+def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterator[str]:
     best: dict[str, tuple[float, str]] = {}  # accuracy and protocol
     for variant, protocols in PROTOCOLS.items():
         by_protocol = {
@@ -88,7 +90,7 @@ def _findings(records: Sequence[Record], data: str, split: str) -> Iterator[str]
         yield f"With {JOINT[head]}, {within_sentence(gain.sentence)}"
 
 
-def _measured(records: Sequence[Record]) -> list[tuple[str, str]]:
+def _list_measured_splits(records: Sequence[Record]) -> list[tuple[str, str]]:
     """Each data set and its split that counts: test, or dev if there is none."""
     claims = [record for record in records if record["task"] == TASK]
     tested = {record["data"] for record in claims if record["split"] == "test"}

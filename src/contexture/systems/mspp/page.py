@@ -35,23 +35,23 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     tables: list[Table] = []
     gains = []
     for table in ("table_1", "table_2"):
-        published = {name: _published(table, name) for name in names}
+        published = {name: _get_published_table(table, name) for name in names}
         tables += [results_table(records, published[name], name, whole=context.whole) for name in names]
         gains.append(
             [gain for name in data for gain in compare(records, published[name], name, PUBLISHED.comparisons, "map")]
         )
     grouped, reranked = gains[0], [replace(gain, setting=f"{gain.setting}, re-ranked") for gain in gains[1]]
     for name in data:
-        tables += _transferred(records, name)
-    tables += [_frozen(records, name) for name in data]
-    tables += fact_verification.tables(records, context.whole)
-    tables.append(comparison_table([*grouped, *reranked, *fact_verification.gains(records)]))
+        tables += _build_transfer_tables(records, name)
+    tables += [_build_frozen_table(records, name) for name in data]
+    tables += fact_verification.build_tables(records, context.whole)
+    tables.append(comparison_table([*grouped, *reranked, *fact_verification.compare_variants(records)]))
     details = context.details.get(TASK, {})
     tables += [sets_table(details["counts"], PUBLISHED)] if details.get("counts") else []
     tables += [rescued_table(name, rescued, LABELS) for name, rescued in details.get("rescued", {}).items()]
     tables += [latency_table(name, latency, PUBLISHED) for name, latency in details.get("latency", {}).items()]
     return Page(
-        findings=[*(gain.sentence for gain in grouped), *fact_verification.findings(records)],
+        findings=[*(gain.sentence for gain in grouped), *fact_verification.describe_results(records)],
         sections=[
             *sections(tables),
             *further(records, [TASK, fact_verification.TASK], LABELS),
@@ -61,13 +61,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
-def _published(table: str, data: str) -> ScoreTable:
+def _get_published_table(table: str, data: str) -> ScoreTable:
     """Table 1, or Tables 2 and 7, with the rows of a set."""
     known = {row.data for row in PUBLISHED.tables["table_1"].rows}
     return PUBLISHED.tables[table].of_data(data if data in known else DEFAULT_SET)
 
 
-def _transferred(records: Sequence[Record], data: str) -> list[Table]:
+def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
     """One table a protocol of models that had learned from another set before (TANDA)."""
     protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]
@@ -78,7 +78,7 @@ def _transferred(records: Sequence[Record], data: str) -> list[Table]:
     ]
 
 
-def _frozen(records: Sequence[Record], data: str) -> Table:
+def _build_frozen_table(records: Sequence[Record], data: str) -> Table:
     """Frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
     published = PUBLISHED.tables["table_1"].of_ours("Answer selection without fine-tuning", FROZEN_NOTE)
     table = results_table(records, published.by_protocol("frozen"), data)

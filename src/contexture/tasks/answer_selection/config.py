@@ -88,12 +88,12 @@ class AnswerSelectionSettings(AnswerModelSettings):
 
     def get_option_settings(self, option: str) -> AnswerModelSettings:
         """The settings of all models, changed by those of its set."""
-        name = set_of(option)
-        changed = self.sets.get(name, {})
-        if isinstance(optimizer := changed.get("optimizer"), Mapping):
-            changed = changed | {"optimizer": _values(self.optimizer, OptimizerConfig) | dict(optimizer)}
+        name = get_set_name(option)
+        overrides = self.sets.get(name, {})
+        if isinstance(optimizer := overrides.get("optimizer"), Mapping):
+            overrides = overrides | {"optimizer": _field_values(self.optimizer, OptimizerConfig) | dict(optimizer)}
         settings: AnswerModelSettings = checked(
-            AnswerModelSettings, _values(self, AnswerModelSettings) | changed, "sets", name
+            AnswerModelSettings, _field_values(self, AnswerModelSettings) | overrides, "sets", name
         )
         return settings
 
@@ -107,7 +107,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
 
     def get_data_dir(self, option: str, data_dir: Path) -> Path:
         """See `TaskSettings.get_data_dir`."""
-        return data_dir / set_of(option)
+        return data_dir / get_set_name(option)
 
     @property
     def options(self) -> list[str]:
@@ -115,10 +115,10 @@ class AnswerSelectionSettings(AnswerModelSettings):
         return [*(self.finetune or ()), *(f"{name}{AFTER}{first}" for name, first in self.transfer.items())]
 
 
-def set_of(option: str) -> str:
+def get_set_name(option: str) -> str:
     """The set that a model is of."""
     return option.partition(AFTER)[0]
 
 
-def _values(settings: Any, kind: type) -> dict[str, Any]:
+def _field_values(settings: Any, kind: type) -> dict[str, Any]:
     return {field.name: getattr(settings, field.name) for field in fields(kind)}

@@ -17,7 +17,7 @@ from contexture.encoders.layout import Batch
 from contexture.tasks.finetuned import Examples, Step, lay_out
 
 IGNORED = -100
-Rows = npt.NDArray[np.int64]
+RowNumbers = npt.NDArray[np.int64]
 _DTYPES = {
     "tokens": np.int32,
     "ends": np.int64,
@@ -48,7 +48,7 @@ class AnswerRows:
     @classmethod
     def in_memory(cls, answers: pd.DataFrame, encoder: Encoder, size: int) -> Self:
         """Tokenize a table with question_id, question, candidate and label."""
-        parts = list(_columns([answers], encoder, size))
+        parts = list(_tokenize_tables([answers], encoder, size))
         return cls(**{name: np.concatenate([part[name] for part in parts]) for name in _DTYPES})
 
     @classmethod
@@ -57,25 +57,25 @@ class AnswerRows:
         folder.mkdir()
         with ExitStack() as stack:
             files = {name: stack.enter_context((folder / name).open("wb")) for name in _DTYPES}
-            for part in _columns(tables, encoder, size):
+            for part in _tokenize_tables(tables, encoder, size):
                 for name, file in files.items():
                     part[name].tofile(file)
-        return cls(**{name: _mapped(folder / name, kind) for name, kind in _DTYPES.items()})
+        return cls(**{name: _map_file(folder / name, kind) for name, kind in _DTYPES.items()})
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
-    def lengths(self) -> Rows:
+    def lengths(self) -> RowNumbers:
         """Tokens of the candidate of each row."""
-        lengths: Rows = np.diff(self.ends)[self.candidates]
+        lengths: RowNumbers = np.diff(self.ends)[self.candidates]
         return lengths
 
     def text(self, number: int) -> npt.NDArray[Any]:
         """The token ids of a text."""
         return self.tokens[self.ends[number] : self.ends[number + 1]]
 
-    def group(self, number: int) -> Rows:
+    def group(self, number: int) -> RowNumbers:
         """The rows of a group."""
         end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self)
         return np.arange(self.starts[number], end, dtype=np.int64)
@@ -94,13 +94,13 @@ class AnswerInputs(Examples):
 
     def training_batch(self, step: Step) -> Batch:
         """See `Examples`; a device without a group reads one whose labels do not count."""
-        own = step.own_rows
-        batch = self.batch([self.rows.group(number) for number in (own if len(own) else step.rows[:1])])
-        return batch if len(own) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
+        device_rows = step.device_rows
+        batch = self.batch([self.rows.group(number) for number in (device_rows if len(device_rows) else step.rows[:1])])
+        return batch if len(device_rows) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
 
-    def batch(self, groups: Sequence[Rows]) -> Batch:
+    def batch(self, groups: Sequence[RowNumbers]) -> Batch:
         """Groups of at most k rows of one question each → model input with `labels` (B, k); −100 is an empty slot."""
-        size, table = group_size(self.head, self.layout), self.rows
+        size, table = get_group_size(self.head, self.layout), self.rows
         texts = [[table.text(n) for n in (table.questions[rows[0]], *table.candidates[rows])] for rows in groups]
         labels = np.full((len(groups), size), IGNORED, dtype=np.int64)
         for row, rows in zip(labels, groups, strict=True):
@@ -109,14 +109,16 @@ class AnswerInputs(Examples):
         return batch | {"labels": torch.from_numpy(labels)}
 
 
-def group_size(head: HeadKind, layout: LayoutConfig) -> int:
+def get_group_size(head: HeadKind, layout: LayoutConfig) -> int:
     """Candidates that a model with this head reads together."""
     return 1 if head == "ie_1" else layout.candidates
 
 
-def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
+def _tokenize_tables(
+    tables: Iterable[pd.DataFrame], encoder: Encoder, size: int
+) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """The columns of `AnswerRows` of each table; a question may continue in the next table."""
-    yield _typed(ends=[0])
+    yield _to_columns(ends=[0])
     rows = texts = tokens = begin = 0
     question, question_id = -1, None
     for table in tables:
@@ -129,7 +131,7 @@ def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Ite
         new_questions = np.arange(texts + len(ids), texts + len(read.lengths))
         questions = np.concatenate([[question], new_questions])[np.cumsum(is_new)]
         begins = np.maximum.accumulate(np.where(is_new, rows + numbers, begin))
-        yield _typed(
+        yield _to_columns(
             tokens=read.tokens,
             ends=tokens + np.cumsum(read.lengths),
             questions=questions,
@@ -141,10 +143,10 @@ def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Ite
         begin, question, question_id = begins[-1], questions[-1], ids[-1]
 
 
-def _typed(**columns: Any) -> dict[str, npt.NDArray[Any]]:
+def _to_columns(**columns: Any) -> dict[str, npt.NDArray[Any]]:
     return {name: np.asarray(columns.get(name, ()), dtype=kind) for name, kind in _DTYPES.items()}
 
 
-def _mapped(file: Path, kind: Any) -> npt.NDArray[Any]:
+def _map_file(file: Path, kind: Any) -> npt.NDArray[Any]:
     """The numbers of a file, read on use; an empty file cannot be mapped."""
     return np.memmap(file, dtype=kind, mode="r") if file.stat().st_size else np.empty(0, dtype=kind)

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from contexture.tasks.answer_selection.model import AnswerModel
-from contexture.tasks.answer_selection.protocols import ranked
-from contexture.tasks.answer_selection.scoring import inputs_of, score
-from contexture.tasks.examples import spread
-from contexture.tasks.finetuned import BATCH
+from contexture.tasks.answer_selection.protocols import rank_candidates
+from contexture.tasks.answer_selection.scoring import make_inputs, score_groups
+from contexture.tasks.examples import select_evenly
+from contexture.tasks.finetuned import CHUNK_ROWS
 
 #: Candidates that are shown of a question, as in the paper.
-SHOWN = 5
+MAX_CANDIDATES = 5
 
 
 def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, rounds: int) -> list[dict[str, Any]]:
@@ -29,17 +29,17 @@ def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, ro
         `passes` (inputs that are read, each of a question and its candidates), `tokens` (of all of them, without
         padding), `parameters` and `device`.
     """
-    made = {head: inputs_of(model, answers) for head, model in models.items()}
+    made = {head: make_inputs(model, answers) for head, model in models.items()}
     seconds: dict[str, list[float]] = {head: [] for head in models}
     for _ in range(rounds + 1):
         for head, model in models.items():
             began = time.perf_counter()
-            score(model, *made[head])
+            score_groups(model, *made[head])
             seconds[head].append(time.perf_counter() - began)
     rows = []
     for head, model in models.items():
         inputs, groups = made[head]
-        batches = (inputs.batch(groups[first : first + BATCH]) for first in range(0, len(groups), BATCH))
+        batches = (inputs.batch(groups[first : first + CHUNK_ROWS]) for first in range(0, len(groups), CHUNK_ROWS))
         rows.append(
             {
                 "head": head,
@@ -54,7 +54,7 @@ def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, ro
     return rows
 
 
-def rescued(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
+def compare_joint_to_pairwise(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
     """Questions that pairs answer wrongly and a joint model, which re-ranks their top k, rightly (Table 4).
 
     They are of the joint variant that has most of them with the first seed.
@@ -74,27 +74,27 @@ def rescued(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
     if pairs.empty or joint.empty:
         return {}
     pairs = pairs[pairs["variant"] == pairs["variant"].iloc[0]]  # joint models re-rank the first one
-    first = _first(pairs)
+    first = _best_candidates(pairs)
     changes = {}
     for variant, rows in joint.groupby("variant"):
-        second = _first(rows)
+        second = _best_candidates(rows)
         right, was_right = second["label"].eq(1), first["label"].reindex(second.index).eq(1)
         changes[str(variant)] = second[right & ~was_right], int((was_right & ~right).sum())
     variant = max(sorted(changes), key=lambda name: len(changes[name][0]))
     chosen, lost = changes[variant]
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
-    examples = [chosen.iloc[number] for number in spread(np.arange(len(chosen)))]
-    questions = [_question(pairs, texts, str(example.name), example["candidate_id"]) for example in examples]
+    examples = [chosen.iloc[number] for number in select_evenly(np.arange(len(chosen)))]
+    questions = [_describe_question(pairs, texts, str(example.name), example["candidate_id"]) for example in examples]
     return {"variant": variant, "count": len(chosen), "lost": lost, "questions": questions}
 
 
-def _first(scores: pd.DataFrame) -> pd.DataFrame:
+def _best_candidates(scores: pd.DataFrame) -> pd.DataFrame:
     """The best row of each question."""
-    return ranked(scores).groupby("question_id").head(1).set_index("question_id")
+    return rank_candidates(scores).groupby("question_id").head(1).set_index("question_id")
 
 
-def _question(pairs: pd.DataFrame, texts: pd.DataFrame, question: str, chosen: str) -> dict[str, Any]:
-    best = ranked(pairs[pairs["question_id"] == question]).head(SHOWN)
+def _describe_question(pairs: pd.DataFrame, texts: pd.DataFrame, question: str, chosen: str) -> dict[str, Any]:
+    best = rank_candidates(pairs[pairs["question_id"] == question]).head(MAX_CANDIDATES)
     rows = best.merge(texts, "left", on=["question_id", "candidate_id"])
     candidates = [
         {"candidate": row.candidate, "right": bool(row.label), "chosen": row.candidate_id == chosen}

@@ -14,13 +14,19 @@ from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION, to_records
 from contexture.retrieval.vectors import unit
-from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
-from contexture.tasks.answer_selection.details import measure_latency, rescued
+from contexture.tasks.answer_selection.baselines import (
+    Scores,
+    compute_idf,
+    score_by_file_order,
+    score_by_word_overlap,
+    score_randomly,
+)
+from contexture.tasks.answer_selection.details import compare_joint_to_pairwise, measure_latency
 from contexture.tasks.answer_selection.files import SPLITS
 from contexture.tasks.answer_selection.model import load_answer_model
-from contexture.tasks.answer_selection.protocols import ranked
+from contexture.tasks.answer_selection.protocols import rank_candidates
 from contexture.tasks.answer_selection.scoring import score_model
-from contexture.tasks.answer_selection.sets import tables
+from contexture.tasks.answer_selection.sets import read_tables
 from contexture.tasks.base import (
     AFTER,
     EvaluatedEncoder,
@@ -30,18 +36,18 @@ from contexture.tasks.base import (
     measure_encoders,
     serial_map,
 )
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 
 NAME = "answer_selection"
 HELD_OUT = ("dev", "test")
 COLUMNS = [*QUESTION, "candidate_id", "label", "score"]
 #: All candidates' scores are kept for sets of at most so many in dev and test: one run on ASNQ has 930,062.
-KEPT = 100_000
+MAX_SCORED_ROWS = 100_000
 #: Rows whose texts are embedded at a time, and maximal number of texts whose words are counted.
-ROWS_AT_ONCE, TEXTS_COUNTED = 100_000, 1_000_000
+EMBEDDED_ROWS, MAX_IDF_TEXTS = 100_000, 1_000_000
 
 
-class _Run(NamedTuple):
+class _RankedRun(NamedTuple):
     """A run on test: its −MAP, variant, protocol, seed and scores."""
 
     rank: tuple[float, str, str, int]
@@ -73,40 +79,42 @@ def evaluate_answers(
     if not parts or not encoders:
         return Results()
     runs = chain(
-        _frozen(encoders, parts, parallel_map),
-        _baselines(list_seeds(encoders), parts, _idf(folder)),
-        *(_finetuned(encoders, option, parts) for option in options),
+        _score_frozen(encoders, parts, parallel_map),
+        _score_baselines(list_seeds(encoders), parts, _load_idf(folder)),
+        *(_score_finetuned(encoders, option, parts) for option in options),
     )
-    keep = sum(map(len, parts.values())) <= KEPT
+    keep = sum(map(len, parts.values())) <= MAX_SCORED_ROWS
     pairwise = {encoder.variant: encoder.head == "ie_1" for encoder in encoders}
-    best: _Run | None = None
+    best: _RankedRun | None = None
     kept, measured, compared = [], [], []
     for run in runs:
         scores, variant = run[COLUMNS], run["variant"].iloc[0]
         kept += [scores] if keep else []
         measured.append(question_metrics(scores))
         if variant in pairwise and run["split"].iloc[0] == "test":
-            best = min(filter(None, [best, *_protocols(scores, measured[-1])]), key=lambda run: run.rank)
+            best = min(filter(None, [best, *_split_by_protocol(scores, measured[-1])]), key=lambda run: run.rank)
             protocol = "grouped" if pairwise[variant] else "reranked"
             compared.append(scores[scores["protocol"] == protocol])
     questions = pd.concat(measured, ignore_index=True).sort_values(QUESTION, kind="stable", ignore_index=True)
-    details: dict[str, Any] = {"examples": [_examples(best, parts["test"], folder.name)] if best else []}
+    details: dict[str, Any] = {"examples": [_select_examples(best, parts["test"], folder.name)] if best else []}
     if rounds and "test" in parts and folder.name in options:
-        latency = _latency(encoders, folder.name, parts["test"], rounds)
+        latency = _measure_latency(encoders, folder.name, parts["test"], rounds)
         details["latency"] = {folder.name: latency} if latency else {}
-    if compared and (changed := rescued(pd.concat(compared, ignore_index=True), parts["test"])):
+    if compared and (changed := compare_joint_to_pairwise(pd.concat(compared, ignore_index=True), parts["test"])):
         details["rescued"] = {folder.name: changed}
     saved = {"questions": questions} | ({"scores": pd.concat(kept, ignore_index=True)} if keep else {})
     return Results(to_records(questions, METRICS, NAME, folder.name), details, saved)
 
 
-def cosines(model: TextEncoder, answers: pd.DataFrame) -> Scores:
+def score_by_cosine(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     """The cosine of each row's question and candidate, each in its role; 0 if either vector is 0."""
-    blocks = [_block(model, answers[first : first + ROWS_AT_ONCE]) for first in range(0, len(answers), ROWS_AT_ONCE)]
+    blocks = [
+        _score_block(model, answers[first : first + EMBEDDED_ROWS]) for first in range(0, len(answers), EMBEDDED_ROWS)
+    ]
     return np.concatenate(blocks)
 
 
-def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
+def _score_block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     left, questions = pd.factorize(answers["question"])
     right, candidates = pd.factorize(answers["candidate"])
     queries, documents = unit(model.embed(list(questions), "query")), unit(model.embed(list(candidates), "document"))
@@ -114,35 +122,39 @@ def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     return scores
 
 
-def _frozen(
+def _score_frozen(
     encoders: Sequence[EvaluatedEncoder], parts: dict[str, pd.DataFrame], parallel_map: ParallelMap
 ) -> Iterator[pd.DataFrame]:
-    scores = measure_encoders(_cosines, encoders, parallel_map, parts)
+    scores = measure_encoders(_score_splits, encoders, parallel_map, parts)
     for encoder in encoders:
         for split, values in scores[encoder.models].items():
-            yield _run(parts[split].assign(score=values), encoder.variant, encoder.seed, split)
+            yield _add_run_columns(parts[split].assign(score=values), encoder.variant, encoder.seed, split)
 
 
-def _cosines(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
+def _score_splits(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
     model = load_models(encoders)
-    return {split: cosines(model, part) for split, part in parts.items()}
+    return {split: score_by_cosine(model, part) for split, part in parts.items()}
 
 
-def _baselines(seeds: Sequence[int], parts: dict[str, pd.DataFrame], idf: dict[str, float]) -> Iterator[pd.DataFrame]:
+def _score_baselines(
+    seeds: Sequence[int], parts: dict[str, pd.DataFrame], idf: dict[str, float]
+) -> Iterator[pd.DataFrame]:
     for split, part in parts.items():
         for seed in seeds:
-            yield _run(part.assign(score=random_order(part, seed)), "random_order", seed, split)
-            yield _run(part.assign(score=file_order(part)), "file_order", seed, split)
-            yield _run(part.assign(score=word_overlap(part, idf)), "word_overlap", seed, split)
+            yield _add_run_columns(part.assign(score=score_randomly(part, seed)), "random_order", seed, split)
+            yield _add_run_columns(part.assign(score=score_by_file_order(part)), "file_order", seed, split)
+            yield _add_run_columns(part.assign(score=score_by_word_overlap(part, idf)), "word_overlap", seed, split)
 
 
-def _idf(folder: Path) -> dict[str, float]:
+def _load_idf(folder: Path) -> dict[str, float]:
     """Of the candidates of all splits, or the first of them."""
-    read = (text for split in SPLITS for table in tables(folder / f"{split}.parquet") for text in table["candidate"])
-    return idf_of(islice(read, TEXTS_COUNTED))
+    read = (
+        text for split in SPLITS for table in read_tables(folder / f"{split}.parquet") for text in table["candidate"]
+    )
+    return compute_idf(islice(read, MAX_IDF_TEXTS))
 
 
-def _finetuned(
+def _score_finetuned(
     encoders: Sequence[EvaluatedEncoder], option: str, parts: dict[str, pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
     pairwise: dict[tuple[int, str], Scores] = {}
@@ -158,10 +170,10 @@ def _finetuned(
                 pairwise.setdefault((seed, split), scores["score"].to_numpy(np.float64))
             else:
                 scores = score_model(model, part, pairwise.get((seed, split)))
-            yield _run(scores.assign(protocol=scores["protocol"] + suffix), encoder.variant, seed, split)
+            yield _add_run_columns(scores.assign(protocol=scores["protocol"] + suffix), encoder.variant, seed, split)
 
 
-def _latency(
+def _measure_latency(
     encoders: Sequence[EvaluatedEncoder], option: str, answers: pd.DataFrame, rounds: int
 ) -> list[dict[str, Any]]:
     """Of the first model with each head; other models with it are as large."""
@@ -172,17 +184,17 @@ def _latency(
     return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 
 
-def _protocols(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_Run]:
+def _split_by_protocol(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_RankedRun]:
     """A run on test by its protocols."""
     variant, seed = str(questions["variant"].iloc[0]), int(questions["seed"].iloc[0])
     for protocol, value in questions.groupby("protocol")["map"].mean().items():
-        yield _Run((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
+        yield _RankedRun((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
 
 
-def _examples(best: _Run, answers: pd.DataFrame, data: str) -> dict[str, Any]:
+def _select_examples(best: _RankedRun, answers: pd.DataFrame, data: str) -> dict[str, Any]:
     """Questions with a right candidate at the top, and others."""
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
-    scored = ranked(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
+    scored = rank_candidates(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
     first = scored.groupby("question_id").head(1)
     right = scored[scored["label"] == 1].drop_duplicates("question_id").set_index("question_id")["candidate"]
 
@@ -191,9 +203,9 @@ def _examples(best: _Run, answers: pd.DataFrame, data: str) -> dict[str, Any]:
         return {"question": top["question"], "found": top["candidate"], "right": right[top["question_id"]]}
 
     _, variant, protocol, _ = best.rank
-    return to_read(variant, protocol, (first["label"] == 1).tolist(), row) | {"data": data}
+    return select_examples(variant, protocol, (first["label"] == 1).tolist(), row) | {"data": data}
 
 
-def _run(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
+def _add_run_columns(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
     """Add the columns of a run; its protocol is `frozen` unless the scores have one."""
     return scores.assign(variant=variant, seed=seed, split=split, protocol=scores.get("protocol", "frozen"))

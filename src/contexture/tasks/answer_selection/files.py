@@ -24,14 +24,14 @@ from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from contexture.tasks.text_files import json_of, open_text, undamaged
+from contexture.tasks.text_files import catch_damage, open_text, parse_json
 
 SPLITS = ("train", "dev", "test")
 
 #: Columns of WikiQA's files.
 _COLUMNS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label", "DocumentTitle")
 #: The files of a folder of tokens: questions, candidates, labels, ids.
-TOKENS = ("a.toks", "b.toks", "sim.txt", "id.txt")
+TOKEN_FILES = ("a.toks", "b.toks", "sim.txt", "id.txt")
 #: ASNQ's labels, and the one that is right.
 _ASNQ_LABELS, _ASNQ_RIGHT = ("1", "2", "3", "4"), "4"
 _QA_PAIRS = re.compile(r"""<QApairs id=(?:'([^']*)'|"([^"]*)")>""")
@@ -72,28 +72,28 @@ def read_questions(path: Path) -> Iterator[Question]:
         FileNotFoundError: there is no such file.
         ValueError: it is in none of the forms, or damaged; the text names file, line and remedy.
     """
-    with undamaged(path):
+    with catch_damage(path):
         if path.is_dir():
-            yield from _token_questions(path)
+            yield from _read_token_files(path)
             return
         with open_text(path) as file:
-            yield from _line_questions(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
+            yield from _read_lines(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
 
 
-def _line_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+def _read_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     """Choose the form by the first line that is not empty."""
     number, first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
     if not number:
         raise ValueError(f"{path} is empty; fetch it again")
     fields, rest = first.split("\t"), chain([(number, first)], lines)
     if first.lstrip().startswith("{"):
-        yield from _json_questions(path, rest)
+        yield from _read_json(path, rest)
     elif first.startswith("<"):
-        yield from _pseudo_xml_questions(path, rest)
+        yield from _read_pseudo_xml(path, rest)
     elif len(fields) == 3:
-        yield from _asnq_questions(path, rest)
+        yield from _read_asnq(path, rest)
     elif set(fields) & set(_COLUMNS):
-        yield from _table_questions(path, rest)
+        yield from _read_table(path, rest)
     else:
         raise ValueError(
             f"{path}, line {number}: {first[:60]!r} begins none of the forms: WikiQA's table with a header, "
@@ -102,7 +102,7 @@ def _line_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         )
 
 
-def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+def _read_table(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     """WikiQA's form."""
     number, first = next(lines)
     header = first.split("\t")
@@ -112,7 +112,7 @@ def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
             "columns QuestionID Question DocumentID DocumentTitle SentenceID Sentence Label"
         )
     seen: set[str] = set()
-    for question in _together(path, _table_rows(path, lines, header)):
+    for question in _group_rows(path, _read_table_rows(path, lines, header)):
         if question.id in seen:
             raise ValueError(
                 f"{path}: question {question.id} comes again, with another text or after others; let the candidates of "
@@ -122,7 +122,7 @@ def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         yield question
 
 
-def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
+def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
     """Question id, question and candidate of every row."""
     columns = [header.index(column) for column in _COLUMNS]
     for number, line in lines:
@@ -140,20 +140,20 @@ def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterat
         yield question_id, question, Candidate(candidate_id, text, int(label), title)
 
 
-def _together(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
+def _group_rows(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
     """Consecutive rows with the same id and text as one question."""
     for (question_id, text), of_question in groupby(rows, key=lambda row: row[:2]):
         candidates = [row[2] for row in of_question]
-        [(most, count)] = Counter(candidate.id for candidate in candidates).most_common(1)
+        [(candidate_id, count)] = Counter(candidate.id for candidate in candidates).most_common(1)
         if count > 1:
             raise ValueError(
-                f"{path}: question {question_id} has two candidates {most}; "
+                f"{path}: question {question_id} has two candidates {candidate_id}; "
                 "give every candidate of a question a SentenceID of its own"
             )
         yield Question(question_id, text, candidates)
 
 
-def _unique_id(question_id: str, seen: dict[str, int]) -> str:
+def _make_unique_id(question_id: str, seen: dict[str, int]) -> str:
     """The id of a question, with #2 and so on if it is repeated; `seen`: how often."""
     name = question_id
     while name in seen:
@@ -163,7 +163,7 @@ def _unique_id(question_id: str, seen: dict[str, int]) -> str:
     return name
 
 
-def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+def _read_pseudo_xml(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     seen: dict[str, int] = {}
     question: Question | None = None
     for number, line in lines:
@@ -174,7 +174,7 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
             if question is not None:
                 raise ValueError(f"{position}: {tag} begins before </QApairs> ended question {question.id}")
             question_id = match[1] or match[2] or ""
-            name = _unique_id(question_id, seen)
+            name = _make_unique_id(question_id, seen)
             question = Question(name, "", [], name != question_id)
         elif question is None or tag not in (*_BLOCKS, "</QApairs>"):
             raise ValueError(
@@ -185,7 +185,7 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
             yield question
             question = None
         else:
-            text = _block(path, number, lines, tag)
+            text = _read_block(path, number, lines, tag)
             if tag == "<question>":
                 question = question._replace(text=text)
             elif not question.text:
@@ -197,28 +197,28 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
         raise ValueError(f"{path}: the file ends within question {question.id}; fetch it again")
 
 
-def _block(path: Path, begun: int, lines: Iterator[_Line], tag: str) -> str:
-    """The first line of the block that begins with line `begun`, which is its text."""
+def _read_block(path: Path, start_line: int, lines: Iterator[_Line], tag: str) -> str:
+    """The first line of the block that begins with line `start_line`, which is its text."""
     text, end = "", tag.replace("<", "</")
     for number, line in lines:
         if line.strip() == end:
             return text
         if line.startswith(("<QApairs ", "</QApairs>", *_BLOCKS)):
             raise ValueError(f"{path}, line {number}: {line.strip()} before {end}; fetch the file again")
-        if number == begun + 1:
+        if number == start_line + 1:
             text = " ".join(line.split())
-    raise ValueError(f"{path}: the file ends within {tag} of line {begun}; fetch it again")
+    raise ValueError(f"{path}: the file ends within {tag} of line {start_line}; fetch it again")
 
 
-def _json_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+def _read_json(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     for number, line in lines:
         if not line.strip():
             continue
         try:
-            row = json_of(line)
-            question = _json_text(row, "question")
+            row = parse_json(line)
+            question = _get_text(row, "question")
             candidates = [
-                Candidate(str(position), _json_text(candidate, "sentence"), _json_label(candidate))
+                Candidate(str(position), _get_text(candidate, "sentence"), _get_label(candidate))
                 for position, candidate in enumerate(row["candidates"])
             ]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -229,48 +229,48 @@ def _json_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         yield Question(str(number), question, candidates)
 
 
-def _json_text(row: Any, key: str) -> str:
+def _get_text(row: Any, key: str) -> str:
     text = row[key]
     if not isinstance(text, str):
         raise TypeError(f"{key} is no text")
     return text
 
 
-def _json_label(row: Any) -> int:
+def _get_label(row: Any) -> int:
     if row["label"] not in (0, 1):
         raise ValueError(f"label {row['label']!r}")
     return int(row["label"])
 
 
-def _token_questions(folder: Path) -> Iterator[Question]:
-    if missing := [name for name in TOKENS if not (folder / name).is_file()]:
-        raise ValueError(f"{folder} has no {', '.join(missing)}; a folder of tokens has {', '.join(TOKENS)}")
+def _read_token_files(folder: Path) -> Iterator[Question]:
+    if missing := [name for name in TOKEN_FILES if not (folder / name).is_file()]:
+        raise ValueError(f"{folder} has no {', '.join(missing)}; a folder of tokens has {', '.join(TOKEN_FILES)}")
     with ExitStack() as stack:
-        files = [stack.enter_context(open_text(folder / name)) for name in TOKENS]
+        files = [stack.enter_context(open_text(folder / name)) for name in TOKEN_FILES]
         seen: dict[str, int] = {}
-        for question in _together(folder, _token_rows(folder, files)):
-            name = _unique_id(question.id, seen)
+        for question in _group_rows(folder, _read_token_rows(folder, files)):
+            name = _make_unique_id(question.id, seen)
             yield question._replace(id=name, renamed=name != question.id)
 
 
-def _token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, str, Candidate]]:
+def _read_token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, str, Candidate]]:
     for number, fields in enumerate(zip_longest(*files), start=1):
         if None in fields:
-            ended = [name for name, field in zip(TOKENS, fields, strict=True) if field is None]
+            ended = [name for name, field in zip(TOKEN_FILES, fields, strict=True) if field is None]
             raise ValueError(
-                f"{folder}: {', '.join(ended)} ended before line {number}, which {', '.join(TOKENS)} must all have; "
+                f"{folder}: {', '.join(ended)} ended before line {number}, which {', '.join(TOKEN_FILES)} must all have; "
                 "fetch the folder again"
             )
         question, text, label, question_id = (field.strip() for field in fields)
         if label not in ("0", "1"):
-            raise ValueError(f"{folder / TOKENS[2]}, line {number}: the label is {label!r}; it must be 0 or 1")
+            raise ValueError(f"{folder / TOKEN_FILES[2]}, line {number}: the label is {label!r}; it must be 0 or 1")
         yield question_id, question, Candidate(str(number), text, int(label))
 
 
-def _asnq_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+def _read_asnq(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     numbers: dict[str, int] = {}  # of the texts
     read = Counter[str]()  # candidates of each text
-    for text, of_question in groupby(_asnq_rows(path, lines), key=lambda row: row[0]):
+    for text, of_question in groupby(_read_asnq_rows(path, lines), key=lambda row: row[0]):
         number = numbers.setdefault(text, len(numbers) + 1)
         rows = enumerate(of_question, start=read[text])
         candidates = [Candidate(str(position), sentence, label) for position, (_, sentence, label) in rows]
@@ -278,7 +278,7 @@ def _asnq_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         yield Question(str(number), text, candidates)
 
 
-def _asnq_rows(path: Path, lines: Iterator[_Line]) -> Iterator[tuple[str, str, int]]:
+def _read_asnq_rows(path: Path, lines: Iterator[_Line]) -> Iterator[tuple[str, str, int]]:
     for number, line in lines:
         if not line:
             continue

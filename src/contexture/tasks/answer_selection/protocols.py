@@ -15,7 +15,7 @@ from contexture.metrics.scores import check_scores
 KEYS = ["question_id"]
 
 
-def ranked(scores: pd.DataFrame) -> pd.DataFrame:
+def rank_candidates(scores: pd.DataFrame) -> pd.DataFrame:
     """The rows by question, best first, with the columns question_id, score, label and candidate_id.
 
     Ties are broken by the worst case for the model: negatives before positives, then by `candidate_id`; never by the
@@ -29,12 +29,12 @@ def ranked(scores: pd.DataFrame) -> pd.DataFrame:
     return columns.sort_values(by, ascending=[column != "score" for column in by], kind="stable")
 
 
-def top_k_by(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
+def select_top_k(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
     """The `k` best scored candidates of each question, in the order of the question ids.
 
-    Returns one array of positions in `scores` a question, best first as by `ranked`, which may raise ValueError.
+    Returns one array of positions in `scores` a question, best first as by `rank_candidates`, which may raise ValueError.
     """
-    rows = ranked(scores)
+    rows = rank_candidates(scores)
     top = rows[rows.groupby(KEYS).cumcount() < k]
     return [of_question.index.to_numpy() for _, of_question in top.groupby("question_id", sort=True)]
 
@@ -48,14 +48,14 @@ def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
 
     Args:
         pairwise: question_id, candidate_id, label, score of the pairwise model for all candidates.
-        joint: [n] the joint model's scores for the rows that `top_k_by(pairwise, k)` names, for any k, NaN for others.
+        joint: [n] the joint model's scores for the rows that `select_top_k(pairwise, k)` names, for any k, NaN for others.
 
     Returns:
         `pairwise`, in its own order of rows, with the new score.
 
     Raises ValueError for scores that `check_scores` rejects.
     """
-    rows = ranked(pairwise)
+    rows = rank_candidates(pairwise)
     second = np.asarray(joint, np.float64)[rows.index]
     rows["top"] = ~np.isnan(second)
     rows["own"] = np.where(rows["top"], second, rows["score"])

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings, set_of
-from contexture.tasks.answer_selection.sets import PUBLISHED, checksums, tables, write_set
+from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings, get_set_name
+from contexture.tasks.answer_selection.sets import PUBLISHED, hash_set_files, read_tables, write_set
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, check_sets, read_report, write_task
 
 
 class AnswerSelectionTask:
@@ -24,9 +24,9 @@ class AnswerSelectionTask:
         sets = {DEMO: str(demo_dir)} if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, files={}) as (work, report):
             for name, folder in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     report["counts"][name] = write_set(name, Path(folder), work / name)
-                    report["files"] |= checksums(name, Path(folder))
+                    report["files"] |= hash_set_files(name, Path(folder))
 
     def check_settings(self, settings: AnswerSelectionSettings, data_dir: Path) -> None:
         """Raise ValueError if `finetune` names a set, or `sets` an unpublished one, that is not in the input."""
@@ -65,7 +65,7 @@ class AnswerSelectionTask:
         if set_dir.exists():
             dev = pd.read_parquet(set_dir / "dev.parquet")
             finetune_answers(
-                settings.get_option_settings(option), encoder, tables(set_dir / "train.parquet"), dev, model_dir
+                settings.get_option_settings(option), encoder, read_tables(set_dir / "train.parquet"), dev, model_dir
             )
 
     def evaluate(
@@ -81,7 +81,7 @@ class AnswerSelectionTask:
 
         results = Results(details={"examples": [], "latency": {}, "rescued": {}})
         for name in read_report(data_dir)["counts"]:
-            options = [option for option in settings.options if set_of(option) == name]
+            options = [option for option in settings.options if get_set_name(option) == name]
             of_set = evaluate_answers(encoders, data_dir / name, options, settings.latency_rounds, parallel_map)
             results.records.extend(of_set.records)
             results.details["examples"] += of_set.details.get("examples", [])

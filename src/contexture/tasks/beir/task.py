@@ -7,7 +7,7 @@ from pathlib import Path
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.files import write_set
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 LOG = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ class BeirTask(FrozenTask):
             if not source.input:
                 report["missing"]["beir"] = "beir.input names no folder: see docs/beir.md"
             for name, folder in source.input.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     report["counts"][name], notes = write_set(
                         name, Path(folder).expanduser(), source.split, work / name
                     )

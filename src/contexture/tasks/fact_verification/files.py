@@ -18,7 +18,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.text_files import json_of, open_text, undamaged
+from contexture.tasks.text_files import catch_damage, open_text, parse_json
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 
@@ -75,7 +75,7 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
     claims: list[Claim] = []
     known = ""
     try:
-        for number, line in _lines(path):
+        for number, line in _read_lines(path):
             try:
                 claim, form = _parse_claim(line, number)
                 if form and known and form != known:
@@ -94,7 +94,7 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
     return claims, known
 
 
-def characters(text: str, bare: bool = False) -> str:
+def detokenize_fever(text: str, bare: bool = False) -> str:
     """Turn FEVER's tokens back into characters: -LRB-, -COLON- and the like, `` and ''; with `bare` LRB, too.
 
     Texts stay tokenized otherwise: there are spaces before full stops.
@@ -104,25 +104,25 @@ def characters(text: str, bare: bool = False) -> str:
     return " ".join(text.replace("``", '"').replace("''", '"').split())
 
 
-def title_of(page: str, bare: bool = False) -> str:
+def format_title(page: str, bare: bool = False) -> str:
     """The name of a page as it is written: Soul_Food_-LRB-film-RRB- → Soul Food (film)."""
-    return characters(page.replace("_", " "), bare)
+    return detokenize_fever(page.replace("_", " "), bare)
 
 
-def page_key(page: str) -> str:
+def normalize_page(page: str) -> str:
     """A page's name for comparison: claims and pages do not compose accents alike."""
     return unicodedata.normalize("NFC", page)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are not empty, with their numbers."""
-    with undamaged(path), open_text(path) as file:
+    with catch_damage(path), open_text(path) as file:
         yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
 
 
 def _parse_claim(line: str, number: int) -> tuple[Claim, str]:
     try:
-        row = json_of(line)
+        row = parse_json(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"no JSON ({error}); fetch the file again") from None
     if not isinstance(row, dict) or not isinstance(row.get("claim"), str) or not row["claim"].strip():
@@ -136,7 +136,7 @@ def _parse_claim(line: str, number: int) -> tuple[Claim, str]:
         raise ValueError("no list `evidence`; it may be empty")
     form, evidence = _parse_evidence(row["evidence"])
     claim_id = number if row.get("id") is None else row["id"]
-    return Claim(str(claim_id), characters(row["claim"]), label, tuple(dict.fromkeys(evidence))), form
+    return Claim(str(claim_id), detokenize_fever(row["claim"]), label, tuple(dict.fromkeys(evidence))), form
 
 
 def _parse_evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
@@ -144,14 +144,15 @@ def _parse_evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
     if not items:
         return "", []
     if all(isinstance(item, str) for item in items):
-        return "texts", [Evidence("", number, characters(item)) for number, item in enumerate(items)]
+        return "texts", [Evidence("", number, detokenize_fever(item)) for number, item in enumerate(items)]
     if all(_is_retrieved(item) for item in items):
         return "retrieved", [
-            Evidence(title_of(page, bare=True), number, characters(text, bare=True)) for page, number, text, _ in items
+            Evidence(format_title(page, bare=True), number, detokenize_fever(text, bare=True))
+            for page, number, text, _ in items
         ]
     if all(isinstance(item, list) and item and all(map(_is_named, item)) for item in items):
         named = [(page, number) for item in items for _, _, page, number in item if page is not None]
-        return "release", [Evidence(page_key(page), number, None) for page, number in named]
+        return "release", [Evidence(normalize_page(page), number, None) for page, number in named]
     raise ValueError(
         "evidence is neither a list of texts, nor of sets of [annotation, evidence, page, sentence], nor of "
         f"[page, sentence, text, score]: {json.dumps(items)[:80]}"
@@ -179,18 +180,18 @@ def _check_published(path: Path, claims: list[Claim], form: str) -> None:
     counts = tuple(by_label[label] for label in LABELS)
     if counts != published and (sum(counts),) != published:
         raise ValueError(
-            f"{path}: {_describe(counts)}, but the published file of this name has {_describe(published)}: fetch it "
+            f"{path}: {_describe_counts(counts)}, but the published file of this name has {_describe_counts(published)}: fetch it "
             "again, or give another file another name"
         )
 
 
-def _describe(counts: tuple[int, ...]) -> str:
+def _describe_counts(counts: tuple[int, ...]) -> str:
     by_label = ", ".join(f"{name} {count:,}" for name, count in zip(LABELS, counts, strict=False))
     return f"{sum(counts):,} claims" + (f" ({by_label})" if len(counts) == len(LABELS) else "")
 
 
-def wiki_sentences(folder: Path, wanted: set[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], str]]:
-    """The sentences of `wanted` pages (see `page_key`) and numbers that a folder of wiki-*.jsonl has, file by file.
+def find_wiki_sentences(folder: Path, wanted: set[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], str]]:
+    """The sentences of `wanted` pages (see `normalize_page`) and numbers that a folder of wiki-*.jsonl has, file by file.
 
     A line is an object with `id`, the page, and `lines`: a sentence a line, number, text and names of linked pages,
     separated by tabs.
@@ -204,10 +205,10 @@ def wiki_sentences(folder: Path, wanted: set[tuple[str, int]]) -> Iterator[tuple
         raise BenchmarkMissing("FEVER's wiki-pages", folder / "wiki-001.jsonl", REMEDY)
     pages = {page for page, _ in wanted}
     for path in files:
-        for number, line in _lines(path):
+        for number, line in _read_lines(path):
             try:
-                row = json_of(line)
-                page, sentences = page_key(row["id"]), row["lines"].split("\n")
+                row = parse_json(line)
+                page, sentences = normalize_page(row["id"]), row["lines"].split("\n")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(
                     f"{path}, line {number}: no JSON object with id and lines ({error}); fetch the file again"

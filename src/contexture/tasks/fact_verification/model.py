@@ -19,7 +19,7 @@ from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
 from contexture.tasks.fact_verification.config import PAIRWISE
 from contexture.tasks.fact_verification.splits import PLACEHOLDER
-from contexture.tasks.finetuned import Examples, FinetunedModel, Step, by_length, lay_out
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step, chunk_by_length, lay_out
 from contexture.tasks.pairs.features import coded
 
 
@@ -45,7 +45,7 @@ class ClaimInputs(Examples):
 
     def training_batch(self, step: Step) -> Batch:
         """See `Examples`."""
-        return self.batch(step.own_rows)
+        return self.batch(step.device_rows)
 
     @property
     def tokens(self) -> Ints:
@@ -120,7 +120,7 @@ class Verifier(FinetunedModel):
     def probabilities(self, inputs: ClaimInputs) -> Tensor:
         """(N, labels), independent of the other claims."""
         probabilities = torch.empty(len(inputs), len(self.settings.classes))
-        for rows, _, logits in self.predict(inputs.batch, by_length(inputs.tokens)):
+        for rows, _, logits in self.predict(inputs.batch, chunk_by_length(inputs.tokens)):
             probabilities[rows] = logits.softmax(dim=1).cpu()
         return probabilities
 

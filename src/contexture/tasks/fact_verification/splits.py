@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from contexture.tasks.fact_verification.config import VerificationConfig
-from contexture.tasks.fact_verification.files import LABELS, Claim, Evidence, characters, title_of, wiki_sentences
+from contexture.tasks.fact_verification.files import (
+    LABELS,
+    Claim,
+    Evidence,
+    detokenize_fever,
+    find_wiki_sentences,
+    format_title,
+)
 from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
@@ -27,7 +34,7 @@ class ClaimSet(NamedTuple):
     counts: dict[str, Any]
 
 
-def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> ClaimSet:
+def build_claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> ClaimSet:
     """Look up named evidence, keep the first sentences of each claim's, and keep splits apart.
 
     A claim that is in a later split as well is dropped from the earlier one.
@@ -37,7 +44,7 @@ def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> 
         ValueError: a split has no claims left, all training claims have one label, or another split has a label that
             they lack.
     """
-    sentences = _look_up(splits, Path(config.wiki_pages) if config.wiki_pages else None)
+    sentences = _find_sentences(splits, Path(config.wiki_pages) if config.wiki_pages else None)
     tables, counts = [], dict[str, Any]()
     later: set[str] = set()
     for split in reversed([name for name in SPLITS if name in splits]):
@@ -47,8 +54,8 @@ def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> 
             raise ValueError(
                 f"fact_verification.input: no claim is left in {split} that is not in a later split as well"
             )
-        rows, of_evidence = _table(kept, sentences, config)
-        counts[split] = _counts(rows) | of_evidence | {
+        rows, of_evidence = _build_table(kept, sentences, config)
+        counts[split] = _count_claims(rows) | of_evidence | {
             "repeated_in_it": len(kept) - len(set(keys) - later),
             "also_in_a_later_split": len(keys) - len(kept),
         }  # fmt: skip
@@ -64,13 +71,13 @@ def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> 
     return ClaimSet(table, counts)
 
 
-def labels_of(rows: pd.DataFrame) -> list[str]:
+def list_labels(rows: pd.DataFrame) -> list[str]:
     """The labels of the training claims, in FEVER's order."""
     labels = set(rows.loc[rows["split"] == "train", "label"])
     return [label for label in LABELS if label in labels]
 
 
-def _look_up(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tuple[str, int], str]:
+def _find_sentences(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tuple[str, int], str]:
     """The sentences that claims name by page and number."""
     evidence = (sentence for claims in splits.values() for claim in claims for sentence in claim.evidence)
     wanted = {(sentence.page, sentence.number) for sentence in evidence if sentence.text is None}
@@ -81,10 +88,10 @@ def _look_up(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tup
             "Set fact_verification.wiki_pages to the folder with FEVER's wiki-*.jsonl (wiki-pages.zip of fever.ai)."
         )
         raise BenchmarkMissing(f"the text of {len(wanted):,} sentences of evidence", Path("wiki-001.jsonl"), remedy)
-    return dict(wiki_sentences(folder, wanted))
+    return dict(find_wiki_sentences(folder, wanted))
 
 
-def _table(
+def _build_table(
     claims: list[Claim], sentences: Mapping[tuple[str, int], str], config: VerificationConfig
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Rows of one split, and counts of their evidence."""
@@ -108,23 +115,23 @@ def _resolve(sentence: Evidence, sentences: Mapping[tuple[str, int], str]) -> tu
     if text is not None:
         return page, text
     known = sentences.get((page, number))
-    return None if known is None else (title_of(page), characters(known))
+    return None if known is None else (format_title(page), detokenize_fever(known))
 
 
-def _counts(rows: pd.DataFrame) -> dict[str, Any]:
+def _count_claims(rows: pd.DataFrame) -> dict[str, Any]:
     has_none = rows["evidence"].map(lambda texts: texts == [PLACEHOLDER])
-    counts: dict[str, Any] = {"claims": len(rows)} | _by_label(rows)
+    counts: dict[str, Any] = {"claims": len(rows)} | _count_labels(rows)
     counts["evidence_sentences"] = int(rows["evidence"].map(len).sum() - has_none.sum())
-    return counts | ({"without_evidence": _by_label(rows[has_none])} if has_none.any() else {})
+    return counts | ({"without_evidence": _count_labels(rows[has_none])} if has_none.any() else {})
 
 
-def _by_label(rows: pd.DataFrame) -> dict[str, int]:
+def _count_labels(rows: pd.DataFrame) -> dict[str, int]:
     counts = Counter(rows["label"])
     return {label: counts[label] for label in LABELS if counts[label]}
 
 
 def _check_labels(rows: pd.DataFrame) -> list[str]:
-    labels = labels_of(rows)
+    labels = list_labels(rows)
     if len(labels) < 2:
         raise ValueError(f"fact_verification.input: all claims of train are {labels[0]}; give others, too")
     for split in ("dev", "test"):

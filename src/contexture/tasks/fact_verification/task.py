@@ -10,10 +10,10 @@ from contexture.demo.write import CLAIMS
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.files import read_claims
-from contexture.tasks.fact_verification.splits import SPLITS, claim_set
-from contexture.tasks.task_folder import file_digests, note_missing, read_report, write_task
+from contexture.tasks.fact_verification.splits import SPLITS, build_claim_set
+from contexture.tasks.task_folder import catch_missing, hash_files, read_report, write_task
 
-ROWS = "claims.parquet"
+CLAIMS_FILE = "claims.parquet"
 
 
 class FactVerificationTask:
@@ -27,25 +27,25 @@ class FactVerificationTask:
         named = source.files or {split: str(demo_dir / CLAIMS / f"{split}.jsonl") for split in SPLITS}
         files = {split: Path(named[split]) for split in SPLITS if split in named}
         name = "fever" if source.files else DEMO
-        with write_task(output_dir, [name]) as (work, report), note_missing(report, name):
-            rows, counts = claim_set({split: read_claims(file)[0] for split, file in files.items()}, source)
-            rows.to_parquet(work / ROWS)
-            report["counts"], report["files"] = counts, file_digests(files.values())
+        with write_task(output_dir, [name]) as (work, report), catch_missing(report, name):
+            rows, counts = build_claim_set({split: read_claims(file)[0] for split, file in files.items()}, source)
+            rows.to_parquet(work / CLAIMS_FILE)
+            report["counts"], report["files"] = counts, hash_files(files.values())
 
     def check_settings(self, settings: FactVerificationSettings, data_dir: Path) -> None:
         """Raise ValueError if claims have more evidence than a joint input has room for."""
-        if settings.layout is None or (claims := _claims(data_dir)) is None:
+        if settings.layout is None or (claims := _load_claims(data_dir)) is None:
             return
-        most, room = int(claims["evidence"].map(len).max()), settings.layout.candidates
-        if most > room:
+        max_evidence, room = int(claims["evidence"].map(len).max()), settings.layout.candidates
+        if max_evidence > room:
             raise ValueError(
-                f"claims have up to {most} sentences of evidence, a joint input has room for {room}: set "
+                f"claims have up to {max_evidence} sentences of evidence, a joint input has room for {room}: set "
                 f"fact_verification.evidence={room}"
             )
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
         """The evidence of dev and test claims and the titles of its pages; see `DocumentTask`."""
-        if (claims := _claims(data_dir)) is None:
+        if (claims := _load_claims(data_dir)) is None:
             return None
         held_out = claims[claims["split"].ne("train")].explode(["pages", "evidence"])
         return held_out[["pages", "evidence"]].set_axis(["title", "text"], axis=1).reset_index(drop=True)
@@ -67,7 +67,7 @@ class FactVerificationTask:
         """See `finetune.finetune_claims`; writes nothing if the claims are missing."""
         from contexture.tasks.fact_verification.finetune import finetune_claims
 
-        if (claims := _claims(data_dir)) is not None:
+        if (claims := _load_claims(data_dir)) is not None:
             finetune_claims(settings, option, encoder, claims, model_dir)
 
     def evaluate(
@@ -81,12 +81,12 @@ class FactVerificationTask:
         """See `evaluation.evaluate_claims`; empty if the claims are missing."""
         from contexture.tasks.fact_verification.evaluation import evaluate_claims
 
-        if not (data_dir / ROWS).exists():
+        if not (data_dir / CLAIMS_FILE).exists():
             return Results()
         name = read_report(data_dir)["name"]
-        return evaluate_claims(encoders, data_dir / ROWS, name, settings.heads, vectors_dir, parallel_map)
+        return evaluate_claims(encoders, data_dir / CLAIMS_FILE, name, settings.heads, vectors_dir, parallel_map)
 
 
-def _claims(data: Path) -> pd.DataFrame | None:
+def _load_claims(data: Path) -> pd.DataFrame | None:
     """The claims that `read` wrote; None if they were missing."""
-    return pd.read_parquet(data / ROWS) if (data / ROWS).exists() else None
+    return pd.read_parquet(data / CLAIMS_FILE) if (data / CLAIMS_FILE).exists() else None

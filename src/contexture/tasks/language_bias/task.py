@@ -9,7 +9,7 @@ from contexture.demo.write import LANGUAGES
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.files import read_sentences
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 
 class LanguageBiasTask(FrozenTask):
@@ -22,7 +22,7 @@ class LanguageBiasTask(FrozenTask):
             if not sets:
                 report["missing"]["language_bias"] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
             for name, folder in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     rows = read_sentences(name, Path(folder).expanduser())
                     rows.to_parquet(work / f"{name}.parquet")
                     counts = rows["lang"].value_counts()

@@ -9,7 +9,7 @@ import pandas as pd
 from contexture.encoders.saved import is_encoder, of_seed
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
-from contexture.tasks.task_folder import leave_out, note_missing, write_task
+from contexture.tasks.task_folder import catch_missing, report_missing, write_task
 
 LOG = logging.getLogger(__name__)
 NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
@@ -27,9 +27,9 @@ class MultiHopTask:
         from contexture.tasks.ranking.data import write_set
 
         questions = source.ranking_set
-        with write_task(output_dir, [DATA], notes=[]) as (work, report), note_missing(report, "multi_hop"):
+        with write_task(output_dir, [DATA], notes=[]) as (work, report), catch_missing(report, "multi_hop"):
             if questions is None:
-                leave_out(report, "multi_hop", NO_FILES)
+                report_missing(report, "multi_hop", NO_FILES)
                 return
             report["counts"], report["notes"] = write_set(questions, work / DATA)
             write_answers(questions, work / DATA)

@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from contexture.encoders.base import Encoder
-from contexture.tasks.answer_selection.baselines import words
+from contexture.tasks.answer_selection.baselines import split_words
 from contexture.tasks.base import (
     EvaluatedEncoder,
     ParallelMap,
@@ -114,7 +114,7 @@ def overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
     """Common words as a share of the first sentence's, of the second's, and of those of both, (N, 3)."""
     shares = []
     for texts in zip(rows["first"], rows["second"], strict=True):
-        first, second = (words(text) for text in texts)
+        first, second = (split_words(text) for text in texts)
         common = len(first & second)
         shares.append([common / max(1, len(vocabulary)) for vocabulary in (first, second, first | second)])
     return np.array(shares, np.float32)

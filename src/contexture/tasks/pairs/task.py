@@ -15,7 +15,7 @@ from contexture.tasks.pairs.config import PairsConfig, PairSettings, SetInLangua
 from contexture.tasks.pairs.files import read_set
 from contexture.tasks.pairs.languages import language_files, read_languages
 from contexture.tasks.pairs.splits import PARTS, PairSet, split_set
-from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, check_sets, read_report, write_task
 
 LOG = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class PairsTask:
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo_dir))}
         with write_task(output_dir, sets, sets=[]) as (work, report):
             for name, files in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     pairs = _read(name, files)
                     if pairs.note:
                         LOG.warning("%s: %s", name, pairs.note)

@@ -20,7 +20,7 @@ from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.vectors import Vectors, unit, write_vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 from contexture.tasks.ranking.config import Protocol, RankingSettings, Score
 from contexture.tasks.ranking.data import PROTOCOLS, WORDS, Questions, read_pools, read_split, read_texts
 from contexture.tasks.ranking.ranks import (
@@ -318,7 +318,7 @@ def _example(model: SetModel, scored: Scored) -> dict[str, Any]:
         texts = {"found": describe(number, first[position]), "right": describe(number, answer)}
         return {"question": questions.texts[number]} | texts
 
-    return to_read(model.evaluated.variant, model.protocol, right, row)
+    return select_examples(model.evaluated.variant, model.protocol, right, row)
 
 
 def _best(results: Sequence[SetResults]) -> SetResults:

@@ -18,7 +18,7 @@ from contexture.objectives.base_config import ObjectiveConfig
 from contexture.seeding import mix
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
-from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.ranking.data import Questions, Rows, check_set, read_split, read_texts, trainable
 
@@ -101,8 +101,10 @@ class RankedQuestions(Examples):
 
     def training_batch(self, step: Step) -> dict[str, Any]:
         """The batch that `AnswerRanking` reads."""
-        numbers, settings = self.chosen[step.own_rows], self.settings
-        candidates = [draw_training_rows(self.questions, n, settings.negatives, step.generator(n)) for n in numbers]
+        numbers, settings = self.chosen[step.device_rows], self.settings
+        candidates = [
+            draw_training_rows(self.questions, n, settings.negatives, step.make_generator(n)) for n in numbers
+        ]
         rows, columns = to_columns(candidates)
         texts = select(self.texts, np.searchsorted(self.used, rows))
         return {
@@ -144,7 +146,7 @@ def finetune_ranking(settings: RankingSettings, evaluated: EvaluatedEncoder, dat
     ValueError for a set without questions to train or to develop on.
     """
     check_set(data)
-    texts, encoder = read_texts(data), load_start(evaluated)
+    texts, encoder = read_texts(data), load_start_encoder(evaluated)
     encoder.recompute = settings.recompute
     held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
     task = Finetuning(

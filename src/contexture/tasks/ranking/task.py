@@ -10,7 +10,7 @@ from contexture.demo.config import DEMO
 from contexture.demo.write import RETRIEVAL
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.ranking.config import RankingConfig, RankingSet, RankingSettings
-from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, check_sets, read_report, write_task
 
 
 class AnswerRankingTask:
@@ -27,7 +27,7 @@ class AnswerRankingTask:
         sets = {DEMO: RankingSet("squad", str(demo_dir / RETRIEVAL))} if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, notes=[], all_needed={}) as (work, report):
             for name, ranking_set in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     report["counts"][name], notes = write_set(ranking_set, work / name)
                     report["notes"] += [f"{name}: {note}" for note in notes]
                     report["all_needed"][name] = ranking_set.format in ALL_NEEDED

@@ -17,7 +17,7 @@ from contexture.retrieval.search_index import compare_indexes, search_exact
 from contexture.retrieval.top import EVEN, Rows, fuse
 from contexture.retrieval.vectors import Vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 from contexture.tasks.passage_ranking import BM25, FROZEN, HYBRID
 from contexture.tasks.retrieval.config import RECALL_AT, RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
@@ -170,7 +170,7 @@ def _examples(model: Measured, questions: pd.DataFrame, pool: Pool, rows: Rows) 
             "right": f"{answer['title']}: {answer['sentence']}",
         }
 
-    return to_read(model.evaluated.variant, _protocol(model.share), right, row)
+    return select_examples(model.evaluated.variant, _protocol(model.share), right, row)
 
 
 def _weight(

@@ -23,7 +23,7 @@ from contexture.seeding import mix
 from contexture.streams.base import dealt
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
-from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
 
@@ -102,7 +102,7 @@ def finetune_retrieval(
 
     See `finetune`. ValueError if the questions are too few for the share.
     """
-    seed, encoder = evaluated.seed, load_start(evaluated)
+    seed, encoder = evaluated.seed, load_start_encoder(evaluated)
     encoder.recompute = settings.recompute
     splits = split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
     train, dev = (answered(questions, candidates, splits == split) for split in ("train", "dev"))

@@ -13,7 +13,7 @@ from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, split_questions
 from contexture.tasks.retrieval.squad import read_squad
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
 QUESTIONS, CANDIDATES = "questions.parquet", "candidates.parquet"
@@ -34,7 +34,7 @@ class RetrievalTask:
         files: Path | list[Path] = demo_dir / RETRIEVAL
         if source.input != DEMO:
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
-        with write_task(output_dir, [name], lang=source.lang) as (work, report), note_missing(report, name):
+        with write_task(output_dir, [name], lang=source.lang) as (work, report), catch_missing(report, name):
             questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
             questions.to_parquet(work / QUESTIONS)
             candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)

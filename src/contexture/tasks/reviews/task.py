@@ -10,7 +10,7 @@ import pandas as pd
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import AMAZON, read_reviews
-from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, report_missing, write_task
 
 LOG = logging.getLogger(__name__)
 #: The table of the reviews.
@@ -24,9 +24,9 @@ class ReviewsTask(FrozenTask):
         """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
         with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
-                leave_out(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
+                report_missing(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
                 return
-            with note_missing(report, AMAZON):
+            with catch_missing(report, AMAZON):
                 rows, report["missing"] = read_reviews(Path(source.input))
                 for reason in report["missing"].values():
                     LOG.warning("%s", reason)
