@@ -329,7 +329,7 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
         for number, name in enumerate((HEAD_FILE, model.settings_file, "model.safetensors"), start=1):
             damaged = tmp_path / str(number) / name
             damaged.write_bytes(damaged.read_bytes()[:20])
-            with pytest.raises(ValueError, match=f"{number} holds no whole ({model.title}|encoder)"):
+            with pytest.raises(ValueError, match=f"{number}.*({model.title}|encoder)"):
                 model.load(tmp_path / str(number))
 
 
@@ -337,7 +337,7 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
 def test_several_encoders_are_not_fine_tuned(task: str, project: Path, tmp_path: Path) -> None:
     case = CASES[task]
     encoder = EvaluatedEncoder("both", 0, (str(project / case.start),) * 2, head="ie_k")
-    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
+    with pytest.raises(ValueError, match="both: concatenated encoders cannot be fine-tuned"):
         case.task.finetune(case.settings, case.option, encoder, project / task, tmp_path)
 
 

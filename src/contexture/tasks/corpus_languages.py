@@ -1,4 +1,4 @@
-"""First components of the vectors of each language's corpus sentences, for tasks that compare languages."""
+"""Principal component removal by language (PCR), for tasks that compare languages."""
 
 import heapq
 import zlib
@@ -13,31 +13,31 @@ from contexture.text.language_codes import two_letters
 from contexture.vocabulary.languages import PARTITION
 from contexture.vocabulary.tokenizers import paragraph_texts
 
-#: How vectors are compared: as they are, and less the first component of their language (PCR; CMLM, section 5.2).
+#: Frozen vectors, and vectors without the first component of their language (CMLM, section 5.2).
 PROTOCOLS = FROZEN, PCR = ("frozen", "pcr")
-#: Under which `VectorStore` keeps the vectors of corpus sentences.
+#: Name of the corpus sentences in `VectorStore`.
 PURPOSE = "corpus"
 
 
 def list_corpus_languages(paragraphs_dir: Path) -> set[str]:
-    """The languages of the table of paragraphs."""
+    """Return the languages of the table of paragraphs."""
     return {folder.name.removeprefix(PARTITION) for folder in paragraphs_dir.glob(f"{PARTITION}*")}
 
 
 def match_languages(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
-    """Those of a task's languages that the corpus has: the task's code → the corpus's code."""
+    """Return the code in the task → the code in the corpus, for languages that both have."""
     codes = {two_letters(lang): lang for lang in corpus}
     return {lang: codes[two_letters(lang)] for lang in sorted(set(languages)) if two_letters(lang) in codes}
 
 
 def draw_corpus_sentences(paragraphs_dir: Path, lang: str, count: int) -> list[str]:
-    """At most `count` different sentences of a language, drawn by a hash of their texts."""
+    """Return at most `count` distinct sentences of a language, drawn by a hash of their texts."""
     texts = set(paragraph_texts(paragraphs_dir / f"{PARTITION}{lang}", "sentences"))
     return sorted(heapq.nsmallest(count, texts, key=lambda text: (zlib.crc32(text.encode()), text)))
 
 
 def draw_all_corpus_sentences(paragraphs_dir: Path, count: int) -> dict[str, list[str]]:
-    """`draw_corpus_sentences` of all languages."""
+    """Return language → sentences; see `draw_corpus_sentences`."""
     return {
         lang: draw_corpus_sentences(paragraphs_dir, lang, count)
         for lang in sorted(list_corpus_languages(paragraphs_dir))
@@ -47,10 +47,13 @@ def draw_all_corpus_sentences(paragraphs_dir: Path, count: int) -> dict[str, lis
 def compute_components(
     encoders: Sequence[str], languages: Mapping[str, str], sentences: Mapping[str, Sequence[str]], vectors_dir: Path
 ) -> dict[str, Array]:
-    """Language → first component of the vectors of its sentences.
+    """Return language → first component of the vectors of its sentences.
 
-    `languages` come from `match_languages`, `sentences` are those of all languages of the corpus; their vectors are kept in
-    `vectors_dir`, whatever `languages` are.
+    Args:
+        encoders: their vectors are concatenated.
+        languages: result of `match_languages`.
+        sentences: corpus sentences of all languages.
+        vectors_dir: cache of the vectors of all `sentences`.
     """
     all_texts = sorted({text for texts in sentences.values() for text in texts})
     if not languages or not all_texts:
@@ -60,7 +63,7 @@ def compute_components(
 
 
 def subtract_component(lookup: Lookup, component: Array | None) -> Lookup:
-    """Subtract a component, if any, from all vectors."""
+    """Return `lookup` with the component removed from all vectors; None: unchanged."""
     if component is None:
         return lookup
     return lambda texts: removed(np.asarray(lookup(texts)), component)

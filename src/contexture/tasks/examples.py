@@ -1,4 +1,4 @@
-"""Questions to read on a page: some that a model answered, and some that it did not."""
+"""Example questions for reports: some that a model answers correctly and some that it misses."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-#: Questions of either kind.
+#: Number of examples of each kind.
 EXAMPLES_PER_KIND = 3
 
 
 def select_examples(
     variant: str, protocol: str, is_right: Sequence[bool], make_row: Callable[[int], dict[str, str]]
 ) -> dict[str, Any]:
-    """A fact for the page: rows of answered and of missed questions, spread over all of them.
+    """Return `variant`, `protocol`, and evenly spaced rows of `answered` and `missed` questions.
 
     Args:
-        variant: which gave the answers.
-        protocol: by which they were measured.
-        right: whether each question was answered.
-        row: the question's number → "question", "found" and "right", as texts.
+        variant: the model that answers.
+        protocol: its protocol.
+        is_right: whether the answer to each question is right.
+        make_row: question number → "question", "found" (the model's answer) and "right" (the right one).
     """
     answered = np.asarray(is_right, np.bool_)
     return {
@@ -31,6 +31,6 @@ def select_examples(
 
 
 def select_evenly(numbers: npt.NDArray[np.intp]) -> list[int]:
-    """At most `EXAMPLES_PER_KIND` of the numbers, evenly spaced."""
+    """Return at most `EXAMPLES_PER_KIND` of the numbers, evenly spaced."""
     chosen = np.linspace(0, len(numbers) - 1, min(EXAMPLES_PER_KIND, len(numbers))).round().astype(int)
     return [int(number) for number in numbers[chosen]]

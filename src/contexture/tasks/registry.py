@@ -1,4 +1,4 @@
-"""Every task by its name, in the order of the tables: a line for each, which names its folder."""
+"""All tasks by name, in the order of the tables."""
 
 from contexture.imports import resolve
 from contexture.tasks.spec import TaskSpec

@@ -140,7 +140,7 @@ def test_options_are_the_sets_that_are_named(project: Path) -> None:
     TASK.check_settings(
         toys.settings(finetune=["toys", "qqp"]), project / "data"
     )  # qqp is missing, which the page says
-    with pytest.raises(ValueError, match=r"pairs\.finetune: no set is called snli; pairs\.input has \['toys',"):
+    with pytest.raises(ValueError, match=r"pairs\.finetune: unknown set snli; pairs\.input has \['toys',"):
         TASK.check_settings(toys.settings(finetune=["snli"]), project / "data")
 
 

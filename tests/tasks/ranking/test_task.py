@@ -243,7 +243,7 @@ def test_what_cannot_be_fine_tuned_is_named(project: Path) -> None:
     assert TASK.list_options(SETTINGS, None) == ["mine"]
     TASK.check_settings(toys.settings(finetune=["mine", "gone"]), project / "data")
     for name, message in (
-        ("yours", r"no set is called yours; ranking.input has \['mine', 'hotpot', 'gone'\]"),
+        ("yours", r"unknown set yours; ranking.input has \['mine', 'hotpot', 'gone'\]"),
         ("hotpot", "hotpot has no train question with a right and a wrong candidate"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,6 +1,6 @@
-"""Details of a set's results: how long models take, and the questions that only a joint model answers.
+"""Details of results: latency, and questions that only a joint model answers.
 
-Appendix C.3 of the MSPP paper has 71 seconds for pairs and 81 for a joint model on WikiQA's questions on one GPU.
+MSPP paper, appendix C.3: 71 seconds for a pairwise and 81 for a joint model on WikiQA, one GPU.
 """
 
 import time
@@ -17,17 +17,16 @@ from contexture.tasks.answer_selection.scoring import make_inputs, score_groups
 from contexture.tasks.examples import select_evenly
 from contexture.tasks.finetuned import CHUNK_ROWS
 
-#: Candidates that are shown of a question, as in the paper.
+#: Candidates per question in the report, as in the paper.
 MAX_CANDIDATES = 5
 
 
 def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, rounds: int) -> list[dict[str, Any]]:
-    """Score all candidates with each model, in turns, so that other work on the machine slows all alike.
+    """Time each model on all candidates, in turns, so that other load on the machine affects all alike.
 
     Returns:
-        One dict a model: `head` (its key), `seconds` (the median of the rounds, after a round of warm-up), `rounds`,
-        `passes` (inputs that are read, each of a question and its candidates), `tokens` (of all of them, without
-        padding), `parameters` and `device`.
+        One dict per model: `head` (its key), `seconds` (median of the rounds after one warm-up), `rounds`, `passes`
+        (number of inputs), `tokens` (in all inputs, without padding), `parameters` and `device`.
     """
     made = {head: make_inputs(model, answers) for head, model in models.items()}
     seconds: dict[str, list[float]] = {head: [] for head in models}
@@ -55,19 +54,19 @@ def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, ro
 
 
 def compare_joint_to_pairwise(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
-    """Questions that pairs answer wrongly and a joint model, which re-ranks their top k, rightly (Table 4).
+    """List questions that a joint model answers by re-ranking and the pairwise model does not (Table 4).
 
-    They are of the joint variant that has most of them with the first seed.
+    The joint variant with most such questions for the first seed is chosen.
 
     Args:
         runs: scores of the pairwise model (`grouped`) and of joint models (`reranked`): variant, seed, protocol,
             question_id, candidate_id, label, score.
-        answers: the questions and candidates: question_id, candidate_id, question, candidate.
+        answers: question_id, candidate_id, question, candidate.
 
     Returns:
-        `variant`, the joint one; `count` of such questions; `lost`, the count of those that only the pairwise model
-        answers; and `questions`, each with `question` and `candidates` in the pairwise order: `candidate`, `right`, and
-        `chosen`, whether the joint model puts it first. Empty without a pairwise or a joint model.
+        `variant` (the joint one), `count` (such questions), `lost` (questions that only the pairwise model answers) and
+        `questions`: `question` and `candidates` in pairwise order with `candidate`, `right` and `chosen` (ranked first
+        by the joint model). Empty without a pairwise or a joint model.
     """
     runs = runs[runs["seed"] == runs["seed"].min()]
     pairs, joint = (runs[runs["protocol"] == protocol] for protocol in ("grouped", "reranked"))
@@ -89,7 +88,7 @@ def compare_joint_to_pairwise(runs: pd.DataFrame, answers: pd.DataFrame) -> dict
 
 
 def _best_candidates(scores: pd.DataFrame) -> pd.DataFrame:
-    """The best row of each question."""
+    """Return the best row of each question."""
     return rank_candidates(scores).groupby("question_id").head(1).set_index("question_id")
 
 

@@ -1,4 +1,4 @@
-"""Evaluate all encoders on the questions of dev and test, frozen and fine-tuned, and baselines without training."""
+"""Evaluate frozen and fine-tuned encoders and baselines on the dev and test questions of a set."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -41,14 +41,14 @@ from contexture.tasks.examples import select_examples
 NAME = "answer_selection"
 HELD_OUT = ("dev", "test")
 COLUMNS = [*QUESTION, "candidate_id", "label", "score"]
-#: All candidates' scores are kept for sets of at most so many in dev and test: one run on ASNQ has 930,062.
+#: The table `scores` is saved for sets with at most this many dev and test candidates; ASNQ has 930,062.
 MAX_SCORED_ROWS = 100_000
-#: Rows whose texts are embedded at a time, and maximal number of texts whose words are counted.
+#: Rows that are embedded at a time, and maximal number of candidates for the idf.
 EMBEDDED_ROWS, MAX_IDF_TEXTS = 100_000, 1_000_000
 
 
 class _RankedRun(NamedTuple):
-    """A run on test: its −MAP, variant, protocol, seed and scores."""
+    """The rank (−MAP, variant, protocol, seed) and scores of a run on test."""
 
     rank: tuple[float, str, str, int]
     scores: pd.DataFrame
@@ -61,18 +61,18 @@ def evaluate_answers(
     rounds: int = 0,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """P@1, MAP and MRR of all encoders and baselines on a set; the tables `scores` and `questions` have more.
+    """Measure P@1, MAP and MRR of all encoders and baselines on a set, with the tables `scores` and `questions`.
 
-    The fact `examples` has test questions of the best encoder, `latency` the seconds of models, and `rescued`
-    questions that joint models answer and pairs do not.
+    The details are `examples` (test questions of the best encoder), `latency` (seconds per model) and `rescued`
+    (questions that joint models answer and pairwise ones do not).
 
     Args:
-        encoders: the one whose head is ie_1 is the pairwise model: the joint models of its seed re-rank its top k.
-        folder: of the set, as `sets.write_set` writes it; its name is that of the data.
-        options: the models that were fine-tuned on the set. The protocols of one that learned from another set before
-            are called so: `grouped_after_asnq`.
-        rounds: of the measurement of latency; 0: none.
-        each: measures encoders in parallel or one by one.
+        encoders: the one with head ie_1 is the pairwise model; the joint models of its seed re-rank its top k.
+        folder: output of `sets.write_set`, named like the set.
+        options: models that were fine-tuned on the set. A model that was fine-tuned on another set first has protocols
+            such as `grouped_after_asnq`.
+        rounds: rounds of latency measurement; 0: none.
+        parallel_map: measures encoders in parallel or serially.
     """
     parts = {split: pd.read_parquet(folder / f"{split}.parquet").assign(split=split) for split in HELD_OUT}
     parts = {split: part for split, part in parts.items() if len(part)}
@@ -107,7 +107,7 @@ def evaluate_answers(
 
 
 def score_by_cosine(model: TextEncoder, answers: pd.DataFrame) -> Scores:
-    """The cosine of each row's question and candidate, each in its role; 0 if either vector is 0."""
+    """Return the cosine of each row's question and candidate; 0 if either vector is 0."""
     blocks = [
         _score_block(model, answers[first : first + EMBEDDED_ROWS]) for first in range(0, len(answers), EMBEDDED_ROWS)
     ]
@@ -151,7 +151,7 @@ def _load_idf(folder: Path) -> dict[str, float]:
     read = (
         text for split in SPLITS for table in read_tables(folder / f"{split}.parquet") for text in table["candidate"]
     )
-    return compute_idf(islice(read, MAX_IDF_TEXTS))
+    return compute_idf(islice(texts, MAX_IDF_TEXTS))
 
 
 def _score_finetuned(
@@ -176,7 +176,7 @@ def _score_finetuned(
 def _measure_latency(
     encoders: Sequence[EvaluatedEncoder], option: str, answers: pd.DataFrame, rounds: int
 ) -> list[dict[str, Any]]:
-    """Of the first model with each head; other models with it are as large."""
+    """Measure the first model with each head; others are as large."""
     first: dict[str, Path] = {}
     for encoder in encoders:
         if encoder.head is not None and encoder.finetuned_dir and is_encoder(encoder.finetuned_dir / option):
@@ -185,14 +185,14 @@ def _measure_latency(
 
 
 def _split_by_protocol(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_RankedRun]:
-    """A run on test by its protocols."""
+    """Yield one run per protocol."""
     variant, seed = str(questions["variant"].iloc[0]), int(questions["seed"].iloc[0])
     for protocol, value in questions.groupby("protocol")["map"].mean().items():
         yield _RankedRun((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
 
 
 def _select_examples(best: _RankedRun, answers: pd.DataFrame, data: str) -> dict[str, Any]:
-    """Questions with a right candidate at the top, and others."""
+    """Return examples of the run, whose top candidate is right or wrong."""
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
     scored = rank_candidates(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
     first = scored.groupby("question_id").head(1)
@@ -207,5 +207,5 @@ def _select_examples(best: _RankedRun, answers: pd.DataFrame, data: str) -> dict
 
 
 def _add_run_columns(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
-    """Add the columns of a run; its protocol is `frozen` unless the scores have one."""
+    """Add variant, seed, split and protocol (default: frozen)."""
     return scores.assign(variant=variant, seed=seed, split=split, protocol=scores.get("protocol", "frozen"))

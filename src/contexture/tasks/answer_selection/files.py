@@ -1,17 +1,16 @@
-"""Files of questions with candidate sentences, in the published forms of answer selection.
+"""Read questions with candidate sentences in the published formats of answer selection.
 
-One reader recognizes the form by the beginning of a file:
+The beginning of a file determines its format:
 
-- WikiQA (Yang, Yih and Meek, 2015): a table with the columns QuestionID, Question, …, Label. TREC-QA is also passed
-  on in this form.
-- TREC-QA (Wang, Smith and Mitamura, 2007) as jacana distributes it (Yao et al., 2013): `<QApairs id='32.1'>` with a
-  `<question>` and `<positive>` and `<negative>` blocks, of which the first line is the text, a tab between tokens, and
-  the others are its analysis. It looks like XML and is none.
-- The same as JSON lines: `{"question": …, "candidates": [{"sentence": …, "label": 1}, …]}`.
-- The same as a folder with a line a candidate in each of a.toks (questions), b.toks (candidates), sim.txt (labels) and
-  id.txt (questions' ids).
-- ASNQ (Garg, Vu and Moschitti, 2020): lines of question, sentence and label, no header. The label is 4 for a sentence
-  of the long answer that holds the short one, which alone is right; 1 to 3 are the kinds of wrong ones.
+- WikiQA (Yang, Yih and Meek, 2015): a table with the columns QuestionID, Question, …, Label; TREC-QA also exists so.
+- TREC-QA (Wang, Smith and Mitamura, 2007) as pseudo-XML of jacana (Yao et al., 2013): `<QApairs id='32.1'>` with
+  `<question>`, `<positive>` and `<negative>` blocks. The first line of a block is its text, tokens separated by tabs;
+  the others are annotations.
+- TREC-QA as JSON lines: `{"question": …, "candidates": [{"sentence": …, "label": 1}, …]}`.
+- TREC-QA as a folder of a.toks (questions), b.toks (candidates), sim.txt (labels) and id.txt (question ids), one line
+  per candidate.
+- ASNQ (Garg, Vu and Moschitti, 2020): lines of question, sentence and label, without header. Label 4 is a right
+  answer (a sentence of the long answer with the short answer); 1 to 3 are kinds of wrong ones.
 
 One question with its candidates is in memory at a time.
 """
@@ -32,28 +31,28 @@ SPLITS = ("train", "dev", "test")
 _COLUMNS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label", "DocumentTitle")
 #: The files of a folder of tokens: questions, candidates, labels, ids.
 TOKEN_FILES = ("a.toks", "b.toks", "sim.txt", "id.txt")
-#: ASNQ's labels, and the one that is right.
+#: ASNQ's labels, and the one of right answers.
 _ASNQ_LABELS, _ASNQ_RIGHT = ("1", "2", "3", "4"), "4"
 _QA_PAIRS = re.compile(r"""<QApairs id=(?:'([^']*)'|"([^"]*)")>""")
 _BLOCKS = ("<question>", "<positive>", "<negative>")
 
 
 class Candidate(NamedTuple):
-    """A sentence that may answer."""
+    """A candidate sentence."""
 
     id: str
     text: str
-    label: int  # 1: it does
+    label: int  # 1: right
     title: str = ""  # of its document
 
 
 class Question(NamedTuple):
-    """A question and candidates that stand together in the file."""
+    """A question and consecutive candidates."""
 
     id: str
     text: str
     candidates: list[Candidate]
-    renamed: bool = False  # because an earlier question has the same id
+    renamed: bool = False  # whether an earlier question has the same id
 
 
 #: A line of a file and its number.
@@ -61,16 +60,15 @@ _Line = tuple[int, str]
 
 
 def read_questions(path: Path) -> Iterator[Question]:
-    """The questions of a file, or of a folder of tokens, in its order.
+    """Yield the questions of a file or token folder in file order.
 
-    In WikiQA's form the candidates of a question must stand together and have different ids. In a folder of tokens
-    consecutive lines with the same id and question are one question, in the pseudo-XML a block is; a repeated id gets
-    the suffix `#2` and so on. In ASNQ's form a question is its text: if it is repeated, so is its id, and the
-    candidates are numbered on.
+    WikiQA: the candidates of a question must be consecutive and have distinct ids. Token folder and pseudo-XML:
+    consecutive lines with the same id and question, or a block, are one question; repeated ids get the suffixes `#2`,
+    `#3`, …. ASNQ: equal texts are one question; its candidates are numbered through the file.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is in none of the forms, or damaged; the text names file, line and remedy.
+        FileNotFoundError: no such file.
+        ValueError: unknown format or damage, with file, line and remedy.
     """
     with catch_damage(path):
         if path.is_dir():
@@ -81,7 +79,7 @@ def read_questions(path: Path) -> Iterator[Question]:
 
 
 def _read_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    """Choose the form by the first line that is not empty."""
+    """Choose the format by the first non-empty line."""
     number, first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
     if not number:
         raise ValueError(f"{path} is empty; fetch it again")
@@ -96,14 +94,13 @@ def _read_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         yield from _read_table(path, rest)
     else:
         raise ValueError(
-            f"{path}, line {number}: {first[:60]!r} begins none of the forms: WikiQA's table with a header, "
+            f"{path}, line {number}: unknown format: {first[:60]!r}. Known are WikiQA's table with a header, "
             "TREC-QA's pseudo-XML, JSON lines, ASNQ's question, sentence and label from 1 to 4 with tabs between them; "
             "see docs/mspp.md"
         )
 
 
 def _read_table(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    """WikiQA's form."""
     number, first = next(lines)
     header = first.split("\t")
     if missing := [column for column in _COLUMNS if column not in header]:
@@ -115,15 +112,15 @@ def _read_table(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     for question in _group_rows(path, _read_table_rows(path, lines, header)):
         if question.id in seen:
             raise ValueError(
-                f"{path}: question {question.id} comes again, with another text or after others; let the candidates of "
-                "a question stand together, and give each question a QuestionID of its own"
+                f"{path}: question {question.id} is repeated with another text or after other questions; put the "
+                "candidates of a question in consecutive lines, and give each question a unique QuestionID"
             )
         seen.add(question.id)
         yield question
 
 
 def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
-    """Question id, question and candidate of every row."""
+    """Yield question id, question and candidate of each row."""
     columns = [header.index(column) for column in _COLUMNS]
     for number, line in lines:
         if not line:
@@ -131,7 +128,7 @@ def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> I
         fields = line.split("\t")
         if len(fields) != len(header):
             raise ValueError(
-                f"{path}, line {number}: {len(fields)} fields where the header has {len(header)}; "
+                f"{path}, line {number}: {len(fields)} fields, but the header has {len(header)}; "
                 "remove tabs and line breaks inside the fields"
             )
         question_id, question, candidate_id, text, label, title = (fields[column] for column in columns)
@@ -141,20 +138,20 @@ def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> I
 
 
 def _group_rows(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
-    """Consecutive rows with the same id and text as one question."""
+    """Join consecutive rows with the same id and text."""
     for (question_id, text), of_question in groupby(rows, key=lambda row: row[:2]):
         candidates = [row[2] for row in of_question]
         [(candidate_id, count)] = Counter(candidate.id for candidate in candidates).most_common(1)
         if count > 1:
             raise ValueError(
                 f"{path}: question {question_id} has two candidates {candidate_id}; "
-                "give every candidate of a question a SentenceID of its own"
+                "give each candidate of a question a unique SentenceID"
             )
         yield Question(question_id, text, candidates)
 
 
 def _make_unique_id(question_id: str, seen: dict[str, int]) -> str:
-    """The id of a question, with #2 and so on if it is repeated; `seen`: how often."""
+    """Return the id, with the suffix #2, #3, … if it is in `seen` (id → count)."""
     name = question_id
     while name in seen:
         seen[question_id] += 1
@@ -172,14 +169,14 @@ def _read_pseudo_xml(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
             continue
         if match := _QA_PAIRS.fullmatch(tag):
             if question is not None:
-                raise ValueError(f"{position}: {tag} begins before </QApairs> ended question {question.id}")
+                raise ValueError(f"{position}: {tag} before </QApairs> of question {question.id}")
             question_id = match[1] or match[2] or ""
             name = _make_unique_id(question_id, seen)
             question = Question(name, "", [], name != question_id)
         elif question is None or tag not in (*_BLOCKS, "</QApairs>"):
             raise ValueError(
-                f"{position}: {line[:60]!r} where <QApairs id='…'>, <question>, <positive>, <negative> or </QApairs> "
-                "should stand; give TREC-QA's pseudo-XML as jacana distributes it"
+                f"{position}: {line[:60]!r} is not <QApairs id='…'>, <question>, <positive>, <negative> or </QApairs>; "
+                "use TREC-QA's pseudo-XML from jacana"
             )
         elif tag == "</QApairs>":
             yield question
@@ -223,8 +220,8 @@ def _read_json(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
             ]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(
-                f"{path}, line {number}: no JSON object with question and candidates, each of these with sentence and "
-                f"label 0 or 1 ({type(error).__name__}: {error}); fetch the file again"
+                f"{path}, line {number}: not a JSON object with question and candidates, each with sentence and label "
+                f"0 or 1 ({type(error).__name__}: {error}); fetch the file again"
             ) from None
         yield Question(str(number), question, candidates)
 
@@ -232,7 +229,7 @@ def _read_json(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 def _get_text(row: Any, key: str) -> str:
     text = row[key]
     if not isinstance(text, str):
-        raise TypeError(f"{key} is no text")
+        raise TypeError(f"{key} is not a string")
     return text
 
 
@@ -244,7 +241,7 @@ def _get_label(row: Any) -> int:
 
 def _read_token_files(folder: Path) -> Iterator[Question]:
     if missing := [name for name in TOKEN_FILES if not (folder / name).is_file()]:
-        raise ValueError(f"{folder} has no {', '.join(missing)}; a folder of tokens has {', '.join(TOKEN_FILES)}")
+        raise ValueError(f"{folder}: missing {', '.join(missing)}; a token folder has {', '.join(TOKEN_FILES)}")
     with ExitStack() as stack:
         files = [stack.enter_context(open_text(folder / name)) for name in TOKEN_FILES]
         seen: dict[str, int] = {}
@@ -258,8 +255,8 @@ def _read_token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, s
         if None in fields:
             ended = [name for name, field in zip(TOKEN_FILES, fields, strict=True) if field is None]
             raise ValueError(
-                f"{folder}: {', '.join(ended)} ended before line {number}, which {', '.join(TOKEN_FILES)} must all have; "
-                "fetch the folder again"
+                f"{folder}: {', '.join(ended)} ends before line {number}; all of {', '.join(TOKEN_FILES)} must have the "
+                "same number of lines; fetch the folder again"
             )
         question, text, label, question_id = (field.strip() for field in fields)
         if label not in ("0", "1"):
@@ -268,8 +265,8 @@ def _read_token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, s
 
 
 def _read_asnq(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    numbers: dict[str, int] = {}  # of the texts
-    read = Counter[str]()  # candidates of each text
+    numbers: dict[str, int] = {}  # text → number
+    read = Counter[str]()  # text → candidates so far
     for text, of_question in groupby(_read_asnq_rows(path, lines), key=lambda row: row[0]):
         number = numbers.setdefault(text, len(numbers) + 1)
         rows = enumerate(of_question, start=read[text])
@@ -285,7 +282,7 @@ def _read_asnq_rows(path: Path, lines: Iterator[_Line]) -> Iterator[tuple[str, s
         fields = line.split("\t")
         if len(fields) != 3 or fields[2] not in _ASNQ_LABELS:
             raise ValueError(
-                f"{path}, line {number}: {line[:60]!r} is not question, sentence and a label from 1 to 4, a tab "
-                "between them; fetch ASNQ again"
+                f"{path}, line {number}: {line[:60]!r} is not question, sentence and label (1 to 4), separated by "
+                "tabs; fetch ASNQ again"
             )
         yield fields[0], fields[1], int(fields[2] == _ASNQ_RIGHT)

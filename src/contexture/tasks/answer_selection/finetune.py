@@ -31,26 +31,30 @@ def finetune_answers(
     dev: pd.DataFrame,
     folder: Path,
 ) -> float:
-    """Fine-tune an encoder with its head; return the best MAP on dev. See `finetune`.
+    """Fine-tune an encoder with its head and return the best MAP on dev; see `finetune`.
 
-    The head starts from the encoder's pre-training head of the same kind ("the same prediction heads exploited in
-    pre-training"), or from the head of the model of answer selection whose encoder it is (TANDA: first one set, then
-    another). Such a model is measured before training, too; a new head ranks by chance.
+    The head starts from the encoder's pre-training head of the same kind, or from the head of the answer-selection
+    model to which the encoder belongs (TANDA). Only such a head is measured before training.
 
-    `dev` is a table with question_id, question, candidate and label, the rows of a question together, `train` such
-    tables one after the other, whose token ids are written to files in `folder` once, and read from there.
+    Args:
+        settings: of the model.
+        evaluated: the encoder and the kind of head.
+        train: tables like `dev`; their token ids are written to temporary files in `folder`.
+        dev: question_id, question, candidate and label, with consecutive rows per question.
+        folder: output folder of the model.
 
-    ValueError for an encoder without states of tokens, no head, no layout, or no question to train or to develop on.
+    Raises:
+        ValueError: an encoder without token states, no head, no layout, or no training or dev question.
     """
     if dev.empty:
-        raise ValueError("answer selection: there is no question of split 'dev'")
+        raise ValueError("answer selection: dev has no questions")
     encoder, layout = load_joint_encoder(NAME, settings, evaluated, pairwise=evaluated.head == "ie_1")
     model = AnswerModel.create(encoder, head=evaluated.head, head_style=settings.head_style, layout=layout)
     has_trained_head = copy_head(model.task, Path(evaluated.models[0]))
     held_out, groups = make_inputs(model, dev)
     questions = dev["question_id"].factorize()[0]
     tokens = folder / f"tokens-{own_rank()}"
-    shutil.rmtree(tokens, ignore_errors=True)  # of a run that was killed
+    shutil.rmtree(tokens, ignore_errors=True)  # left by a killed run
     rows = AnswerRows.on_disk(train, encoder, get_group_size(model.settings.head, layout), tokens)
     examples = AnswerInputs(rows, model.settings.head, encoder, layout)
 
@@ -64,9 +68,9 @@ def finetune_answers(
 
 
 def copy_head(task: AnswerSelection, start: Path) -> bool:
-    """Copy the head that an encoder was trained with into `task` if it is of the same kind; return whether it was.
+    """Copy the head of the encoder folder `start` into `task` if it is of the same kind; return whether it is.
 
-    Shapes distinguish `ie_k` from `ae_k`. A pairwise head reads another state: only a pairwise model's is copied.
+    Shapes distinguish `ie_k` from `ae_k`. A pairwise head is only copied from a pairwise model.
     """
     weights_here = task.state_dict()
     if (start / AnswerModel.settings_file).exists():
@@ -90,5 +94,5 @@ def copy_head(task: AnswerSelection, start: Path) -> bool:
         ):
             task.load_state_dict(head)
             return True
-    LOG.warning("%s: its head is of another kind than this one, which starts anew", start)
+    LOG.warning("%s: the head is of another kind; fine-tuning starts with a new head", start)
     return False

@@ -1,4 +1,4 @@
-"""Scores of a fine-tuned model for the candidates of each question."""
+"""Score candidates with a fine-tuned model."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from contexture.tasks.finetuned import chunk_by_length
 
 
 def group_candidates(answers: pd.DataFrame, size: int) -> list[RowNumbers]:
-    """Rows of each question in groups of `size`, in their order; the last group of a question may be shorter."""
+    """Return row numbers of each question in groups of at most `size`, in order."""
     of_questions = [np.asarray(rows) for rows in answers.groupby("question_id", sort=False).indices.values()]
     return [rows[start : start + size] for rows in of_questions for start in range(0, len(rows), size)]
 
 
 def score_groups(model: AnswerModel, inputs: AnswerInputs, groups: Sequence[RowNumbers]) -> Scores:
-    """The log-odds of the rows in the groups; NaN for the others."""
+    """Return the log-odds of the rows in groups; NaN for other rows."""
     scores = np.full(len(inputs.rows), np.nan)
     lengths = inputs.rows.lengths
     chunks = chunk_by_length(np.array([lengths[rows].sum() for rows in groups]))
@@ -31,16 +31,16 @@ def score_groups(model: AnswerModel, inputs: AnswerInputs, groups: Sequence[RowN
 
 
 def score_candidates(model: AnswerModel, question: str, candidates: Sequence[str]) -> Scores:
-    """The log-odds (candidates,) that each candidate answers the question.
+    """Return the log-odds (candidates,) that each candidate answers the question.
 
-    The model reads as many at a time as it has room for, in their order.
+    A joint model reads consecutive groups of k candidates.
     """
     answers = pd.DataFrame({"question_id": "", "question": question, "candidate": candidates, "label": 0})
     return score_groups(model, *make_inputs(model, answers))
 
 
 def make_inputs(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs, list[RowNumbers]]:
-    """A model's inputs made of a table of answers, and the groups in which it reads all of them."""
+    """Return a model's inputs and the groups of all candidates."""
     settings = model.settings
     size = get_group_size(settings.head, settings.layout)
     rows = AnswerRows.in_memory(answers, model.encoder, size)
@@ -50,8 +50,8 @@ def make_inputs(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs
 def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
     """Score the answers of one split.
 
-    Returns question_id, candidate_id, label, score, protocol. `grouped`: all candidates, in consecutive groups of k.
-    With the scores of the pairwise model also `reranked`: its top k in a new order (MSPP paper, table 2).
+    Return question_id, candidate_id, label, score and protocol: `grouped` for all candidates in consecutive groups of k,
+    and, if scores of the pairwise model are given, `reranked` for its top k in a new order (MSPP paper, Table 2).
     """
     inputs, groups = make_inputs(model, answers)
     columns = answers[["question_id", "candidate_id", "label"]]

@@ -13,13 +13,12 @@ from contexture.tasks.task_folder import catch_missing, check_sets, read_report,
 
 
 class AnswerSelectionTask:
-    """Which candidate answers the question? Frozen encoders rank by cosine, fine-tuned ones by a head."""
+    """Rank the candidate sentences of a question: frozen encoders by cosine, fine-tuned ones by a head."""
 
     def prepare_data(self, source: AnswersConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `<set>/<split>.parquet` of every set, see `sets.write_set`; see `Task.prepare_data`.
+        """Write `<set>/<split>.parquet` of each set (`sets.write_set`); see `Task.prepare_data`.
 
-        Raises ValueError, naming file and line, for files that are not in a form, and for sets that have the name of a
-        published one but other counts.
+        Raise ValueError with file and line for an unknown format, or for a set with a published name but other counts.
         """
         sets = {DEMO: str(demo_dir)} if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, files={}) as (work, report):
@@ -29,18 +28,18 @@ class AnswerSelectionTask:
                     report["files"] |= hash_set_files(name, Path(folder))
 
     def check_settings(self, settings: AnswerSelectionSettings, data_dir: Path) -> None:
-        """Raise ValueError if `finetune` names a set, or `sets` an unpublished one, that is not in the input."""
+        """Raise ValueError for unknown sets in `finetune` or `sets`."""
         report = read_report(data_dir)
         check_sets("answer_selection", settings.finetune or (), report)
         known = [*report["counts"], *report["missing"]]
         if unknown := [name for name in settings.sets if name not in known and name not in PUBLISHED]:
             raise ValueError(
-                f"answer_selection.sets: no set is called {', '.join(unknown)}; answer_selection.input has {known}, "
+                f"answer_selection.sets: unknown set {', '.join(unknown)}; answer_selection.input has {known}, "
                 f"and {', '.join(PUBLISHED)} are published"
             )
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions and the titles of their documents; see `DocumentTask`."""
+        """Return the candidates of dev and test questions with document titles; see `DocumentTask`."""
         files = [
             data_dir / name / f"{split}.parquet"
             for name in read_report(data_dir)["counts"]
@@ -52,13 +51,13 @@ class AnswerSelectionTask:
         return held_out.rename(columns={"candidate": "text"}).reset_index(drop=True)
 
     def list_options(self, settings: AnswerSelectionSettings, head: str | None) -> list[str]:
-        """One model a set, and those that learned from another set before; none without a head."""
+        """Return one model per set, and those fine-tuned on another set first; none without a head."""
         return [] if head is None else settings.options
 
     def finetune(
         self, settings: AnswerSelectionSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_answers`; writes nothing if the set is missing."""
+        """See `finetune.finetune_answers`; write nothing if the set is missing."""
         from contexture.tasks.answer_selection.finetune import finetune_answers
 
         set_dir = settings.get_data_dir(option, data_dir)
@@ -76,7 +75,7 @@ class AnswerSelectionTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_answers`, for each set that is there."""
+        """Evaluate each available set; see `evaluation.evaluate_answers`."""
         from contexture.tasks.answer_selection.evaluation import evaluate_answers
 
         results = Results(details={"examples": [], "latency": {}, "rescued": {}})
@@ -85,7 +84,7 @@ class AnswerSelectionTask:
             of_set = evaluate_answers(encoders, data_dir / name, options, settings.latency_rounds, parallel_map)
             results.records.extend(of_set.records)
             results.details["examples"] += of_set.details.get("examples", [])
-            for fact in ("latency", "rescued"):
-                results.details[fact] |= of_set.details.get(fact, {})
+            for key in ("latency", "rescued"):
+                results.details[key] |= of_set.details.get(key, {})
             results.tables.update({f"{table}-{name}": rows for table, rows in of_set.tables.items()})
         return results

@@ -1,7 +1,6 @@
 """Fine-tune an encoder on questions, each with a right candidate among wrong ones (Cross-Thought, section 3.3)."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.cross import CrossLayers
-from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import select
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
@@ -149,15 +147,6 @@ def finetune_ranking(settings: RankingSettings, evaluated: EvaluatedEncoder, dat
     texts, encoder = read_texts(data), load_start_encoder(evaluated)
     encoder.recompute = settings.recompute
     held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
-    task = Finetuning(
-        label="ranking",
-        encoder=encoder,
-        head=AnswerRanking(encoder),
-        examples=RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings),
-        metric="loss",
-        score=partial(held_out.loss, encoder),
-        save=partial(save_encoder, encoder),
-        lower_is_better=True,
-        from_start=True,
-    )
+    examples = RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings)
+    task = Finetuning.from_loss("ranking", encoder, AnswerRanking(encoder), examples, held_out.loss)
     return finetune(task, settings, evaluated, folder)
