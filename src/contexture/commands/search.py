@@ -21,25 +21,25 @@ def add_arguments(search: argparse.ArgumentParser) -> None:
     """Add the options of `contexture search`."""
     search.set_defaults(work=main)
     questions = search.add_mutually_exclusive_group()
+    questions.add_argument("question", nargs="?", help="default: read questions from standard input, one per line")
     questions.add_argument(
-        "question", nargs="?", help="without one, questions are read from the standard input, one a line"
+        "--interactive", action="store_true", help="prompt for questions until the input ends (Ctrl-D)"
     )
-    questions.add_argument("--interactive", action="store_true", help="ask for questions until the input ends (Ctrl-D)")
     search.add_argument(
         "--index",
         type=Path,
-        help=f"folder of the index; without it {SEARCH_INDEX_DIR} of this folder or of one above it",
+        help=f"folder of the index (default: {SEARCH_INDEX_DIR} in this folder or a parent)",
     )
     search.add_argument("-k", type=_parse_positive, default=5, help="passages to print (%(default)s)")
     search.add_argument(
         "--by",
         choices=["vectors", "words", "both"],
-        help="what finds: the encoder, BM25, or both (where there are both)",
+        help="rank by the encoder, by BM25, or by both (default: both if available)",
     )
     search.add_argument(
-        "--approximate", choices=["ivf", "hnsw"], help="search vectors roughly; the index is built at first use"
+        "--approximate", choices=["ivf", "hnsw"], help="approximate vector search; the index is built on first use"
     )
-    search.add_argument("--json", action="store_true", help="print a JSON object a question, on a line")
+    search.add_argument("--json", action="store_true", help="print one JSON object per question and line")
 
 
 def _parse_positive(text: str) -> int:
@@ -55,7 +55,7 @@ def main(args: argparse.Namespace) -> None:
 
     is_piped = args.question is None and not args.interactive
     if is_piped and sys.stdin.isatty():
-        raise ValueError("no question: give one, or lines on the standard input, or --interactive")
+        raise ValueError("no question: pass one, or lines on standard input, or --interactive")
     if args.question is not None and not args.question.strip():
         raise ValueError("the question is empty")
     folder = above(args.index) if args.index else _find_index()
@@ -73,18 +73,18 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _find_index() -> Path:
-    """The index of the project in this folder or one above it; ValueError if there is none."""
+    """Return the index in this folder or a parent. Raise ValueError if there is none."""
     index_dir = above(SEARCH_INDEX_DIR)
     if not index_dir.is_dir():
         raise ValueError(
             f"there is no {SEARCH_INDEX_DIR} in {Path.cwd()} or above: name a search index with --index FOLDER, or "
-            "make one with kedro run --tags index"
+            "build one with kedro run --tags index"
         )
     return index_dir
 
 
 def _iterate_questions(args: argparse.Namespace) -> Iterator[str]:
-    """The question of the command line, or lines that are typed or piped, without empty ones."""
+    """Yield the question of the command line, or the non-empty lines that are typed or piped."""
     if args.question is not None:
         yield args.question
         return
@@ -94,8 +94,8 @@ def _iterate_questions(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _ask_questions() -> Iterator[str]:
-    with suppress(ImportError):  # Windows has none
-        import readline  # noqa: F401 - lines can be edited, and called up again
+    with suppress(ImportError):  # missing on Windows
+        import readline  # noqa: F401 - enables line editing and history
     with suppress(EOFError, KeyboardInterrupt):
         while True:
             yield input("? ")
@@ -103,7 +103,7 @@ def _ask_questions() -> Iterator[str]:
 
 
 def _format_hit(rank: int, hit: "Hit", by: str) -> str:
-    """A hit and the beginning of its text."""
+    """Return a hit and the beginning of its text, for printing."""
     score = f"vectors {hit.by_vectors or '–'}, words {hit.by_words or '–'}" if by == "both" else f"{hit.score:.3f}"
     text = textwrap.fill(textwrap.shorten(hit.text, 500), 100, initial_indent="   ", subsequent_indent="   ")
     return f"{rank}. {hit.title}  ({score}, {hit.passage_id})\n{text}"

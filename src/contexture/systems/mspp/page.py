@@ -1,4 +1,4 @@
-"""The page of MSPP."""
+"""The report of MSPP."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,19 +18,19 @@ from contexture.systems.mspp.further_tables import latency_table, rescued_table,
 PUBLISHED = read_published("contexture.systems.mspp")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 TASK = "answer_selection"
-#: The set whose published numbers stand with ours of a set that the paper has not.
+#: Set whose published numbers are shown for sets that the paper does not have.
 DEFAULT_SET = "wikiqa"
-FROZEN_NOTE = "The encoders as pre-training left them; candidates by how near their vectors are to the question's."
+FROZEN_NOTE = "Pre-trained encoders without fine-tuning. Candidates are ranked by cosine similarity to the question."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's tables and the gains in MAP over the same models without MSPP.
+    """Return the paper's tables and the gains in MAP over the same models without MSPP.
 
     Raises:
-        ValueError: naming the run and the key that its training lacks.
+        ValueError: a training lacks a key; the message names run and key.
     """
     data = data_of(record for record in records if record["task"] == TASK)
-    # Without numbers of ours, the paper's of WikiQA stand alone.
+    # Without records, show the paper's numbers of WikiQA.
     names = data or [DEFAULT_SET]
     tables: list[Table] = []
     gains = []
@@ -62,13 +62,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _get_published_table(table: str, data: str) -> ScoreTable:
-    """Table 1, or Tables 2 and 7, with the rows of a set."""
+    """Return Table 1, or Tables 2 and 7, with the rows of a set."""
     known = {row.data for row in PUBLISHED.tables["table_1"].rows}
     return PUBLISHED.tables[table].of_data(data if data in known else DEFAULT_SET)
 
 
 def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
-    """One table a protocol of models that had learned from another set before (TANDA)."""
+    """Return one table per protocol of models that were fine-tuned on another set first (TANDA)."""
     protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]
     return [
@@ -79,7 +79,7 @@ def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
 
 
 def _build_frozen_table(records: Sequence[Record], data: str) -> Table:
-    """Frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
+    """Return the table of frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
     published = PUBLISHED.tables["table_1"].of_ours("Answer selection without fine-tuning", FROZEN_NOTE)
     table = results_table(records, published.by_protocol("frozen"), data)
     better = []
@@ -90,8 +90,7 @@ def _build_frozen_table(records: Sequence[Record], data: str) -> Table:
     if not better:
         return table
     note = (
-        f"Better frozen than fine-tuned, by MAP: {'; '.join(better)}. Frozen, texts are read one by one and their "
-        "vectors compared; fine-tuned, question and candidates are read together, and to judge them so was not learned "
-        "from the task's questions alone."
+        f"Better frozen than fine-tuned, by MAP: {'; '.join(better)}. Frozen encoders compare vectors of single texts; "
+        "fine-tuned ones read question and candidates together, which the task's questions alone did not teach."
     )
     return replace(table, caption=f"{table.caption} {note}")

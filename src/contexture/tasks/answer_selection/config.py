@@ -29,12 +29,10 @@ class AnswersConfig(SourceSettings):
 
     def __post_init__(self) -> None:
         if isinstance(self.input, str) and self.input != DEMO:
-            raise ValueError(
-                f"input: name the set in {self.input}, for example answer_selection.input.wikiqa={self.input}"
-            )
+            raise ValueError(f"input: name the set in {self.input}, such as answer_selection.input.wikiqa={self.input}")
         if wrong := [name for name in self.sets if not re.fullmatch(NAME, name) or AFTER in name]:
             raise ValueError(
-                f"input: invalid set name {', '.join(wrong)}; use small letters and digits, joined by _, without {AFTER}"
+                f"input: invalid set name {', '.join(wrong)}; use small letters and digits joined by _, without {AFTER}"
             )
 
     @property

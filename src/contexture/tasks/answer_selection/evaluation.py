@@ -147,8 +147,8 @@ def _score_baselines(
 
 
 def _load_idf(folder: Path) -> dict[str, float]:
-    """Of the candidates of all splits, or the first of them."""
-    read = (
+    """Return the idf over the first `MAX_IDF_TEXTS` candidates of all splits."""
+    texts = (
         text for split in SPLITS for table in read_tables(folder / f"{split}.parquet") for text in table["candidate"]
     )
     return compute_idf(islice(texts, MAX_IDF_TEXTS))

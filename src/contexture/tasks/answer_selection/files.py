@@ -255,7 +255,7 @@ def _read_token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, s
         if None in fields:
             ended = [name for name, field in zip(TOKEN_FILES, fields, strict=True) if field is None]
             raise ValueError(
-                f"{folder}: {', '.join(ended)} ends before line {number}; all of {', '.join(TOKEN_FILES)} must have the "
+                f"{folder}: {', '.join(ended)} ends before line {number}; {', '.join(TOKEN_FILES)} must have the "
                 "same number of lines; fetch the folder again"
             )
         question, text, label, question_id = (field.strip() for field in fields)

@@ -50,8 +50,8 @@ def make_inputs(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs
 def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
     """Score the answers of one split.
 
-    Return question_id, candidate_id, label, score and protocol: `grouped` for all candidates in consecutive groups of k,
-    and, if scores of the pairwise model are given, `reranked` for its top k in a new order (MSPP paper, Table 2).
+    Return question_id, candidate_id, label, score and protocol: `grouped` for all candidates in consecutive groups of
+    k, and, with scores of the pairwise model, `reranked` for its top k in a new order (MSPP paper, Table 2).
     """
     inputs, groups = make_inputs(model, answers)
     columns = answers[["question_id", "candidate_id", "label"]]

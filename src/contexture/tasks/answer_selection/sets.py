@@ -67,9 +67,9 @@ class PublishedSet(NamedTuple):
 
 
 #: WikiQA and ASNQ: Table 5 of the MSPP paper, and Yang et al. (2015) for `read`. TREC-QA: 1,229 train, 82 dev and 100
-#: test questions (Yao et al., 2013; Rao, He and Lin, 2016, Table 1), of which 65 dev and 68 test questions are kept. The
-#: MSPP paper's edition does not cut dev candidates at 40 tokens (69 questions, 1,343 candidates), and the paper counts
-#: training questions by text (1,226).
+#: test questions (Yao et al., 2013; Rao, He and Lin, 2016, Table 1), of which 65 and 68 are kept. The MSPP paper's
+#: edition does not cut dev candidates at 40 tokens (69 questions, 1,343 candidates), and the paper counts training
+#: questions by text (1,226).
 PUBLISHED = {
     "wikiqa": PublishedSet(
         "WikiQA",

@@ -1,4 +1,4 @@
-"""Evaluate all encoders on the claims of dev and test, frozen and fine-tuned, and baselines without an encoder."""
+"""Evaluate frozen and fine-tuned encoders and baselines on the dev and test claims."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,9 +25,9 @@ from contexture.tasks.pairs.features import Labels, classify, coded, frozen_feat
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "fact_verification"
-#: Protocols of frozen encoders: by vectors of claim and evidence, and by the claim's alone.
+#: Protocols of frozen encoders: vectors of claim and evidence, and of the claim alone.
 FROZEN, CLAIM_ONLY = "frozen", "claim_only"
-#: Split → the number of the predicted label of each claim.
+#: Split → predicted class of each claim.
 Predictions = dict[str, Labels]
 
 
@@ -39,17 +39,17 @@ def evaluate_claims(
     vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """The accuracy of all encoders and baselines on the claims of dev and test.
+    """Measure the accuracy of all encoders and baselines on the dev and test claims.
 
-    The table `judgements` has all predicted labels; the fact `examples` has claims of the best fine-tuned model.
+    The table `judgements` has all predicted labels; the detail `examples` has claims of the best fine-tuned model.
 
     Args:
-        encoders: their seeds are those of the baselines, too.
-        file: the claims, as `splits.ClaimSet.rows` has them.
-        data: their name.
-        heads: the models that were fine-tuned, each a protocol.
-        place: keeps vectors of the texts.
-        each: measures encoders in parallel or one by one.
+        encoders: variants and seeds; baselines have the same seeds.
+        file: Parquet file of `splits.ClaimSet.rows`.
+        data: name of the data.
+        heads: fine-tuned models, each a protocol.
+        vectors_dir: cache of vectors.
+        parallel_map: measures encoders in parallel or serially.
     """
     claims = pd.read_parquet(file)
     frozen = measure_encoders(measure_frozen, encoders, parallel_map, file, vectors_dir)
@@ -80,9 +80,9 @@ def evaluate_claims(
 
 
 def measure_frozen(encoders: Sequence[str], file: Path, vectors_dir: Path) -> dict[str, Predictions]:
-    """Predict by a logistic regression on [u, v, |u−v|, u∗v] of claim and mean evidence, and by one on u alone.
+    """Predict with a logistic regression on [u, v, |u−v|, u∗v] of claim and mean evidence, and with one on u.
 
-    Texts are embedded once, as texts of no role. The strength of the regression is that of the best accuracy on dev.
+    Texts are embedded without a role. The regularization with the best dev accuracy is chosen.
     """
     parts, labels, classes = _read_splits(file)
     texts = {text for rows in parts.values() for text in [*rows["claim"], *rows["evidence"].explode()]}
@@ -102,7 +102,7 @@ def measure_frozen(encoders: Sequence[str], file: Path, vectors_dir: Path) -> di
 
 
 def average_evidence(rows: pd.DataFrame, lookup: Any) -> torch.Tensor:
-    """The mean of the vectors of each claim's sentences of evidence, (N, D)."""
+    """Return the mean vector of each claim's evidence sentences, (N, D)."""
     sizes = rows["evidence"].map(len).to_numpy()
     vectors = lookup([text for texts in rows["evidence"] for text in texts])
     sums = np.add.reduceat(vectors, np.cumsum(sizes) - sizes, axis=0)
@@ -110,7 +110,7 @@ def average_evidence(rows: pd.DataFrame, lookup: Any) -> torch.Tensor:
 
 
 def measure_finetuned(folder: Path, file: Path) -> Predictions:
-    """Predict the labels of each split but train with a fine-tuned model."""
+    """Predict the dev and test labels with a fine-tuned model."""
     model = load_verifier(folder)
     parts, _, classes = _read_splits(file)
     numbers = np.array([classes.index(label) for label in model.settings.classes])
@@ -122,9 +122,9 @@ def measure_finetuned(folder: Path, file: Path) -> Predictions:
 
 
 def measure_baselines(file: Path) -> dict[str, Predictions]:
-    """`majority`: the most frequent label. `word_overlap`: a regression on the shares of shared words.
+    """Predict `majority`, the most frequent label, and `word_overlap`, a logistic regression.
 
-    Those are the shares that claim and all evidence, read as one text, have in common.
+    Its features are the shares of words that the claim and the concatenated evidence share.
     """
     parts, labels, classes = _read_splits(file)
     majority = int(np.bincount(labels["train"]).argmax())
@@ -139,7 +139,7 @@ def measure_baselines(file: Path) -> dict[str, Predictions]:
 
 
 def _read_splits(file: Path) -> tuple[dict[str, pd.DataFrame], Predictions, list[str]]:
-    """The claims of each split that is there, their labels as numbers, and the labels."""
+    """Return split → claims, split → classes, and the labels of the classes."""
     rows = pd.read_parquet(file)
     parts = {split: part for split in SPLITS if len(part := rows[rows["split"] == split])}
     classes = list_labels(rows)
@@ -155,13 +155,13 @@ def _list_judgements(
 
 
 def _group_by_run(judgements: pd.DataFrame) -> Iterator[tuple[Any, "pd.Series[bool]"]]:
-    """Variant, seed, protocol and split → whether each claim was judged rightly."""
+    """Yield (variant, seed, protocol, split) and whether each prediction is right."""
     for run, rows in judgements.groupby(["variant", "seed", "protocol", "split"], sort=False):
         yield run, rows["given"] == rows["label"]
 
 
 def _select_examples(judgements: pd.DataFrame, claims: pd.DataFrame, heads: set[str]) -> list[dict[str, Any]]:
-    """Claims that the best fine-tuned model on the last split judged rightly, and others."""
+    """Return examples of the best fine-tuned model on the last split."""
     last = next(split for split in reversed(SPLITS) if split in set(judgements["split"]))
     tuned = judgements[judgements["protocol"].isin(heads) & (judgements["split"] == last)]
     if tuned.empty:

@@ -16,7 +16,7 @@ NAME = "fact_verification"
 def finetune_claims(
     settings: FactVerificationSettings, head: str, evaluated: EvaluatedEncoder, claims: pd.DataFrame, folder: Path
 ) -> float:
-    """Fine-tune an encoder with a new head; return the best accuracy on dev. See `finetune`."""
+    """Fine-tune an encoder with a new head and return the best accuracy on dev; see `finetune`."""
     encoder, layout = load_joint_encoder(NAME, settings, evaluated, pairwise=head in PAIRWISE)
     classes = list_labels(claims)
     model = Verifier.create(encoder, head=head, head_style=settings.head_style, layout=layout, classes=classes)

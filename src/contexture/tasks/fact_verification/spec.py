@@ -1,4 +1,4 @@
-"""What the rest of the project knows of fact verification."""
+"""The description of fact verification."""
 
 from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
 from contexture.tasks.spec import TaskSpec

@@ -17,12 +17,12 @@ CLAIMS_FILE = "claims.parquet"
 
 
 class FactVerificationTask:
-    """Does the evidence support a claim? Frozen encoders answer by a probe, fine-tuned ones by a head."""
+    """Classify claims by their evidence: frozen encoders with a probe, fine-tuned ones with a head."""
 
     def prepare_data(self, source: VerificationConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.prepare_data`.
+        """Write `claims.parquet` (`splits.ClaimSet.rows`); see `Task.prepare_data`.
 
-        Raises ValueError, naming file and line, for files that are not in the format.
+        Raise ValueError with file and line for an invalid file.
         """
         named = source.files or {split: str(demo_dir / CLAIMS / f"{split}.jsonl") for split in SPLITS}
         files = {split: Path(named[split]) for split in SPLITS if split in named}
@@ -33,25 +33,25 @@ class FactVerificationTask:
             report["counts"], report["files"] = counts, hash_files(files.values())
 
     def check_settings(self, settings: FactVerificationSettings, data_dir: Path) -> None:
-        """Raise ValueError if claims have more evidence than a joint input has room for."""
+        """Raise ValueError if claims have more evidence than fits into a joint input."""
         if settings.layout is None or (claims := _load_claims(data_dir)) is None:
             return
         max_evidence, room = int(claims["evidence"].map(len).max()), settings.layout.candidates
         if max_evidence > room:
             raise ValueError(
-                f"claims have up to {max_evidence} sentences of evidence, a joint input has room for {room}: set "
+                f"claims have up to {max_evidence} sentences of evidence, but a joint input has room for {room}: set "
                 f"fact_verification.evidence={room}"
             )
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """The evidence of dev and test claims and the titles of its pages; see `DocumentTask`."""
+        """Return the evidence of dev and test claims with page titles; see `DocumentTask`."""
         if (claims := _load_claims(data_dir)) is None:
             return None
         held_out = claims[claims["split"].ne("train")].explode(["pages", "evidence"])
         return held_out[["pages", "evidence"]].set_axis(["title", "text"], axis=1).reset_index(drop=True)
 
     def list_options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
-        """The heads for pairs of variants that read pairs (with the head ie_1), the joint ones of the others."""
+        """Return the pairwise heads for variants with head ie_1, the joint heads for others."""
         if head is None:
             return []
         return [option for option in settings.heads if option in (PAIRWISE if head == "ie_1" else JOINT)]
@@ -64,7 +64,7 @@ class FactVerificationTask:
         data_dir: Path,
         model_dir: Path,
     ) -> None:
-        """See `finetune.finetune_claims`; writes nothing if the claims are missing."""
+        """See `finetune.finetune_claims`; write nothing if the claims are missing."""
         from contexture.tasks.fact_verification.finetune import finetune_claims
 
         if (claims := _load_claims(data_dir)) is not None:
@@ -78,7 +78,7 @@ class FactVerificationTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_claims`; empty if the claims are missing."""
+        """See `evaluation.evaluate_claims`; return no results if the claims are missing."""
         from contexture.tasks.fact_verification.evaluation import evaluate_claims
 
         if not (data_dir / CLAIMS_FILE).exists():
@@ -88,5 +88,5 @@ class FactVerificationTask:
 
 
 def _load_claims(data: Path) -> pd.DataFrame | None:
-    """The claims that `read` wrote; None if they were missing."""
+    """Return the claims of `prepare_data`; None if they are missing."""
     return pd.read_parquet(data / CLAIMS_FILE) if (data / CLAIMS_FILE).exists() else None
