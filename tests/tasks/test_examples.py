@@ -7,7 +7,7 @@ def make_row(number: int) -> dict[str, str]:
     return {"question": f"q{number}"}
 
 
-def test_some_of_either_kind_are_shown() -> None:
+def test_examples_of_both_kinds_are_spread() -> None:
     right = [number % 2 == 0 for number in range(20)]
     fact = select_examples("ict", "frozen", right, make_row)
     assert [row["question"] for row in fact["answered"]] == ["q0", "q8", "q18"]
@@ -15,7 +15,7 @@ def test_some_of_either_kind_are_shown() -> None:
     assert (fact["variant"], fact["protocol"]) == ("ict", "frozen")
 
 
-def test_few_questions_are_all_shown() -> None:
+def test_few_questions_are_all_selected() -> None:
     fact = select_examples("ict", "frozen", [True, True], make_row)
     assert [row["question"] for row in fact["answered"]] == ["q0", "q1"] and fact["missed"] == []
     assert select_examples("ict", "frozen", [], make_row)["answered"] == []

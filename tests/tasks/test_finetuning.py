@@ -113,8 +113,8 @@ def tune(
         seen.append(float(head.weight.detach()))
         return next(scores)
 
-    given = Finetuning("toward", encoder, head, Numbers(7), "value", score, lambda _: None, **task)
-    return finetune(given, settings(steps=steps), EvaluatedEncoder("toy", 0, ("",)), folder), head, seen
+    task_parts = Finetuning("toward", encoder, head, Numbers(7), "value", score, lambda _: None, **task)
+    return finetune(task_parts, settings(steps=steps), EvaluatedEncoder("toy", 0, ("",)), folder), head, seen
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def tune(
         (False, [-1.0, -2.0, -3.0, -4.0, 0.0], -1.0, 0),
     ],
 )
-def test_the_best_weights_are_kept_and_patience_has_an_end(
+def test_best_weights_are_kept_until_patience_ends(
     lower: bool, values: list[float], best: float, number: int, encoder: Encoder, tmp_path: Path
 ) -> None:
     """Three scores without an improvement are enough; what comes behind them is never measured."""
     start = encoder.document.words.weight.detach().clone()
-    found, head, seen = tune(encoder, values, tmp_path, lower_is_better=lower)
-    assert found == best and len(seen) == number + 1 + 3
+    result, head, seen = tune(encoder, values, tmp_path, lower_is_better=lower)
+    assert result == best and len(seen) == number + 1 + 3
     assert seen == sorted(seen) and len(set(seen)) == len(seen)
     assert float(head.weight.detach()) == seen[number]
     moved = start - encoder.document.words.weight.detach()  # by 0.01 a step of Adam
@@ -146,26 +146,24 @@ def test_the_best_weights_are_kept_and_patience_has_an_end(
     ("values", "best", "number"),
     [([0.5, 0.4, 0.3, 0.2, 0.1, 0.9], 0.5, 0), ([0.5, 0.1, 0.2, 0.3, 0.4, 0.6, 0.1, 0.1, 0.1, 0.9], 0.6, 5)],
 )
-def test_the_weights_that_training_starts_from_are_kept_where_none_is_better(
+def test_initial_weights_are_kept_if_they_are_best(
     values: list[float], best: float, number: int, encoder: Encoder, tmp_path: Path
 ) -> None:
     """Patience counts from the best that training gave: it may need some steps to come back to where it began."""
-    found, head, seen = tune(encoder, values, tmp_path, from_start=True)
-    assert found == best and seen[0] == 0 and len(seen) == len(values) - 1
+    result, head, seen = tune(encoder, values, tmp_path, from_start=True)
+    assert result == best and seen[0] == 0 and len(seen) == len(values) - 1
     assert float(head.weight.detach()) == seen[number]
     assert read_curves(tmp_path)["dev/value"].dropna().tolist() == values[: len(seen)]
 
 
 def test_the_last_step_is_measured(encoder: Encoder, tmp_path: Path) -> None:
-    found, head, seen = tune(encoder, [1.0, 2.0, 3.0], tmp_path, steps=10)
-    assert found == 3.0 and len(seen) == 3 and float(head.weight.detach()) == seen[2]
+    result, head, seen = tune(encoder, [1.0, 2.0, 3.0], tmp_path, steps=10)
+    assert result == 3.0 and len(seen) == 3 and float(head.weight.detach()) == seen[2]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("from_start", [False, True])
-def test_training_whose_scores_are_no_numbers_is_an_error(
-    value: float, from_start: bool, encoder: Encoder, tmp_path: Path
-) -> None:
+def test_nonfinite_scores_raise(value: float, from_start: bool, encoder: Encoder, tmp_path: Path) -> None:
     """Also if the start is a number."""
     with pytest.raises(ValueError, match="toward: the loss was never finite: lower the learning rate, or use fp32"):
         tune(encoder, [*([1.0] if from_start else []), *[value] * 20], tmp_path, from_start=from_start)
@@ -175,21 +173,21 @@ def test_training_whose_scores_are_no_numbers_is_an_error(
     ("count", "small_last_batch", "sizes"),
     [(9, False, [4, 4]), (3, False, [2]), (9, True, [4, 4, 1]), (3, True, [3]), (1, True, [1])],
 )
-def test_devices_share_the_batches_of_shuffled_epochs(count: int, small_last_batch: bool, sizes: list[int]) -> None:
+def test_devices_share_shuffled_batches(count: int, small_last_batch: bool, sizes: list[int]) -> None:
     epochs = []
     for epoch in range(3):
         devices = [Batches(Numbers(count, small_last_batch), settings(batch_size=4, devices=2), 1, r) for r in (0, 1)]
         steps = range(epoch * len(sizes), (epoch + 1) * len(sizes))
         shares = [[batches[step][STREAM]["numbers"] for batches in devices] for step in steps]
-        assert [len(one) + len(other) for one, other in shares] == sizes
-        assert all(len(one) - len(other) == size % 2 for (one, other), size in zip(shares, sizes, strict=True))
+        assert [len(first) + len(second) for first, second in shares] == sizes
+        assert all(len(first) - len(second) == size % 2 for (first, second), size in zip(shares, sizes, strict=True))
         epochs.append([number for share in shares for part in share for number in part])
         assert len(set(epochs[-1])) == sum(sizes) and set(epochs[-1]) <= set(range(count))
         assert {(step.epoch, step.seed) for step in devices[0].examples.steps} == {(epoch, 1)}  # type: ignore[attr-defined]
     assert count < 9 or epochs[0] != epochs[1] != epochs[2]
 
 
-def test_every_device_has_an_example() -> None:
+def test_too_few_examples_raise() -> None:
     with pytest.raises(ValueError, match="3 numbers to train on are too few for 4 devices"):
         Batches(Numbers(3), settings(batch_size=4, devices=4), 1)
     with pytest.raises(ValueError, match="0 numbers to train on are too few for 1 devices"):
@@ -198,21 +196,21 @@ def test_every_device_has_an_example() -> None:
         settings(batch_size=16, devices=3)
 
 
-def test_numbers_drawn_for_an_example_differ_by_epoch_and_seed() -> None:
+def test_random_numbers_differ_by_epoch_and_seed() -> None:
     step = Step(np.arange(2), 0, 1, 0, 1)
     steps = (step, step, replace(step, epoch=1), replace(step, seed=2))
-    drawn = [steps[0].make_generator(0).random(), *(one.make_generator(1).random() for one in steps)]
+    drawn = [steps[0].make_generator(0).random(), *(first.make_generator(1).random() for first in steps)]
     assert drawn[1] == drawn[2] and len(set(drawn)) == 4
 
 
-ANSWERS, CLAIMS, PAIRS = answers.answers(), claims.claims(), pairs.rows()
+ANSWERS, CLAIMS, PAIRS = answers.make_answers(), claims.make_claims(), pairs.rows()
 FEW: dict[str, Any] = {"steps": 4, "evaluate_every": 2}
 
 
 def score_answers(model: Path, data: Path) -> float:
     dev = ANSWERS[ANSWERS["split"] == "dev"].reset_index(drop=True)
-    found = score_model(AnswerModel.load(model), dev)
-    return mean_average_precision(found["score"], found["label"], dev["question_id"].factorize()[0])
+    result = score_model(AnswerModel.load(model), dev)
+    return mean_average_precision(result["score"], result["label"], dev["question_id"].factorize()[0])
 
 
 def score_claims(folder: Path, data: Path) -> float:
@@ -262,8 +260,8 @@ class Case:
 
 
 def reading() -> MultiHopSettings:
-    found = hops.settings()
-    return replace(found, reading=replace(found.reading, epochs=2, batch_size=40))
+    result = hops.settings()
+    return replace(result, reading=replace(result.reading, epochs=2, batch_size=40))
 
 
 CASES = {
@@ -297,7 +295,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
-    answers.new_encoder(folder / "joint", heads=("ie_k",))
+    answers.make_encoder(folder / "joint", heads=("ie_k",))
     retrieval.new_encoder(folder / "plain", retrieval.vocabulary(folder / "words"))
     hops.new_encoder(folder / "hop", hops.vocabulary(folder / "hop_words"), hops.TRANSFORMER)
     for name, case in CASES.items():
@@ -322,9 +320,9 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
     scores = curves[metric].dropna()
     best = scores.min() if metric == "dev/loss" else scores.max()
     assert case.score(tmp_path / "1", project / task) == pytest.approx(best, abs=1e-5)
-    first, again, other = (weights(tmp_path / name) for name in ("1", "2", "3"))
+    first, again, second = (weights(tmp_path / name) for name in ("1", "2", "3"))
     torch.testing.assert_close(first, again, rtol=0, atol=0)
-    assert any(not torch.equal(first[name], other[name]) for name in first)
+    assert any(not torch.equal(first[name], second[name]) for name in first)
     if model := case.model:
         for number, name in enumerate((HEAD_FILE, model.settings_file, "model.safetensors"), start=1):
             damaged = tmp_path / str(number) / name
@@ -334,7 +332,7 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
 
 
 @pytest.mark.parametrize("task", CASES)
-def test_several_encoders_are_not_fine_tuned(task: str, project: Path, tmp_path: Path) -> None:
+def test_concatenated_encoders_raise(task: str, project: Path, tmp_path: Path) -> None:
     case = CASES[task]
     encoder = EvaluatedEncoder("both", 0, (str(project / case.start),) * 2, head="ie_k")
     with pytest.raises(ValueError, match="both: concatenated encoders cannot be fine-tuned"):
@@ -342,7 +340,7 @@ def test_several_encoders_are_not_fine_tuned(task: str, project: Path, tmp_path:
 
 
 @pytest.mark.parametrize("task", CASES)
-def test_of_missing_data_nothing_is_made(task: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_data_produce_nothing(task: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The run goes on; what an earlier run read is thrown away."""
     case: Any = CASES[task]
     (tmp_path / "data").mkdir()

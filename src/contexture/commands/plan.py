@@ -95,7 +95,7 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
         ValueError: unusable text, a missing model, or too little time.
     """
     if lang is not None and not _LANG_PATTERN.fullmatch(lang):
-        raise ValueError(f"--lang {lang}: that is no code of a language, such as en or de; without it, it is found")
+        raise ValueError(f"--lang {lang}: not a language code such as en or de; omit it to detect the language")
     path = str(Path(text).expanduser().absolute())
     parameters = {"corpus.input": quote_parameter(path)} | ({"corpus.lang": quote_parameter(lang)} if lang else {})
     files = find_sources(CorpusConfig(input=path, lang=lang or "auto"))
@@ -106,7 +106,7 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
         count, note = resolve(spec.question_checker)(questions.expanduser(), documents)
         parameters[f"{spec.name}.input"] = quote_parameter(str(questions.expanduser().absolute()))
         seconds += count * _SECONDS_PER_QUESTION
-        lines = f"Asked     {count:,} {'question' if count == 1 else 'questions'} of your own\n"
+        lines = f"Questions {count:,} of your own\n"
         lines += f"          {note}\n" if note else ""
     if encoder is None:
         check_time(seconds, minutes)

@@ -18,15 +18,15 @@ from contexture.tasks.answer_selection.baselines import (
 )
 from tests.tasks.answer_selection import toys
 
-ANSWERS = toys.answers()
+ANSWERS = toys.make_answers()
 
 
-def test_idf_counts_each_text_once() -> None:
+def test_idf_counts_distinct_texts() -> None:
     idf = compute_idf(["The sea.", "the sky, the sky", "The sea.", "Ash"])
     assert idf == {"the": math.log(3 / 2), "sea": math.log(3), "sky": math.log(3), "ash": math.log(3)}
 
 
-def test_word_overlap_is_the_idf_of_shared_words() -> None:
+def test_word_overlap_sums_idf_of_shared_words() -> None:
     answers = pd.DataFrame(
         {
             "question": ["How deep is the sea?"] * 3 + ["the the"],
@@ -37,7 +37,7 @@ def test_word_overlap_is_the_idf_of_shared_words() -> None:
     assert score_by_word_overlap(answers, idf).tolist() == [6.5, 0.5, 0.0, 0.5]
 
 
-def test_file_order_prefers_what_stands_first() -> None:
+def test_file_order_prefers_early_candidates() -> None:
     assert score_by_file_order(pd.DataFrame({"position": [0, 1, 0]})).tolist() == [0, -1, 0]
 
 
@@ -58,7 +58,7 @@ def test_random_order_is_even() -> None:
 
 def test_wikiqa(shared_data: Path, tmp_path: Path) -> None:
     """The paper has 51.0 for its weighted count of words, on questions that are not all the same."""
-    answers = toys.ready("wikiqa", shared_data / "answer_selection" / "wikiqa", tmp_path / "wikiqa")
+    answers = toys.read_set("wikiqa", shared_data / "answer_selection" / "wikiqa", tmp_path / "wikiqa")
     test = answers[answers["split"] == "test"].reset_index(drop=True)
     scores = {
         "overlap": score_by_word_overlap(test, compute_idf(answers["candidate"])),

@@ -45,7 +45,7 @@ def test_by_hand(answers: pd.DataFrame) -> None:
     assert [row["candidate"] for row in result["questions"][1]["candidates"]] == ["d0", "d1", "d2"]
 
 
-def test_neither_the_order_of_rows_nor_another_pairwise_model_changes_it(answers: pd.DataFrame) -> None:
+def test_row_order_and_further_pairwise_models_do_not_matter(answers: pd.DataFrame) -> None:
     tied = {"a": [1, 1, 1], "b": [3, 2, 1], "c": [1, 1, 1], "d": [1, 1, 1]}
     runs = [scores("pairwise", "grouped", tied), scores("ours", "reranked", PAIRS | {"a": [2, 3, 1]})]
     result = compare_joint_to_pairwise(pd.concat(runs), answers)
@@ -56,7 +56,7 @@ def test_neither_the_order_of_rows_nor_another_pairwise_model_changes_it(answers
     )
 
 
-def test_without_a_joint_or_a_pairwise_model(answers: pd.DataFrame) -> None:
+def test_missing_joint_or_pairwise_models(answers: pd.DataFrame) -> None:
     for only in (scores("pairwise", "grouped", PAIRS), scores("ours", "reranked", PAIRS)):
         assert compare_joint_to_pairwise(only, answers) == {}
     same = pd.concat([scores("pairwise", "grouped", PAIRS), scores("ours", "reranked", PAIRS)])

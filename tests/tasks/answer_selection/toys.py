@@ -26,7 +26,7 @@ from tests.tasks.retrieval.toys import TRANSFORMER, WORDS, vocabulary
 K, TOKENS = 2, 16
 
 
-def new_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...] = ()) -> Path:
+def make_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...] = ()) -> Path:
     """A Transformer without training, with pre-training heads of objectives called like them."""
     needs = needs or Needs(positions=(K + 1) * TOKENS, types=K + 1)
     config = TRANSFORMER | {"embedding_size": None}
@@ -41,16 +41,16 @@ def new_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...]
     return folder
 
 
-def settings(**changed: Any) -> AnswerSelectionSettings:
+def settings(**overrides: Any) -> AnswerSelectionSettings:
     settings = {
         "batch_size": 8, "epochs": 3, "patience": 2, "precision": "fp32",
         "optimizer": {"learning_rate": 2e-3, "warmup_steps": 2},
         "layout": {"candidates": K, "sentence_tokens": TOKENS}, "finetune": ["toys"],
     }  # fmt: skip
-    return TypeAdapter(AnswerSelectionSettings).validate_python(settings | changed)
+    return TypeAdapter(AnswerSelectionSettings).validate_python(settings | overrides)
 
 
-def answers() -> pd.DataFrame:
+def make_answers() -> pd.DataFrame:
     """Of train, dev and test; the answer has the question's words and another one."""
     draw = random.Random(1)
     rows = []
@@ -69,7 +69,7 @@ def answers() -> pd.DataFrame:
 
 def write_data(folder: Path) -> Path:
     """What `AnswerSelectionTask.read` writes."""
-    write_set(folder / "toys", answers())
+    write_set(folder / "toys", make_answers())
     write_report(folder, "toys")
     return folder
 
@@ -106,7 +106,7 @@ def tune_all(task: Task, settings: Any, evaluated: Sequence[EvaluatedEncoder], d
             task.finetune(settings, option, replace(encoder, models=models), data, model_dir)
 
 
-def ready(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:
+def read_set(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:
     """The questions of a set as they are ranked: those of dev and test with a right and a wrong candidate."""
     sets.write_set(name, folder, set_dir)
     return pd.concat(

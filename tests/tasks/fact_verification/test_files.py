@@ -53,7 +53,7 @@ def test_texts(tmp_path: Path) -> None:
     assert claims == [Claim("2", "The X is red .", "REFUTES", evidence), Claim("own", "The X is red .", "REFUTES", ())]
 
 
-def test_the_release_names_sentences_once_and_in_order(tmp_path: Path) -> None:
+def test_release_evidence_is_unique_and_ordered(tmp_path: Path) -> None:
     claims, form = read_claims(put(tmp_path / "a.jsonl", RELEASE, UNDECIDED))
     assert form == "release"
     evidence = (Evidence("Soul_Food_-LRB-film-RRB-", 0, None), Evidence("Fox", 3, None))
@@ -62,7 +62,7 @@ def test_the_release_names_sentences_once_and_in_order(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_retrieved_evidence_has_lost_its_hyphens(tmp_path: Path) -> None:
+def test_retrieved_evidence_without_hyphens(tmp_path: Path) -> None:
     file = tmp_path / "bert.json.gz"
     file.write_bytes(gzip.compress(json.dumps(RETRIEVED).encode()))
     [claim], form = read_claims(file)
@@ -94,7 +94,7 @@ def test_tokens_become_characters() -> None:
         (RETRIEVED, "line 2: evidence in the form 'retrieved', where the lines before have 'texts'"),
     ],
 )
-def test_bad_lines_are_refused_with_file_and_line(row: Any, said: str, tmp_path: Path) -> None:
+def test_invalid_lines_raise_with_file_and_line(row: Any, said: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"bad.jsonl, {said}"):
         read_claims(put(tmp_path / "bad.jsonl", TEXTS, row))
 
@@ -107,20 +107,20 @@ def test_bad_lines_are_refused_with_file_and_line(row: Any, said: str, tmp_path:
         ("changed.jsonl.gz", changed(json.dumps(TEXTS)), "changed.jsonl.gz is damaged"),
     ],
 )
-def test_files_that_are_empty_or_damaged(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+def test_empty_or_damaged_files_raise(name: str, content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_claims(tmp_path / name)
 
 
-def test_files_that_are_absent(tmp_path: Path) -> None:
+def test_missing_files_raise(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=r"none.jsonl. Fetch FEVER"):
         read_claims(tmp_path / "none.jsonl")
     with pytest.raises(ValueError, match=r"is a folder; name the file"):
         read_claims(tmp_path)
 
 
-def test_a_file_with_the_name_of_a_published_one_has_its_claims(tmp_path: Path) -> None:
+def test_published_file_names_require_published_counts(tmp_path: Path) -> None:
     said = r"2 claims \(SUPPORTS 1, REFUTES 0, NOT ENOUGH INFO 1\), but the published file of this name has "
     with pytest.raises(ValueError, match=said + r"9,999 claims \(SUPPORTS 3,333, REFUTES 3,333"):
         read_claims(put(tmp_path / "paper_dev.jsonl", RELEASE, UNDECIDED))
@@ -166,4 +166,4 @@ def test_real_files(shared_data: Path) -> None:
     for split in ("validation", "test"):
         claims, form = read_claims(folder / "athnlp_with_evidence" / f"{split}.jsonl")
         assert (len(claims), form, {claim.label for claim in claims}) == (6_666, "texts", {"SUPPORTS", "REFUTES"})
-        assert not any(token in one.text for c in claims for one in c.evidence for token in ("-LRB-", "``"))  # type: ignore[operator]
+        assert not any(token in claim.text for c in claims for claim in c.evidence for token in ("-LRB-", "``"))  # type: ignore[operator]

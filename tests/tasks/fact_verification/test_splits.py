@@ -13,15 +13,19 @@ from contexture.tasks.missing import BenchmarkMissing
 S, R, N = "SUPPORTS", "REFUTES", "NOT ENOUGH INFO"
 
 
-def texts(*said: str) -> tuple[Evidence, ...]:
-    return tuple(Evidence("Page (x)", number, text) for number, text in enumerate(said))
+def make_evidence(*sentences: str) -> tuple[Evidence, ...]:
+    return tuple(Evidence("Page (x)", number, text) for number, text in enumerate(sentences))
 
 
-TRAIN = [Claim("1", "a b", S, texts("one", "", "two", "three")), Claim("2", "c", R, ()), Claim("3", "d", N, texts(""))]
+TRAIN = [
+    Claim("1", "a b", S, make_evidence("one", "", "two", "three")),
+    Claim("2", "c", R, ()),
+    Claim("3", "d", N, make_evidence("")),
+]
 
 
-def test_evidence_is_cut_and_what_has_none_gets_a_placeholder(caplog: pytest.LogCaptureFixture) -> None:
-    splits = {"train": TRAIN, "dev": [Claim("4", "e", S, texts("four"))]}
+def test_evidence_is_cut_or_replaced_by_a_placeholder(caplog: pytest.LogCaptureFixture) -> None:
+    splits = {"train": TRAIN, "dev": [Claim("4", "e", S, make_evidence("four"))]}
     result = build_claim_set(splits, VerificationConfig(evidence=2))
     assert result.rows["split"].tolist() == ["train"] * 3 + ["dev"]
     assert result.rows["evidence"].tolist() == [["one", "two"], [PLACEHOLDER], [PLACEHOLDER], ["four"]]
@@ -33,12 +37,12 @@ def test_evidence_is_cut_and_what_has_none_gets_a_placeholder(caplog: pytest.Log
         },
         "dev": {"claims": 1, S: 1, "evidence_sentences": 1, "repeated_in_it": 0, "also_in_a_later_split": 0},
     }  # fmt: skip
-    assert "2 claims of train have no evidence, for which stands 'none': REFUTES 1, NOT ENOUGH INFO 1." in caplog.text
+    assert "2 claims of train have no evidence, replaced by 'none': REFUTES 1, NOT ENOUGH INFO 1." in caplog.text
     titled = build_claim_set(splits, VerificationConfig(evidence=2, titles=True)).rows["evidence"]
     assert titled.tolist() == [["Page (x). one", "Page (x). two"], [PLACEHOLDER], [PLACEHOLDER], ["Page (x). four"]]
 
 
-def test_repeated_claims_are_counted_and_kept_out_of_earlier_splits() -> None:
+def test_repeated_claims_are_removed_from_earlier_splits() -> None:
     again = Claim("5", "A b", R, ())
     splits = {
         "train": [*TRAIN, Claim("6", "C", S, ()), Claim("7", "f", S, ())],
@@ -57,13 +61,13 @@ def test_repeated_claims_are_counted_and_kept_out_of_earlier_splits() -> None:
     assert "evidence_cut" not in cut and cut["evidence_empty"] == 1
 
 
-def test_two_labels_make_a_task_of_two_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_tasks_of_two_labels_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     result = build_claim_set({"train": TRAIN[:2], "dev": [Claim("4", "e", R, ())]}, VerificationConfig())
     assert result.counts["labels"] == "SUPPORTS and REFUTES alone" and list_labels(result.rows) == [S, R]
-    assert "a task of 2 labels" in caplog.text
+    assert "claims have 2 labels: SUPPORTS and REFUTES alone" in caplog.text
 
 
-def test_named_sentences_are_looked_up_or_counted(tmp_path: Path) -> None:
+def test_evidence_sentences_are_looked_up(tmp_path: Path) -> None:
     named = (Evidence("A_-LRB-b-RRB-", 0, None), Evidence("A_-LRB-b-RRB-", 7, None), Evidence("A_-LRB-b-RRB-", 1, None))
     splits = {"train": [Claim("1", "a", S, named), TRAIN[1]], "dev": [Claim("2", "b", S, named[:1])]}
     lines = "0\tIt is -LRB- so -RRB- .\n1\t"
@@ -75,12 +79,12 @@ def test_named_sentences_are_looked_up_or_counted(tmp_path: Path) -> None:
         build_claim_set(splits, VerificationConfig())
 
 
-def test_what_cannot_be_learned_from_is_refused() -> None:
-    with pytest.raises(ValueError, match="all claims of train are SUPPORTS; give others, too"):
+def test_unusable_labels_raise() -> None:
+    with pytest.raises(ValueError, match="all train claims are SUPPORTS; at least two labels are needed"):
         build_claim_set({"train": TRAIN[:1], "dev": [Claim("4", "e", S, ())]}, VerificationConfig())
-    with pytest.raises(ValueError, match="dev has claims that are NOT ENOUGH INFO, train has SUPPORTS, REFUTES alone"):
+    with pytest.raises(ValueError, match="dev has the labels NOT ENOUGH INFO, train only SUPPORTS, REFUTES;"):
         build_claim_set({"train": TRAIN[:2], "dev": [Claim("4", "e", N, ())]}, VerificationConfig())
-    with pytest.raises(ValueError, match="no claim is left in train that is not in a later split as well"):
+    with pytest.raises(ValueError, match="a later split contains all claims of train"):
         build_claim_set({"train": TRAIN, "dev": TRAIN}, VerificationConfig())
 
 

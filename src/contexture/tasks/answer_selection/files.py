@@ -195,7 +195,7 @@ def _read_pseudo_xml(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 
 def _read_block(path: Path, start_line: int, lines: Iterator[_Line], tag: str) -> str:
-    """The first line of the block that begins with line `start_line`, which is its text."""
+    """Return the text of the block that begins in line `start_line`: its first line."""
     text, end = "", tag.replace("<", "</")
     for number, line in lines:
         if line.strip() == end:
