@@ -1,4 +1,4 @@
-"""`contexture adapt`: what it plans, what it refuses, and that kedro understands the plan."""
+"""`contexture adapt`: plans, errors, and the parameters that Kedro parses."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """As much of a published model as is looked at."""
+    """The files of a published model that are read."""
     folder = tmp_path / "model"
     (folder / "1_Pooling").mkdir(parents=True)
     (folder / "modules.json").write_text("[]")
@@ -56,7 +56,7 @@ def plan_text(text: Path, minutes: float = 5, **more: Any) -> planning.Plan:
 
 
 def parse_plan(planned: planning.Plan) -> tuple[dict[str, Any], Parameters]:
-    """What kedro makes of the command, and the parameters of a run with it."""
+    """Return the parameters that Kedro parses from the command, and those of the run."""
     *options, params = planned.command
     assert options == ["run", "--env", "own_text", "--pipelines", "own_text", "--params"]
     run_params = run_command.make_context("run", ["--params", params]).params["params"]
@@ -89,7 +89,7 @@ def test_transformers_train_for_the_remaining_time(text: Path) -> None:
     assert trained.settings.optimizer.learning_rate == 5e-4 and untrained.recipe.schedule == []
     assert [stage.weights for stage in trained.recipe.schedule] == [{"in_batch_negatives": 1}]
     assert trained.recipe.schedule[0].budget == system.pretrain.budget
-    # The static one is trained as before.
+    # The static encoder does not change.
     assert [stage.steps for stage in system.pretraining("static").recipe.schedule] == [100]
     assert system.pretraining("static").settings.optimizer.learning_rate == 1e-3
     assert "published" not in json.dumps(run_params)
@@ -120,7 +120,7 @@ def test_missing_encoders_raise(tmp_path: Path, model: Path) -> None:
 def test_hub_models_are_checked_first(text: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"^someone/unseen: .* the Hugging Face hub cannot be"):
         make_plan(str(text), 5, "someone/unseen", None, None)
-    # As the hub's client keeps what it has downloaded.
+    # Layout of the hub's cache.
     kept = tmp_path / "hub/models--someone--some-model"
     (kept / "refs").mkdir(parents=True)
     (kept / "refs/main").write_text("a" * 40)
@@ -128,7 +128,7 @@ def test_hub_models_are_checked_first(text: Path, model: Path, tmp_path: Path, m
     snapshot = model.rename(kept / "snapshots" / ("a" * 40))
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     with pytest.raises(ValueError, match=r"^someone/some-model: .* no such model on the"):
-        find_published_encoder("someone/some-model")  # which lacks what a Transformer has
+        find_published_encoder("someone/some-model")  # without config.json
     (snapshot / "config.json").write_text("{}")
     planned = make_plan(str(text), 5, "someone/some-model", None, None)
     encoder: Any = parse_plan(planned)[1].systems["own_text"].pretraining("published").encoder
@@ -162,7 +162,7 @@ def test_questions_about_unknown_documents(text: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"own questions\.tsv, line 1"):
         plan_text(text, questions=file)
     file.write_text("who sails?\tships.md\nwho rows?\tcanoes.md\n")
-    planned = plan_text(text, questions=file)  # a line of JSON may be called so
+    planned = plan_text(text, questions=file)  # tickets.jsonl may contain these documents
     assert parse_plan(planned)[1].sources["held_out"].input == str(file)
     (text / "tickets.jsonl").unlink()
     with pytest.raises(ValueError, match=r"questions\.tsv: .*'canoes\.md', 'ships\.md'; .* is 'boats\.md'$"):
@@ -219,7 +219,7 @@ def test_durations() -> None:
 )
 def test_quoting_survives_the_command_line(name: str, text: Path) -> None:
     folder = text.rename(text.with_name(name))
-    run_params, checked = parse_plan(make_plan(str(folder), 5, None, None, "no"))  # Norwegian is no boolean
+    run_params, checked = parse_plan(make_plan(str(folder), 5, None, None, "no"))  # Norwegian, not a boolean
     assert run_params["corpus"] == {"input": str(folder), "lang": "no"}
     assert checked.corpus.input == str(folder) and checked.corpus.lang == "no"
 
@@ -242,7 +242,7 @@ def test_the_plan_is_printed(text: Path, capsys: pytest.CaptureFixture[str]) -> 
     (text / "tickets.jsonl").unlink()
     few = plan_text(text).describe(5)
     assert "about 60 seconds" in few and "second encoder" not in few
-    assert "few documents" in few and "few documents" not in output  # a file of JSON lines has many
+    assert "few documents" in few and "few documents" not in output  # JSON lines have many documents
     for number in range(48):
         (text / f"{number}.md").write_text(PAGE)
     assert "few documents" not in plan_text(text).describe(5)
@@ -264,10 +264,10 @@ def test_plan_runs_in_the_project_folder(text: Path, tmp_path: Path, monkeypatch
     inside = tmp_path / "project/docs"
     inside.mkdir(parents=True)
     (tmp_path / "project/conf/own_text").mkdir(parents=True)
-    # Another kedro, which says what it is told, and where.
+    # A fake kedro that records its arguments and folder.
     (tmp_path / "project/kedro.py").write_text(
-        "import pathlib, sys\npathlib.Path('told').write_text('\\n'.join(sys.argv[1:]))\nsys.exit(3)"
+        "import pathlib, sys\npathlib.Path('arguments').write_text('\\n'.join(sys.argv[1:]))\nsys.exit(3)"
     )
     monkeypatch.chdir(inside)
     assert run_plan(planned) == 3
-    assert (tmp_path / "project/told").read_text().split("\n") == planned.command
+    assert (tmp_path / "project/arguments").read_text().split("\n") == planned.command

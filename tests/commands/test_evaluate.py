@@ -1,4 +1,4 @@
-"""`contexture evaluate`: a folder of tasks in, tables and a JSON file out, a line where something is wrong."""
+"""`contexture evaluate`: tables, JSON output and errors."""
 
 import json
 from pathlib import Path

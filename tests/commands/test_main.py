@@ -1,4 +1,4 @@
-"""`contexture search` and `contexture embed`: what they give, and how they end where something is wrong."""
+"""`contexture search` and `contexture embed`: output and errors."""
 
 import importlib.metadata
 import io
@@ -37,7 +37,7 @@ def search_output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 @pytest.fixture
 def nested(tmp_path: Path) -> Path:
-    """A folder of a project that has a folder of models."""
+    """A folder inside a project with a folder of models."""
     (tmp_path / "docs/notes").mkdir(parents=True)
     (tmp_path / "data/06_models").mkdir(parents=True)
     return tmp_path / "docs/notes"
@@ -132,7 +132,7 @@ def run_embed(*arguments: object) -> None:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A model of every kind that can be loaded."""
+    """A model of each kind."""
     folder = tmp_path_factory.mktemp("models")
     kinds = {"gru": "gru", "bag_of_words": "bag_of_words", "static": "static_idf", "transformer": "transformer_mean"}
     for name, kind in kinds.items():
@@ -179,7 +179,7 @@ def test_piped_texts_are_embedded_in_batches(
 
 
 def without_hub() -> dict[str, str]:
-    """The environment of a machine that may ask the hub, and gets no answer."""
+    """Return an environment in which the hub does not answer."""
     return os.environ | {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
 
 
@@ -254,7 +254,7 @@ def test_errors_precede_slow_imports(
 
 
 def run_main(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process, which prints at its end what it loaded of what is slow to load."""
+    """Run the command in a process that prints the slow imports at its end."""
     slow = {"torch", "transformers", "pandas", "sklearn", "faiss", "pytorch_lightning", "mlflow"}
     code = (
         "import atexit, sys; from contexture.commands.main import main\n"

@@ -1,4 +1,4 @@
-"""`contexture train` where Kedro, Spark, Java and MLflow, FAISS and BM25 are not installed."""
+"""`contexture train` without Kedro, Spark, Java, MLflow, FAISS and BM25."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.training.toys import schedule, system, two_towers
 ABSENT = (
     "bm25s", "faiss", "kedro", "kedro_datasets", "kedro_mlflow", "mlflow", "omegaconf", "py4j", "pyspark"
 )  # fmt: skip
-#: Python runs this file of an early folder on its path at start: imports of what is absent fail as they would there.
+#: Content of sitecustomize.py, which makes imports of `ABSENT` fail.
 BLOCKER = f"""
 import sys
 
@@ -32,7 +32,7 @@ sys.meta_path.insert(0, Absent())
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python in a folder, without what is absent."""
+    """Run Python in a folder, without `ABSENT`."""
     absent = folder / "absent"
     absent.mkdir(exist_ok=True)
     (absent / "sitecustomize.py").write_text(BLOCKER)
@@ -43,7 +43,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def write(config: SystemConfig, folder: Path) -> Path:
-    """The file that the examples stage writes."""
+    """Write the configuration file of the examples stage."""
     file = folder / "config.json"
     file.write_text(json.dumps(config.plain()))
     return file
@@ -129,11 +129,11 @@ def test_unknown_names_exit_with_an_error(changes: list[str], message: str, tmp_
 
 @pytest.mark.slow
 def test_processes_end_when_their_starter_is_killed(training: Training) -> None:
-    """The next run must find its folder alone."""
+    """No process writes to the folder of the next run."""
     folder = training.folder
     file = write(two_towers(runs={"run": schedule(100_000, in_batch_negatives=1)}, devices=2), folder)
     command = [sys.executable, "-m", "contexture", "train", "pretrain", "--config", str(file), "--run", "run"]
     with subprocess.Popen([*command, *training.arguments, "--output", str(folder / "run")]) as starter:
-        wait_until(lambda: any(folder.glob("run*/**/curves*")) and len(running(folder)) == 4)  # with their agent
+        wait_until(lambda: any(folder.glob("run*/**/curves*")) and len(running(folder)) == 4)  # with their agents
         starter.kill()
     wait_until(lambda: not running(folder))

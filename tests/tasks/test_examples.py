@@ -1,4 +1,4 @@
-"""Questions to read, chosen from all over those that were answered and those that were not."""
+"""Selection of example questions."""
 
 from contexture.tasks.examples import select_examples
 

@@ -1,4 +1,4 @@
-"""Fine-tuning: its loop on a task that can be computed, its batches, and what holds for all tasks."""
+"""The fine-tuning loop on a computable task, its batches, and common properties of all tasks."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -59,7 +59,7 @@ from tests.tasks.retrieval import toys as retrieval
 
 
 class Towards(Objective):
-    """The squared distance of a weight of its own from 1, and the sum of the encoder's weights."""
+    """Squared distance of a weight from 1, plus the sum of the encoder's weights."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(ObjectiveConfig(), encoder)
@@ -70,7 +70,7 @@ class Towards(Objective):
 
 
 class Numbers(Examples):
-    """Examples that are their numbers."""
+    """Examples that are numbers."""
 
     noun = "numbers"
 
@@ -106,7 +106,7 @@ def settings(**values: Any) -> StepSettings:
 def tune(
     encoder: Encoder, values: list[float], folder: Path, steps: int = 40, **task: Any
 ) -> tuple[float, Towards, list[float]]:
-    """The best of dev scores that are `values`, one after the other; also the head, and its weight at each score."""
+    """Fine-tune with `values` as dev scores; return the best score, the head, and its weight at each score."""
     head, scores, seen = Towards(encoder), iter(values), list[float]()
 
     def score() -> float:
@@ -129,7 +129,7 @@ def tune(
 def test_best_weights_are_kept_until_patience_ends(
     lower: bool, values: list[float], best: float, number: int, encoder: Encoder, tmp_path: Path
 ) -> None:
-    """Three scores without an improvement are enough; what comes behind them is never measured."""
+    """Training stops after three scores without an improvement."""
     start = encoder.document.words.weight.detach().clone()
     result, head, seen = tune(encoder, values, tmp_path, lower_is_better=lower)
     assert result == best and len(seen) == number + 1 + 3
@@ -149,7 +149,7 @@ def test_best_weights_are_kept_until_patience_ends(
 def test_initial_weights_are_kept_if_they_are_best(
     values: list[float], best: float, number: int, encoder: Encoder, tmp_path: Path
 ) -> None:
-    """Patience counts from the best that training gave: it may need some steps to come back to where it began."""
+    """Patience counts from the best score after a training step."""
     result, head, seen = tune(encoder, values, tmp_path, from_start=True)
     assert result == best and seen[0] == 0 and len(seen) == len(values) - 1
     assert float(head.weight.detach()) == seen[number]
@@ -164,7 +164,7 @@ def test_the_last_step_is_measured(encoder: Encoder, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("from_start", [False, True])
 def test_nonfinite_scores_raise(value: float, from_start: bool, encoder: Encoder, tmp_path: Path) -> None:
-    """Also if the start is a number."""
+    """Also if the initial score is finite."""
     with pytest.raises(ValueError, match="toward: the loss was never finite: lower the learning rate, or use fp32"):
         tune(encoder, [*([1.0] if from_start else []), *[value] * 20], tmp_path, from_start=from_start)
 
@@ -246,7 +246,7 @@ def score_retrieval(folder: Path, data: Path) -> float:
 
 @dataclass(frozen=True)
 class Case:
-    """How a task is fine-tuned a little, and how a model on disk scores on its dev part."""
+    """Short fine-tuning of a task, and the dev score of a saved model."""
 
     task: Task
     settings: Any
@@ -254,7 +254,7 @@ class Case:
     start: str
     write_data: Callable[[Path], Any]
     score: Callable[[Path, Path], float]
-    #: Files that are not there.
+    #: Source with missing files.
     missing: Any
     model: type[FinetunedModel] | None = None
 

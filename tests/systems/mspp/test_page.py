@@ -1,4 +1,4 @@
-"""The page of MSPP: its tables, compared whole with `page.md`, and its findings."""
+"""The report of MSPP: tables, compared with `page.md`, and the summary."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ CONTEXT = ReportContext("mspp", TITLE, NOTE, trainings={"mspp": TRAINING})
 
 
 def answers(data: str, protocol: str, metric: str = "map", **values: list[float]) -> list[Record]:
-    """`mspp_ie=[0.5]`: the values of a variant, one a seed."""
+    """Return records; `mspp_ie=[0.5]` are the values of a variant, one per seed."""
     return [
         record
         for variant, scores in values.items()
@@ -27,7 +27,7 @@ def answers(data: str, protocol: str, metric: str = "map", **values: list[float]
 
 
 def claims(*splits: str, data: str = "demo", **values: float) -> list[Record]:
-    """`mspp_ie__ie_1=0.5`: one seed of a variant, by a protocol."""
+    """Return records; `mspp_ie__ie_1=0.5` is a variant's value by a protocol, one seed."""
     return [
         record
         for split in splits
@@ -65,7 +65,7 @@ def markdown(records: list[Record], context: ReportContext = CONTEXT) -> str:
 
 
 def test_tables() -> None:
-    """With a set of the paper's, whose columns stand with it, one that the paper has not, and claims of both splits."""
+    """For sets with and without published numbers, and claims of both splits."""
     records = [
         *RECORDS,
         *answers("demo", "reranked", mspp_ie=[0.7], joint_ie=[0.6]),

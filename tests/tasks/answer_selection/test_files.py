@@ -1,4 +1,4 @@
-"""Every published form of a file of questions, hand-written; each way to be wrong; and the real WikiQA."""
+"""Each published format, invalid files, and the real WikiQA."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ from contexture.tasks.answer_selection.files import Candidate, Question, read_qu
 from contexture.tasks.answer_selection.sets import read_wikiqa, write_set
 from contexture.tasks.missing import BenchmarkMissing
 
-#: As jacana distributes TREC-QA: tokens, parts of speech, dependencies, heads, entities; the answer and its place.
+#: TREC-QA of jacana: tokens, parts of speech, dependencies, heads, entities; the answer and its position.
 PSEUDO_XML = """<root>
 <QApairs id='32.1'>
 <question>
@@ -90,7 +90,7 @@ def read(path: Path, text: str) -> list[Question]:
 
 
 def write_tokens(folder: Path) -> Path:
-    """As castorini's data has it, in lower case."""
+    """Write a token folder as castorini does, in lower case."""
     rows = [(question, candidate) for question in QUESTIONS for candidate in question.candidates]
     write(folder / "a.toks", lines(*(question.text.lower() for question, _ in rows)))
     write(folder / "b.toks", lines(*(candidate.text.lower() for _, candidate in rows)))
@@ -229,7 +229,7 @@ def test_token_folders_with_different_lengths_raise(tmp_path: Path) -> None:
 
 
 PACKED = gzip.compress(PSEUDO_XML.encode() * 200)
-#: A kind of block that there is not.
+#: Invalid block type.
 UNKNOWN_BLOCK = PACKED[:10] + bytes([PACKED[10] | 0b111]) + PACKED[11:]
 
 
@@ -254,7 +254,7 @@ def test_missing_wikiqa_raises_with_remedy(tmp_path: Path) -> None:
 
 
 def test_real_wikiqa_equals_its_qrels(shared_data: Path, tmp_path: Path) -> None:
-    """The qrels number the questions of a split from 1 (dev) or in file order, and the candidates from 0."""
+    """The qrels number questions in file order from 1, and candidates from 0."""
     folder = shared_data / "answer_selection" / "wikiqa"
     table = read_wikiqa(folder)
     sizes = {split: (part["question_id"].nunique(), len(part)) for split, part in table.groupby("split")}

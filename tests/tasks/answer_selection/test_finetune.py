@@ -1,4 +1,4 @@
-"""Fine-tuning and scoring on a little made-up benchmark."""
+"""Fine-tuning and scoring on a small artificial set."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -46,11 +46,11 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tuned(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A fine-tuned model with each head."""
+    """Return head → folder of a fine-tuned model."""
     folder = tmp_path_factory.mktemp("tuned")
     for head in HEADS:
         (folder / head / "tokens-0").mkdir(parents=True)
-        (folder / head / "tokens-0/labels").write_text("of a run that was killed")
+        (folder / head / "tokens-0/labels").write_text("left by a killed run")
         tune(head, encoder, folder / head)
     return {head: folder / head for head in HEADS}
 
@@ -86,7 +86,6 @@ def inputs(encoder: Path, answers: pd.DataFrame, head: HeadKind = "ie_k") -> Ans
 def test_pretrained_heads_of_the_same_kind_are_copied(
     encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of several heads, that of the same kind."""
     both = toys.make_encoder(tmp_path / "both", heads=("ae_k", "ie_k"))
     for start, head in ((encoder, "ie_k"), (both, "ie_k"), (both, "ae_k"), (encoder, "ie_1")):
         tune(head, start, tmp_path / head, **STILL)
@@ -98,7 +97,7 @@ def test_pretrained_heads_of_the_same_kind_are_copied(
 
 
 def test_pretrained_heads_are_measured_before_training(encoder: Path, tmp_path: Path) -> None:
-    """And kept if training harms it; a new head has nothing to say yet."""
+    """And kept if training makes it worse; new heads are not measured."""
     for head, count in (("ie_k", 2), ("ae_k", 1)):
         tune(head, encoder, tmp_path / head, **RUINOUS)
         curve = dev_scores(tmp_path / head)
@@ -108,7 +107,6 @@ def test_pretrained_heads_are_measured_before_training(encoder: Path, tmp_path: 
 
 
 def test_scores_do_not_depend_on_other_questions(tuned: dict[str, Path]) -> None:
-    """Scores do not depend on other questions of the batch, nor on their empty slots."""
     together, model = scores(tuned["ie_k"])["score"].to_numpy(), load_answer_model(tuned["ie_k"])
     for _, rows in DEV.groupby("question_id"):
         separate = score_model(model, rows.reset_index(drop=True))["score"].to_numpy()
@@ -143,7 +141,7 @@ def test_texts_become_groups_of_tokens(encoder: Path) -> None:
 
 
 def test_a_device_without_examples_gets_ignored_labels(encoder: Path) -> None:
-    """It reads a group, as gradients are awaited from every device."""
+    """Each device must compute gradients."""
     batches = [inputs(encoder, TRAIN).training_batch(Step(np.array([5]), 0, 1, rank, 2)) for rank in (0, 1)]
     assert [int((batch["labels"] >= 0).any(dim=1).sum()) for batch in batches] == [1, 0]
     assert torch.equal(batches[0]["input_ids"], batches[1]["input_ids"])
@@ -180,7 +178,7 @@ def test_enough_positions_are_not_changed(encoder: Path) -> None:
 def test_rows_on_disk_equal_rows_in_memory(
     cuts: list[int], size: int, encoder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Tables may be of any length, none included, and a question may go on from one to the next."""
+    """Tables may be empty, and a question may continue in the next table."""
     loaded = load_encoder(encoder)
     tables = [TRAIN[first:last] for first, last in pairwise([0, *sorted(cuts), len(TRAIN)])]
     mapped = AnswerRows.on_disk(tables, loaded, size, tmp_path_factory.mktemp("rows") / "tokens")
@@ -200,7 +198,7 @@ def test_token_files_are_removed(tuned: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_fine_tuning_continues_a_fine_tuned_model(head: str, tuned: dict[str, Path], tmp_path: Path) -> None:
-    """With its head, so that it is measured before it learns, and kept if it unlearns."""
+    """Its head is copied, measured before training, and kept if training makes it worse."""
     best = tune(head, tuned[head], tmp_path / "second", **RUINOUS)
     curve = dev_scores(tmp_path / "second")
     assert len(curve) == 2

@@ -1,4 +1,4 @@
-"""Top candidates of the pairwise model, re-ranked."""
+"""Re-ranking the top candidates of the pairwise model."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ def make_table(rows: Rows) -> pd.DataFrame:
 
 def test_top_k_is_best_first_and_keeps_short_lists_whole() -> None:
     rows = [("Q2", "d", 1, -3.0), ("Q1", "a", 0, 0.1), ("Q1", "b", 1, 0.9), ("Q1", "c", 0, 0.5)]
-    scores = make_table(rows).set_index(pd.Index([7, 7, 8, 9]))  # positions count, whatever the index says
+    scores = make_table(rows).set_index(pd.Index([7, 7, 8, 9]))  # the index does not matter
     assert [group.tolist() for group in select_top_k(scores, 2)] == [[2, 3], [0]]
 
 
@@ -34,7 +34,7 @@ def test_ties_at_the_border_exclude_the_positive() -> None:
 def test_reranked_top_precedes_the_rest() -> None:
     candidates = zip("edcba", (0, 1, 1, 0, 0), (5.0, 6.0, 7.0, 8.0, 9.0), strict=True)
     pairwise = make_table([("Q1", *candidate) for candidate in candidates])
-    # the joint model's scores lie far below the pairwise ones and must still stand in front
+    # joint scores are lower than pairwise ones, but rank first
     merged = rerank(pairwise, [NAN, NAN, -10.0, -20.0, -30.0])
     assert merged["candidate_id"].tolist() == ["e", "d", "c", "b", "a"]
     assert merged["score"].tolist() == [1, 2, 5, 4, 3]
@@ -79,5 +79,5 @@ def test_rerank_for_any_k(pairwise: pd.DataFrame, k: int, seed: int) -> None:
         assert all(merged["score"].iloc[rest] < merged["score"].iloc[chosen].min())
         for part, source in ((chosen, joint), (rest, pairwise["score"].to_numpy())):
             scores_before, scores_after = pd.Series(source[part]), pd.Series(merged["score"].to_numpy()[part])
-            # same order and same ties as in the model's own scores
+            # same order and ties as in the model's scores
             assert scores_before.rank(method="dense").tolist() == scores_after.rank(method="dense").tolist()

@@ -1,4 +1,4 @@
-"""Questions that reading candidates jointly answers and pairs do not, by hand."""
+"""Questions that a joint model answers and a pairwise one does not."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from contexture.tasks.answer_selection.details import compare_joint_to_pairwise
 
 LABELS = {"a": [0, 1, 0], "b": [1, 0, 0], "c": [0, 1, 0], "d": [0, 1, 0]}
-#: Pairs: a and c wrong, b right; d ties a right with a wrong candidate, which counts as wrong.
+#: Pairwise: a and c wrong, b right; d ties a right and a wrong candidate, which counts as wrong.
 PAIRS = {"a": [3, 2, 1], "b": [3, 2, 1], "c": [3, 1, 2], "d": [2, 2, 1]}
 
 
@@ -29,7 +29,7 @@ def answers() -> pd.DataFrame:
 
 
 def test_by_hand(answers: pd.DataFrame) -> None:
-    """Of the joint models `ours` mends a and d and loses b; `other` mends a alone."""
+    """`ours` gains a and d and loses b; `other` gains a."""
     ours = {"a": [2, 3, 1], "b": [1, 2, 3], "c": [3, 1, 2], "d": [1, 3, 2]}
     other = PAIRS | {"a": [2, 3, 1]}
     runs = [scores("pairwise", "grouped", PAIRS), scores("other", "reranked", other), scores("ours", "reranked", ours)]

@@ -1,4 +1,4 @@
-"""Sets of questions: which file is which split, what is kept and counted, and the published counts."""
+"""Sets of questions: files of splits, counts, and published counts."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_files_of_splits(names: list[str], chosen: list[str], tmp_path: Path) ->
 
 
 def write_asnq(folder: Path, halves: bool = True) -> Path:
-    """With the questions of dev.tsv dealt out by two lists."""
+    """Write ASNQ; two lists split the questions of dev.tsv."""
     more = [("when do they sleep", "At night .", 4), ("when do they sleep", "Never .", 3)]
     write(folder / "train.tsv", asnq(ASNQ))
     write(folder / "dev.tsv", asnq([*ASNQ, *more, ("nobody asks", "a", 4), ("nobody asks", "b", 1)]))
@@ -127,7 +127,7 @@ def test_duplicates_and_contradictions_are_counted(tmp_path: Path) -> None:
 def test_rankable_questions_and_all_of_train_are_kept(
     labels: list[list[bool]], group: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """However many rows are written at a time."""
+    """For any size of row groups."""
     labels = [[True, False], *labels]
     folder = tmp_path_factory.mktemp("set")
     rows = [{"question": f"q{i}", "candidates": [{"sentence": f"s{j}", "label": int(label)}
@@ -147,7 +147,7 @@ def test_rankable_questions_and_all_of_train_are_kept(
 
 
 def test_published_set_names_require_published_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The counts are checked of what is read and of what can be ranked; sets of other names can have any."""
+    """Both counts of the file and of rankable questions are checked; other names may have any counts."""
     folder = tmp_path / "own"
     for split in SPLITS:
         write(folder / f"{split}.xml", PSEUDO_XML)

@@ -1,4 +1,4 @@
-"""Answer selection as a task, from the files to the records."""
+"""Answer selection from files to records."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ RUN = ["variant", "seed", "split", "protocol"]
 
 
 def make_encoders(folder: Path) -> list[EvaluatedEncoder]:
-    """Joint models of two seeds, a pairwise one of one of them, and one that is frozen alone."""
+    """Return joint models of two seeds, a pairwise model of one seed, and a frozen encoder."""
     return toys.make_encoders(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
@@ -68,7 +68,7 @@ def test_settings_can_differ_by_set() -> None:
 
 
 def test_identity_depends_on_the_settings_of_one_set(tmp_path: Path) -> None:
-    """So that it is kept when others come or go, or when time is measured."""
+    """Other sets and latency measurement do not invalidate a model."""
     first = toys.settings(finetune=["toys"])
     second = toys.settings(finetune=["large", "toys"], sets={"large": {"epochs": 6}}, latency_rounds=3)
     assert first.identity("toys") == second.identity("toys") != second.identity("large")
@@ -116,7 +116,7 @@ def test_records_are_means_over_questions(results: Results) -> None:
 
 
 def test_frozen_values(results: Results) -> None:
-    """Variants of the same encoder are alike; the words of the question give the answer away."""
+    """Variants of one encoder score alike; word overlap finds all answers."""
     table = pd.DataFrame(results.records).query("protocol == 'frozen'")
     alike = table[table["variant"].isin(["joint", "pairwise", "file_order"])]
     alike = alike.assign(encoder=alike["variant"] == "file_order")
@@ -128,7 +128,6 @@ def test_frozen_values(results: Results) -> None:
 
 
 def test_reranking_uses_pairwise_scores_of_the_same_seed(results: Results) -> None:
-    """Its first k are the pairwise model's."""
     scores = results.tables["scores-toys"].query("seed == 1 and split == 'test'")
     runs = [("pairwise", "grouped"), ("joint", "reranked")]
     pairwise, reranked = (
@@ -143,7 +142,7 @@ def test_reranking_uses_pairwise_scores_of_the_same_seed(results: Results) -> No
 
 
 class Lengths:
-    """Vectors that tell the roles apart."""
+    """A model whose vectors differ by role."""
 
     name, dimension, identity = "lengths", 2, {"lengths": 1}
 
@@ -159,7 +158,7 @@ class Lengths:
 
 @pytest.fixture
 def loaded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """The names of the encoders that are loaded, which are `Lengths`."""
+    """Replace all encoders by `Lengths`; return the names that are loaded."""
     names = list[tuple[str, ...]]()
     monkeypatch.setattr(evaluation, "load_models", lambda encoders: names.append(encoders) or Lengths())
     return names
@@ -190,7 +189,7 @@ def test_empty_splits_are_skipped(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("loaded")
 def test_large_sets_do_not_save_scores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Texts are embedded in parts."""
+    """Embedding in blocks gives the same records."""
     folder = toys.write_set(tmp_path / "toys", toys.make_answers())
     small = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
     monkeypatch.setattr(evaluation, "KEPT", 10)
@@ -260,7 +259,7 @@ def test_invalid_settings_raise_with_key(bad: dict[str, Any], message: str) -> N
 
 
 def test_transferred_models_have_their_own_protocols(project: Path, tmp_path: Path) -> None:
-    """Each starts from the model of the other set, and has a protocol of its own; the pairwise one is of its kind."""
+    """Re-ranking uses the pairwise model that was transferred, too."""
     data = toys.write_data(tmp_path / "data")
     toys.write_set(data / "large", toys.make_answers())
     toys.write_report(data, "large", "toys")

@@ -1,4 +1,4 @@
-"""Questions whose answer repeats their words, and a small Transformer that can learn to see it."""
+"""Questions whose answers repeat their words, and a small Transformer that can learn this."""
 
 import json
 import random
@@ -22,12 +22,12 @@ from contexture.tasks.base import EvaluatedEncoder, Task
 from tests.tasks.retrieval import toys as questions
 from tests.tasks.retrieval.toys import TRANSFORMER, WORDS, vocabulary
 
-#: Candidates that are read together, and tokens of a sentence.
+#: Candidates in a joint input, and tokens of a sentence.
 K, TOKENS = 2, 16
 
 
 def make_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...] = ()) -> Path:
-    """A Transformer without training, with pre-training heads of objectives called like them."""
+    """Save an untrained Transformer with pre-training heads; an objective is named like its head."""
     needs = needs or Needs(positions=(K + 1) * TOKENS, types=K + 1)
     config = TRANSFORMER | {"embedding_size": None}
     questions.new_encoder(folder, vocabulary(folder / "words"), config, needs=needs, lengths=Lengths(16, 16))
@@ -51,7 +51,7 @@ def settings(**overrides: Any) -> AnswerSelectionSettings:
 
 
 def make_answers() -> pd.DataFrame:
-    """Of train, dev and test; the answer has the question's words and another one."""
+    """Return train, dev and test; the answer has the question's words and one more."""
     draw = random.Random(1)
     rows = []
     for split, count in (("train", 24), ("dev", 8), ("test", 8)):
@@ -68,7 +68,7 @@ def make_answers() -> pd.DataFrame:
 
 
 def write_data(folder: Path) -> Path:
-    """What `AnswerSelectionTask.read` writes."""
+    """Write the output of `AnswerSelectionTask.prepare_data`."""
     write_set(folder / "toys", make_answers())
     write_report(folder, "toys")
     return folder
@@ -80,7 +80,7 @@ def write_report(folder: Path, *sets: str) -> None:
 
 
 def write_set(folder: Path, answers: pd.DataFrame) -> Path:
-    """A table of all splits, as a set has them."""
+    """Write a table of all splits as the files of a set."""
     folder.mkdir(parents=True)
     for split in SPLITS:
         rows = answers[answers["split"] == split].drop(columns="split")
@@ -89,14 +89,14 @@ def write_set(folder: Path, answers: pd.DataFrame) -> Path:
 
 
 def make_encoders(folder: Path, *named: tuple[str, int, str]) -> list[EvaluatedEncoder]:
-    """Variants of one encoder by name, seed and head, fine-tuned ones, and one that is frozen alone."""
+    """Return fine-tuned variants of one encoder by name, seed and head, and one that is only frozen."""
     start = (str(folder / "encoder"),)
     tuned = [EvaluatedEncoder(name, seed, start, folder / f"{name}-{seed}", head) for name, seed, head in named]
     return [*tuned, EvaluatedEncoder("alone", 0, start * 2)]
 
 
 def tune_all(task: Task, settings: Any, evaluated: Sequence[EvaluatedEncoder], data: Path) -> None:
-    """Fine-tune all options of all encoders, each from the option that the settings say."""
+    """Fine-tune all options of all encoders, each from its start."""
     for encoder in evaluated:
         for option in task.list_options(settings, encoder.head):
             assert encoder.finetuned_dir is not None
@@ -107,7 +107,7 @@ def tune_all(task: Task, settings: Any, evaluated: Sequence[EvaluatedEncoder], d
 
 
 def read_set(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:
-    """The questions of a set as they are ranked: those of dev and test with a right and a wrong candidate."""
+    """Return the splits that `sets.write_set` writes, as one table."""
     sets.write_set(name, folder, set_dir)
     return pd.concat(
         [pd.read_parquet(set_dir / f"{split}.parquet").assign(split=split) for split in SPLITS], ignore_index=True

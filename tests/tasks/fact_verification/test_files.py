@@ -1,4 +1,4 @@
-"""FEVER's forms: what is read, what becomes of it, and what is refused."""
+"""FEVER's formats and invalid files."""
 
 import gzip
 import json
@@ -126,7 +126,7 @@ def test_published_file_names_require_published_counts(tmp_path: Path) -> None:
         read_claims(put(tmp_path / "paper_dev.jsonl", RELEASE, UNDECIDED))
     with pytest.raises(ValueError, match=r"1 claims .*, but the published file of this name has 145,406 claims: fetch"):
         read_claims(put(tmp_path / "bert_train.json", RETRIEVED))
-    assert len(read_claims(put(tmp_path / "train.jsonl", TEXTS))[0]) == 1  # of another form: it is none of FEVER's
+    assert len(read_claims(put(tmp_path / "train.jsonl", TEXTS))[0]) == 1  # another format has no published counts
     assert sum(PUBLISHED["release"]["train.jsonl"]) == 145_449
 
 

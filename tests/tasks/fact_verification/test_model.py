@@ -1,4 +1,4 @@
-"""Inputs, heads and fine-tuning on little made-up claims."""
+"""Inputs, heads and fine-tuning on small artificial claims."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def tune(head: str, start: Path, folder: Path, claims: pd.DataFrame = CLAIMS, **
 
 @torch.inference_mode()
 def judge_by_loops(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
-    """The probabilities of one claim, in loops over its sentences, by the definitions of the heads."""
+    """Return the probabilities of one claim, with loops that follow the definitions of the heads."""
     encoder, head = model.encoder, model.task.head
     ids = {
         text: np.array(encoder.vocabulary.tokenizer.encode(text, add_special_tokens=False).ids, np.int64)
@@ -73,14 +73,13 @@ def judge_by_loops(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_batches_equal_single_claims(head: LabelHeadKind, encoder: Path) -> None:
-    """Whatever stands beside them, and however many sentences they have."""
     model = verifier(encoder, head)
     probabilities = model.probabilities(model.inputs(DEV))
     for row, (claim, evidence) in enumerate(zip(DEV["claim"], DEV["evidence"], strict=True)):
         torch.testing.assert_close(probabilities[row], judge_by_loops(model, claim, evidence), atol=1e-5, rtol=1e-4)
         judged = model.judge(claim, evidence)
         assert [*judged] == [*LABELS] and [*judged.values()] == pytest.approx(probabilities[row].tolist(), abs=1e-5)
-    assert probabilities.std(dim=0).max() > 1e-3  # they are not all alike
+    assert probabilities.std(dim=0).max() > 1e-3  # probabilities differ
 
 
 def test_texts_become_joint_inputs_and_pairs(encoder: Path) -> None:

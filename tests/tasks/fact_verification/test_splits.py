@@ -56,7 +56,7 @@ def test_repeated_claims_are_removed_from_earlier_splits() -> None:
         for split in ("train", "dev", "test")
     }
     assert counts == {"train": (1, 2), "dev": (1, 1), "test": (0, 0)}
-    # Evidence is counted for the claims that are left, without claim 1, of which two sentences would be cut.
+    # Evidence is counted after claim 1, with two sentences to cut, is removed.
     cut = build_claim_set(splits, VerificationConfig(evidence=1)).counts["train"]
     assert "evidence_cut" not in cut and cut["evidence_empty"] == 1
 
@@ -89,7 +89,7 @@ def test_unusable_labels_raise() -> None:
 
 
 def test_real_files(shared_data: Path) -> None:
-    """Halves of FEVER's development and test claims, of two labels; some have more than five sentences."""
+    """FEVER's claims of two labels; some have more than five sentences."""
     folder = shared_data / "fact_verification" / "fever" / "athnlp_with_evidence"
     splits = {"train": read_claims(folder / "test.jsonl")[0], "dev": read_claims(folder / "validation.jsonl")[0]}
     result = build_claim_set(splits, VerificationConfig())

@@ -1,4 +1,4 @@
-"""Fact verification as a task, from the files to the records."""
+"""Fact verification from files to records."""
 
 import json
 from pathlib import Path
