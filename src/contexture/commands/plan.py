@@ -84,15 +84,8 @@ class Plan:
 def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | None, lang: str | None) -> Plan:
     """Plan a run on a text.
 
-    Args:
-        text: file, folder or glob.
-        minutes: time limit.
-        encoder: "transformer", name or folder of a published model, or None.
-        questions: file of the user's questions.
-        lang: language; None: detected.
-
-    Raises:
-        ValueError: unusable text, a missing model, or too little time.
+    The parameters are the options of the command. Raise ValueError for unusable text, a missing model, or too little
+    time.
     """
     if lang is not None and not _LANG_PATTERN.fullmatch(lang):
         raise ValueError(f"--lang {lang}: not a language code such as en or de; omit it to detect the language")

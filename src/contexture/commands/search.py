@@ -73,7 +73,6 @@ def main(args: argparse.Namespace) -> None:
 
 
 def _find_index() -> Path:
-    """Return the index in this folder or a parent. Raise ValueError if there is none."""
     index_dir = above(SEARCH_INDEX_DIR)
     if not index_dir.is_dir():
         raise ValueError(
@@ -84,7 +83,6 @@ def _find_index() -> Path:
 
 
 def _iterate_questions(args: argparse.Namespace) -> Iterator[str]:
-    """Yield the question of the command line, or the non-empty lines that are typed or piped."""
     if args.question is not None:
         yield args.question
         return
@@ -103,7 +101,6 @@ def _ask_questions() -> Iterator[str]:
 
 
 def _format_hit(rank: int, hit: "Hit", by: str) -> str:
-    """Return a hit and the beginning of its text, for printing."""
     score = f"vectors {hit.by_vectors or '–'}, words {hit.by_words or '–'}" if by == "both" else f"{hit.score:.3f}"
     text = textwrap.fill(textwrap.shorten(hit.text, 500), 100, initial_indent="   ", subsequent_indent="   ")
     return f"{rank}. {hit.title}  ({score}, {hit.passage_id})\n{text}"

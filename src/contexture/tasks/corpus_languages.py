@@ -49,11 +49,7 @@ def compute_components(
 ) -> dict[str, Array]:
     """Return language → first component of the vectors of its sentences.
 
-    Args:
-        encoders: their vectors are concatenated.
-        languages: result of `match_languages`.
-        sentences: corpus sentences of all languages.
-        vectors_dir: cache of the vectors of all `sentences`.
+    `languages` is a result of `match_languages`; `vectors_dir` caches vectors of `sentences` of all corpus languages.
     """
     all_texts = sorted({text for texts in sentences.values() for text in texts})
     if not languages or not all_texts:

@@ -15,11 +15,7 @@ def select_examples(
 ) -> dict[str, Any]:
     """Return `variant`, `protocol`, and evenly spaced rows of `answered` and `missed` questions.
 
-    Args:
-        variant: the model that answers.
-        protocol: its protocol.
-        is_right: whether the answer to each question is right.
-        make_row: question number → "question", "found" (the model's answer) and "right" (the right one).
+    `make_row` returns "question", "found" (the model's answer) and "right" (the right one) of a question number.
     """
     answered = np.asarray(is_right, np.bool_)
     return {

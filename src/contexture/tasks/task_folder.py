@@ -22,13 +22,7 @@ Report = dict[str, Any]
 def write_task(folder: Path, set_names: Collection[str], /, **extra: Any) -> Iterator[tuple[Path, Report]]:
     """Write a task's data folder inside the `with` block; it replaces an older one once it is complete.
 
-    Args:
-        folder: the task's data folder.
-        set_names: names of the data sets.
-        **extra: further keys of the report.
-
-    Yields:
-        The folder to write to, and the report, which is saved after the block.
+    Yield the folder to write to, and the report with `extra` keys, which is saved after the block.
     """
     report: Report = {"name": ", ".join(set_names), "counts": {}, "missing": {}} | extra
     folder.parent.mkdir(parents=True, exist_ok=True)

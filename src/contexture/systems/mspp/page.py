@@ -62,7 +62,6 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _get_published_table(table: str, data: str) -> ScoreTable:
-    """Return Table 1, or Tables 2 and 7, with the rows of a set."""
     known = {row.data for row in PUBLISHED.tables["table_1"].rows}
     return PUBLISHED.tables[table].of_data(data if data in known else DEFAULT_SET)
 

@@ -88,7 +88,6 @@ def compare_joint_to_pairwise(runs: pd.DataFrame, answers: pd.DataFrame) -> dict
 
 
 def _best_candidates(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the best row of each question."""
     return rank_candidates(scores).groupby("question_id").head(1).set_index("question_id")
 
 

@@ -147,7 +147,6 @@ def _score_baselines(
 
 
 def _load_idf(folder: Path) -> dict[str, float]:
-    """Return the idf over the first `MAX_IDF_TEXTS` candidates of all splits."""
     texts = (
         text for split in SPLITS for table in read_tables(folder / f"{split}.parquet") for text in table["candidate"]
     )
@@ -185,14 +184,12 @@ def _measure_latency(
 
 
 def _split_by_protocol(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_RankedRun]:
-    """Yield one run per protocol."""
     variant, seed = str(questions["variant"].iloc[0]), int(questions["seed"].iloc[0])
     for protocol, value in questions.groupby("protocol")["map"].mean().items():
         yield _RankedRun((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
 
 
 def _select_examples(best: _RankedRun, answers: pd.DataFrame, data: str) -> dict[str, Any]:
-    """Return examples of the run, whose top candidate is right or wrong."""
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
     scored = rank_candidates(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
     first = scored.groupby("question_id").head(1)
@@ -207,5 +204,4 @@ def _select_examples(best: _RankedRun, answers: pd.DataFrame, data: str) -> dict
 
 
 def _add_run_columns(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
-    """Add variant, seed, split and protocol (default: frozen)."""
     return scores.assign(variant=variant, seed=seed, split=split, protocol=scores.get("protocol", "frozen"))

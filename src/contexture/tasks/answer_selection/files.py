@@ -120,7 +120,6 @@ def _read_table(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 
 def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
-    """Yield question id, question and candidate of each row."""
     columns = [header.index(column) for column in _COLUMNS]
     for number, line in lines:
         if not line:

@@ -34,17 +34,11 @@ def finetune_answers(
     """Fine-tune an encoder with its head and return the best MAP on dev; see `finetune`.
 
     The head starts from the encoder's pre-training head of the same kind, or from the head of the answer-selection
-    model to which the encoder belongs (TANDA). Only such a head is measured before training.
+    model to which the encoder belongs (TANDA). Only such a head is measured before training. `dev` and the tables of
+    `train` have question_id, question, candidate and label, with consecutive rows per question; token ids of train are
+    written to temporary files in `folder`.
 
-    Args:
-        settings: of the model.
-        evaluated: the encoder and the kind of head.
-        train: tables like `dev`; their token ids are written to temporary files in `folder`.
-        dev: question_id, question, candidate and label, with consecutive rows per question.
-        folder: output folder of the model.
-
-    Raises:
-        ValueError: an encoder without token states, no head, no layout, or no training or dev question.
+    Raise ValueError for an encoder without token states, no head, no layout, or no training or dev question.
     """
     if dev.empty:
         raise ValueError("answer selection: dev has no questions")

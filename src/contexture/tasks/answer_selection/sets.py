@@ -221,7 +221,6 @@ def _write_split(name: str, split: str, part: SplitFile, set_dir: Path) -> dict[
 
 
 def _count_questions(part: SplitFile) -> tuple[dict[str, set[int]], Counter[str]]:
-    """Return question → labels, and the counts of `write_set` over all questions."""
     labels: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for question in part.iterate_questions():
@@ -239,7 +238,6 @@ def _count_questions(part: SplitFile) -> tuple[dict[str, set[int]], Counter[str]
 
 
 def _check_published_counts(name: str, split: str, part: SplitFile, read: int, kept: SplitSize) -> None:
-    """Raise ValueError if the counts of a split are not published."""
     published = PUBLISHED[name]
     release = published.splits[split]
     if read in release.read and kept in release.kept:

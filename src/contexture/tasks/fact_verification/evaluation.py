@@ -49,7 +49,7 @@ def evaluate_claims(
         data: name of the data.
         heads: fine-tuned models, each a protocol.
         vectors_dir: cache of vectors.
-        parallel_map: measures encoders in parallel or serially.
+        parallel_map: see `Task.evaluate`.
     """
     claims = pd.read_parquet(file)
     frozen = measure_encoders(measure_frozen, encoders, parallel_map, file, vectors_dir)
@@ -155,13 +155,11 @@ def _list_judgements(
 
 
 def _group_by_run(judgements: pd.DataFrame) -> Iterator[tuple[Any, "pd.Series[bool]"]]:
-    """Yield (variant, seed, protocol, split) and whether each prediction is right."""
     for run, rows in judgements.groupby(["variant", "seed", "protocol", "split"], sort=False):
         yield run, rows["given"] == rows["label"]
 
 
 def _select_examples(judgements: pd.DataFrame, claims: pd.DataFrame, heads: set[str]) -> list[dict[str, Any]]:
-    """Return examples of the best fine-tuned model on the last split."""
     last = next(split for split in reversed(SPLITS) if split in set(judgements["split"]))
     tuned = judgements[judgements["protocol"].isin(heads) & (judgements["split"] == last)]
     if tuned.empty:

@@ -114,7 +114,6 @@ def normalize_page(page: str) -> str:
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each non-empty line."""
     with catch_damage(path), open_text(path) as file:
         yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
 
@@ -171,7 +170,6 @@ def _has_types(item: Any, kinds: Sequence[Any]) -> bool:
 
 
 def _check_published(path: Path, claims: list[Claim], form: str) -> None:
-    """Raise ValueError if a file has the name and format of a published one, but other counts."""
     published = PUBLISHED.get(form, {}).get(path.name.removesuffix(".gz"))
     if published is None:
         return

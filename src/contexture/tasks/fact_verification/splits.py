@@ -74,7 +74,6 @@ def list_labels(rows: pd.DataFrame) -> list[str]:
 
 
 def _find_sentences(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tuple[str, int], str]:
-    """Return (page, number) → sentence for evidence without text."""
     evidence = (sentence for claims in splits.values() for claim in claims for sentence in claim.evidence)
     wanted = {(sentence.page, sentence.number) for sentence in evidence if sentence.text is None}
     if not wanted:
@@ -90,7 +89,6 @@ def _find_sentences(splits: Mapping[str, list[Claim]], folder: Path | None) -> d
 def _build_table(
     claims: list[Claim], sentences: Mapping[tuple[str, int], str], config: VerificationConfig
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return the rows of one split and counts of their evidence."""
     rows, counts = [], Counter[str]()
     for claim in claims:
         resolved = [_resolve(sentence, sentences) for sentence in claim.evidence]

@@ -88,5 +88,4 @@ class FactVerificationTask:
 
 
 def _load_claims(data: Path) -> pd.DataFrame | None:
-    """Return the claims of `prepare_data`; None if they are missing."""
     return pd.read_parquet(data / CLAIMS_FILE) if (data / CLAIMS_FILE).exists() else None
