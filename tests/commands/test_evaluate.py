@@ -61,7 +61,7 @@ def test_models_and_tasks_are_searched_in_parent_folders(
 
 
 @pytest.mark.parametrize(
-    ("place", "name"),
+    ("model_dir", "name"),
     [
         ("two_tower/finetuned/retrieval/static_ict/seed-1/share-80", "two_tower/static_ict/retrieval/share-80/seed-1"),
         ("my-encoder", "my-encoder"),
@@ -94,7 +94,7 @@ def test_selected_tasks_and_cached_vectors(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("{model}", "--tasks", "{tasks}"), r"rt-polarity\.neg has 40 rows where the published file has 5,331"),
         (("{model}", "--tasks", "{tasks}/nowhere"), "nowhere: there is no such folder"),

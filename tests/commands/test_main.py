@@ -198,7 +198,7 @@ def test_models_are_searched_in_parent_folders(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("here", "--model", "words", "--output", "no/v.npy"), "no/v.npy: there is no such folder to write to"),
         (("here", "--model", "words", "--output", "v.txt"), r"v.txt: the name .* must end in \.npy or \.jsonl"),
@@ -236,7 +236,7 @@ def test_embed_errors_are_one_line(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("embed", "here", "--model", "no/such-model"), "no/such-model: there is no such folder, and the Hugging Face"),
         (("evaluate", "words", "--tasks", ".", "--only", "imdb"), "no task is called imdb"),

@@ -106,7 +106,7 @@ def test_invalid_configurations_raise_with_file_and_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changes", "message"),
     [
         (["pretrain", "--run", "mspp_ei"], r"no run 'mspp_ei'; there are \['mlm', 'mspp_ie', 'none'\]"),
         (["finetune", "--variant", "mspp_ei"], r"no variant 'mspp_ei'; there are \['mspp_ie', 'pairwise'\]"),

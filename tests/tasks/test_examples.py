@@ -9,13 +9,13 @@ def make_row(number: int) -> dict[str, str]:
 
 def test_examples_of_both_kinds_are_spread() -> None:
     right = [number % 2 == 0 for number in range(20)]
-    fact = select_examples("ict", "frozen", right, make_row)
-    assert [row["question"] for row in fact["answered"]] == ["q0", "q8", "q18"]
-    assert [row["question"] for row in fact["missed"]] == ["q1", "q9", "q19"]
-    assert (fact["variant"], fact["protocol"]) == ("ict", "frozen")
+    examples = select_examples("ict", "frozen", right, make_row)
+    assert [row["question"] for row in examples["answered"]] == ["q0", "q8", "q18"]
+    assert [row["question"] for row in examples["missed"]] == ["q1", "q9", "q19"]
+    assert (examples["variant"], examples["protocol"]) == ("ict", "frozen")
 
 
 def test_few_questions_are_all_selected() -> None:
-    fact = select_examples("ict", "frozen", [True, True], make_row)
-    assert [row["question"] for row in fact["answered"]] == ["q0", "q1"] and fact["missed"] == []
+    examples = select_examples("ict", "frozen", [True, True], make_row)
+    assert [row["question"] for row in examples["answered"]] == ["q0", "q1"] and examples["missed"] == []
     assert select_examples("ict", "frozen", [], make_row)["answered"] == []

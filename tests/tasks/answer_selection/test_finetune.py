@@ -158,7 +158,7 @@ def test_more_positions_do_not_change_vectors(head: HeadKind, tmp_path: Path) ->
     assert tables.token_type_embeddings.num_embeddings == (2 if head == "ie_1" else 3)
     positions = tables.position_embeddings.weight
     assert positions.shape[0] == 3 * 16
-    for slot in range(3):  # every slot counts its positions anew
+    for slot in range(3):  # positions restart in each slot
         torch.testing.assert_close(positions[slot * 16 : slot * 16 + 16], positions[:16])
     texts = ["kana love", "midi"]
     np.testing.assert_allclose(after.embed(texts), expected.embed(texts), atol=1e-6)

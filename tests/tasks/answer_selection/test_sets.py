@@ -80,7 +80,7 @@ def test_asnq_dev_is_split_into_dev_and_test(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("asnq", r"ASNQ is not here: .*unique\.dev"), ("trecqa", "TREC-QA is not"), ("mine", "mine is not here: .*test")],
 )
 def test_missing_files_raise_with_remedy(name: str, message: str, tmp_path: Path) -> None:

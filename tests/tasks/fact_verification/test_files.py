@@ -78,24 +78,24 @@ def test_tokens_become_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
-        ("{", r"line 2: no JSON \("),
-        ("[" * 200_000, r"line 2: no JSON \("),
-        (TEXTS | {"claim": "half \ud800"}, r"line 2: no JSON \("),
-        ("[1]", "line 2: no object with a text `claim`"),
-        (TEXTS | {"claim": " "}, "line 2: no object with a text `claim`"),
-        ({key: TEXTS[key] for key in ("claim", "evidence")}, "line 2: no label, which FEVER keeps secret"),
-        (TEXTS | {"label": "MAYBE"}, "line 2: the label is 'MAYBE'; it must be one of SUPPORTS, REFUTES, NOT"),
+        ("{", r"line 2: invalid JSON \("),
+        ("[" * 200_000, r"line 2: invalid JSON \("),
+        (TEXTS | {"claim": "half \ud800"}, r"line 2: invalid JSON \("),
+        ("[1]", "line 2: not a JSON object with a text `claim`"),
+        (TEXTS | {"claim": " "}, "line 2: not a JSON object with a text `claim`"),
+        ({key: TEXTS[key] for key in ("claim", "evidence")}, "line 2: no label; FEVER's test sets have none"),
+        (TEXTS | {"label": "MAYBE"}, "line 2: label is 'MAYBE'; it must be SUPPORTS, REFUTES, NOT"),
         (TEXTS | {"evidence": "It is blue."}, "line 2: no list `evidence`"),
-        (TEXTS | {"evidence": ["a", 1]}, r'line 2: evidence is neither .*: \["a", 1\]'),
-        (TEXTS | {"evidence": [["page", 1, "text"]]}, "line 2: evidence is neither"),
-        (TEXTS | {"evidence": [[[1, 2, "page", None]]]}, "line 2: evidence is neither"),
-        (RETRIEVED, "line 2: evidence in the form 'retrieved', where the lines before have 'texts'"),
+        (TEXTS | {"evidence": ["a", 1]}, r'line 2: `evidence` must be .* not \["a", 1\]'),
+        (TEXTS | {"evidence": [["page", 1, "text"]]}, "line 2: `evidence` must be"),
+        (TEXTS | {"evidence": [[[1, 2, "page", None]]]}, "line 2: `evidence` must be"),
+        (RETRIEVED, "line 2: evidence in the format 'retrieved', but earlier lines have 'texts'"),
     ],
 )
-def test_invalid_lines_raise_with_file_and_line(row: Any, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"bad.jsonl, {said}"):
+def test_invalid_lines_raise_with_file_and_line(row: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"bad.jsonl, {message}"):
         read_claims(put(tmp_path / "bad.jsonl", TEXTS, row))
 
 
@@ -116,13 +116,13 @@ def test_empty_or_damaged_files_raise(name: str, content: bytes, message: str, t
 def test_missing_files_raise(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=r"none.jsonl. Fetch FEVER"):
         read_claims(tmp_path / "none.jsonl")
-    with pytest.raises(ValueError, match=r"is a folder; name the file"):
+    with pytest.raises(ValueError, match=r"is a folder; name a file"):
         read_claims(tmp_path)
 
 
 def test_published_file_names_require_published_counts(tmp_path: Path) -> None:
-    said = r"2 claims \(SUPPORTS 1, REFUTES 0, NOT ENOUGH INFO 1\), but the published file of this name has "
-    with pytest.raises(ValueError, match=said + r"9,999 claims \(SUPPORTS 3,333, REFUTES 3,333"):
+    message = r"2 claims \(SUPPORTS 1, REFUTES 0, NOT ENOUGH INFO 1\), but the published file of this name has "
+    with pytest.raises(ValueError, match=message + r"9,999 claims \(SUPPORTS 3,333, REFUTES 3,333"):
         read_claims(put(tmp_path / "paper_dev.jsonl", RELEASE, UNDECIDED))
     with pytest.raises(ValueError, match=r"1 claims .*, but the published file of this name has 145,406 claims: fetch"):
         read_claims(put(tmp_path / "bert_train.json", RETRIEVED))
@@ -143,10 +143,10 @@ def test_sentences_are_looked_up_page_by_page(tmp_path: Path) -> None:
     wanted = {("Fox", 0), ("Fox", 1), ("Fox", 9), (cafe, 0), ("Cat", 0)}
     assert dict(find_wiki_sentences(tmp_path, wanted)) == {("Fox", 0): "A fox .", ("Fox", 1): "", (cafe, 0): "Hot ."}
     put(tmp_path / "wiki-001.jsonl", {"id": "Fox", "lines": "0\tA"}, {"text": ""})
-    with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: no JSON object with id and lines"):
+    with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: not a JSON object with id and lines"):
         list(find_wiki_sentences(tmp_path, wanted))
     (tmp_path / "wiki-001.jsonl").write_text('\n{"id": "Fox", "lines": "0\\tHalf \\ud800"}\n')
-    with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: no JSON object .*surrogates not allowed"):
+    with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: not a JSON object .*surrogates not allowed"):
         list(find_wiki_sentences(tmp_path, wanted))
     for damaged in (changed("{}"), gzip.compress(b"{}")[:-4], gzip.compress(b"\xff")):
         put(tmp_path / "wiki-001.jsonl", {"id": "Fox", "lines": "\u00b2\tnot a number\n0\tA"})

@@ -63,8 +63,8 @@ def test_repeated_claims_are_removed_from_earlier_splits() -> None:
 
 def test_tasks_of_two_labels_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     result = build_claim_set({"train": TRAIN[:2], "dev": [Claim("4", "e", R, ())]}, VerificationConfig())
-    assert result.counts["labels"] == "SUPPORTS and REFUTES alone" and list_labels(result.rows) == [S, R]
-    assert "claims have 2 labels: SUPPORTS and REFUTES alone" in caplog.text
+    assert result.counts["labels"] == "SUPPORTS and REFUTES only" and list_labels(result.rows) == [S, R]
+    assert "claims have 2 labels: SUPPORTS and REFUTES only" in caplog.text
 
 
 def test_evidence_sentences_are_looked_up(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_examples_are_right_or_wrong(results: Results) -> None:
 
 
 def test_widths_of_frozen_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """[u, v, |u−v|, u∗v] of claim and mean evidence, and u alone."""
+    """[u, v, |u−v|, u∗v] of claim and mean evidence, and u."""
     widths = []
 
     def record_width(inputs: Any, labels: Any, classes: int) -> Any:
@@ -136,7 +136,7 @@ def test_custom_files_are_read(tmp_path: Path) -> None:
     source = TypeAdapter(VerificationConfig).validate_python({"input": files | {"test": None}})
     TASK.prepare_data(source, tmp_path, tmp_path / "own")
     report = json.loads((tmp_path / "own" / "task.json").read_text())
-    assert report["name"] == "fever" and report["counts"]["labels"] == "SUPPORTS and REFUTES alone"
+    assert report["name"] == "fever" and report["counts"]["labels"] == "SUPPORTS and REFUTES only"
     assert list(report["files"]) == [files["train"], files["dev"]]
     for missing in ("train", "dev"):
         with pytest.raises(ValueError, match=f"no file for {missing}; set fact_verification.input.{missing}"):
@@ -156,7 +156,7 @@ def test_identity_ignores_other_heads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("settings", "message"),
     [({"heads": []}, "at least 1"), ({"heads": ["ie_1", "ie_1"]}, "duplicate"), ({"head": "ie_1"}, "head")],
 )
 def test_invalid_settings_raise(settings: dict[str, Any], message: str) -> None:

@@ -32,7 +32,7 @@ SPEC = TaskSpec(
             "For choosing answers",
             "map",
             "MAP",
-            "100 if right answers always stand above wrong ones",
+            "100 if right answers always rank above wrong ones",
             task="answer_selection",
             tuned="grouped",
         ),

@@ -25,7 +25,7 @@ from contexture.tasks.pairs.features import Labels, classify, coded, frozen_feat
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "fact_verification"
-#: Protocols of frozen encoders: vectors of claim and evidence, and of the claim alone.
+#: Protocols of frozen encoders: vectors of claim and evidence, or only of the claim.
 FROZEN, CLAIM_ONLY = "frozen", "claim_only"
 #: Split → predicted class of each claim.
 Predictions = dict[str, Labels]

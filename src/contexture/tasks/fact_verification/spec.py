@@ -13,7 +13,7 @@ SPEC = TaskSpec(
     former_key="verification",
     data={"fever": "FEVER"},
     protocols={
-        "claim_only": "frozen, the claim alone",
+        "claim_only": "frozen, claim only",
         "frozen": "frozen",
         "max_pool": "pairs, max-pooling",
         "weighted_sum": "pairs, weighted sum",

@@ -62,7 +62,7 @@ def build_claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfi
     counts = {split: counts[split] for split in SPLITS if split in counts}
     _warn_without_evidence(counts)
     if len(labels) < len(LABELS):
-        counts["labels"] = f"{' and '.join(labels)} alone"
+        counts["labels"] = f"{' and '.join(labels)} only"
         LOG.warning("claims have %d labels: %s", len(labels), counts["labels"])
     return ClaimSet(table, counts)
 

@@ -24,8 +24,8 @@ class FactVerificationTask:
 
         Raise ValueError with file and line for an invalid file.
         """
-        named = source.files or {split: str(demo_dir / CLAIMS / f"{split}.jsonl") for split in SPLITS}
-        files = {split: Path(named[split]) for split in SPLITS if split in named}
+        paths = source.files or {split: str(demo_dir / CLAIMS / f"{split}.jsonl") for split in SPLITS}
+        files = {split: Path(paths[split]) for split in SPLITS if split in paths}
         name = "fever" if source.files else DEMO
         with write_task(output_dir, [name]) as (work, report), catch_missing(report, name):
             rows, counts = build_claim_set({split: read_claims(file)[0] for split, file in files.items()}, source)
