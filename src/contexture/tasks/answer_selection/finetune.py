@@ -66,7 +66,7 @@ def copy_head(task: AnswerSelection, start: Path) -> bool:
 
     Shapes distinguish `ie_k` from `ae_k`. A pairwise head is only copied from a pairwise model.
     """
-    weights_here = task.state_dict()
+    target = task.state_dict()
     if (start / AnswerModel.settings_file).exists():
         same = AnswerModel.load_settings(start).head == task.head.kind
         heads = [load_file(start / HEAD_FILE)] if same else []
@@ -74,18 +74,12 @@ def copy_head(task: AnswerSelection, start: Path) -> bool:
         return False
     else:
         weights = load_file(start / OBJECTIVE_WEIGHTS)
-        names = sorted(
-            {name.removesuffix(f".{key}") for name in weights for key in weights_here if name.endswith(f".{key}")}
-        )
+        names = sorted({name.removesuffix(f".{key}") for name in weights for key in target if name.endswith(f".{key}")})
         if not names:
             return False
-        heads = [
-            {key: weights[f"{name}.{key}"] for key in weights_here if f"{name}.{key}" in weights} for name in names
-        ]
+        heads = [{key: weights[f"{name}.{key}"] for key in target if f"{name}.{key}" in weights} for name in names]
     for head in heads:
-        if head.keys() == weights_here.keys() and all(
-            head[key].shape == weight.shape for key, weight in weights_here.items()
-        ):
+        if head.keys() == target.keys() and all(head[key].shape == weight.shape for key, weight in target.items()):
             task.load_state_dict(head)
             return True
     LOG.warning("%s: the head is of another kind; fine-tuning starts with a new head", start)
