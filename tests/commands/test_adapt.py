@@ -32,7 +32,6 @@ PAGE = "# Boats\n\nThe old boat of the island was painted last summer. It is the
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
-    """Two pages and a file of JSON lines."""
     folder = tmp_path / "text"
     folder.mkdir()
     for name in ("boats", "ferries"):
@@ -43,7 +42,6 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """The files of a published model that are read."""
     folder = tmp_path / "model"
     (folder / "1_Pooling").mkdir(parents=True)
     (folder / "modules.json").write_text("[]")

@@ -37,7 +37,6 @@ def search_output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 @pytest.fixture
 def nested(tmp_path: Path) -> Path:
-    """A folder inside a project with a folder of models."""
     (tmp_path / "docs/notes").mkdir(parents=True)
     (tmp_path / "data/06_models").mkdir(parents=True)
     return tmp_path / "docs/notes"
@@ -132,7 +131,6 @@ def run_embed(*arguments: object) -> None:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A model of each kind."""
     folder = tmp_path_factory.mktemp("models")
     kinds = {"gru": "gru", "bag_of_words": "bag_of_words", "static": "static_idf", "transformer": "transformer_mean"}
     for name, kind in kinds.items():

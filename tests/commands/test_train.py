@@ -32,7 +32,6 @@ sys.meta_path.insert(0, Absent())
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, without `ABSENT`."""
     absent = folder / "absent"
     absent.mkdir(exist_ok=True)
     (absent / "sitecustomize.py").write_text(BLOCKER)
@@ -43,7 +42,6 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def write(config: SystemConfig, folder: Path) -> Path:
-    """Write the configuration file of the examples stage."""
     file = folder / "config.json"
     file.write_text(json.dumps(config.plain()))
     return file

@@ -70,8 +70,6 @@ class Towards(Objective):
 
 
 class Numbers(Examples):
-    """Examples that are numbers."""
-
     noun = "numbers"
 
     def __init__(self, count: int, small_last_batch: bool = False) -> None:
@@ -129,7 +127,6 @@ def tune(
 def test_best_weights_are_kept_until_patience_ends(
     lower: bool, values: list[float], best: float, number: int, encoder: Encoder, tmp_path: Path
 ) -> None:
-    """Training stops after three scores without an improvement."""
     start = encoder.document.words.weight.detach().clone()
     result, head, seen = tune(encoder, values, tmp_path, lower_is_better=lower)
     assert result == best and len(seen) == number + 1 + 3
@@ -164,7 +161,6 @@ def test_the_last_step_is_measured(encoder: Encoder, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("from_start", [False, True])
 def test_nonfinite_scores_raise(value: float, from_start: bool, encoder: Encoder, tmp_path: Path) -> None:
-    """Also if the initial score is finite."""
     with pytest.raises(ValueError, match="toward: the loss was never finite: lower the learning rate, or use fp32"):
         tune(encoder, [*([1.0] if from_start else []), *[value] * 20], tmp_path, from_start=from_start)
 
@@ -341,7 +337,7 @@ def test_concatenated_encoders_raise(task: str, project: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("task", CASES)
 def test_missing_data_produce_nothing(task: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The run goes on; what an earlier run read is thrown away."""
+    """The run continues, and data of an earlier run are removed."""
     case: Any = CASES[task]
     (tmp_path / "data").mkdir()
     (tmp_path / "data/claims.parquet").write_text("of an earlier run")

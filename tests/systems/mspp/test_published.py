@@ -1,4 +1,4 @@
-"""The published numbers, re-read from the text of the paper."""
+"""Compare the published numbers with the text of the paper."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,10 @@ SETS = ("asnq", "wikiqa", "trecqa")
 
 
 def paper(shared_data: Path) -> str:
-    """The text of the paper."""
     return (shared_data.parent / "papers" / "mspp-joint-transformers-2022.txt").read_text(encoding="utf-8")
 
 
 def test_published_scores_equal_the_paper(shared_data: Path) -> None:
-    """Re-read from the text of the paper: tables 1, 2 and 7."""
     order = ["pairwise", "joint_ie", "joint_ae", "mspp_ie", "mspp_ae"]
     names = ("| Pairwise RoBERTa-Base |", "| Joint RoBERTa-Base \\rightarrow", "| (Ours) Joint MSPP")
     lines = [re.sub("</?u>", "*", line) for line in paper(shared_data).splitlines() if line.startswith(names)]

@@ -1,4 +1,4 @@
-"""Scores that no training made."""
+"""Baselines of answer selection."""
 
 import math
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_random_order_is_even() -> None:
 
 
 def test_wikiqa(shared_data: Path, tmp_path: Path) -> None:
-    """The paper has 51.0 for its weighted count of words, on questions that are not all the same."""
+    """The WikiQA paper reports 51.0 for weighted word counts, on slightly different questions."""
     answers = toys.read_set("wikiqa", shared_data / "answer_selection" / "wikiqa", tmp_path / "wikiqa")
     test = answers[answers["split"] == "test"].reset_index(drop=True)
     scores = {

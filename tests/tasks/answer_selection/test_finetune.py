@@ -46,7 +46,6 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tuned(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return head → folder of a fine-tuned model."""
     folder = tmp_path_factory.mktemp("tuned")
     for head in HEADS:
         (folder / head / "tokens-0").mkdir(parents=True)

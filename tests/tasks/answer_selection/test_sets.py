@@ -127,7 +127,6 @@ def test_duplicates_and_contradictions_are_counted(tmp_path: Path) -> None:
 def test_rankable_questions_and_all_of_train_are_kept(
     labels: list[list[bool]], group: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """For any size of row groups."""
     labels = [[True, False], *labels]
     folder = tmp_path_factory.mktemp("set")
     rows = [{"question": f"q{i}", "candidates": [{"sentence": f"s{j}", "label": int(label)}

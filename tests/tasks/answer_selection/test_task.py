@@ -27,13 +27,11 @@ RUN = ["variant", "seed", "split", "protocol"]
 
 
 def make_encoders(folder: Path) -> list[EvaluatedEncoder]:
-    """Return joint models of two seeds, a pairwise model of one seed, and a frozen encoder."""
     return toys.make_encoders(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data, an encoder, and its fine-tuned models."""
     folder = tmp_path_factory.mktemp("project")
     toys.make_encoder(folder / "encoder")
     toys.tune_all(TASK, SETTINGS, make_encoders(folder), toys.write_data(folder / "data"))
@@ -142,8 +140,6 @@ def test_reranking_uses_pairwise_scores_of_the_same_seed(results: Results) -> No
 
 
 class Lengths:
-    """A model whose vectors differ by role."""
-
     name, dimension, identity = "lengths", 2, {"lengths": 1}
 
     def __init__(self) -> None:

@@ -68,7 +68,6 @@ def make_answers() -> pd.DataFrame:
 
 
 def write_data(folder: Path) -> Path:
-    """Write the output of `AnswerSelectionTask.prepare_data`."""
     write_set(folder / "toys", make_answers())
     write_report(folder, "toys")
     return folder
@@ -80,7 +79,6 @@ def write_report(folder: Path, *sets: str) -> None:
 
 
 def write_set(folder: Path, answers: pd.DataFrame) -> Path:
-    """Write a table of all splits as the files of a set."""
     folder.mkdir(parents=True)
     for split in SPLITS:
         rows = answers[answers["split"] == split].drop(columns="split")

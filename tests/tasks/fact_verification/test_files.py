@@ -40,7 +40,7 @@ def put(path: Path, *rows: Any) -> Path:
 
 
 def changed(text: str) -> bytes:
-    """A compressed text whose first block is of a kind that there is not."""
+    """Return gzip data with an invalid block type."""
     data = bytearray(gzip.compress(text.encode(), mtime=0))
     data[10] |= 0b111
     return bytes(data)

@@ -26,7 +26,6 @@ SETTINGS = toys.settings(epochs=1, heads=["max_pool", "ie_1", "ae_1"])
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data, an encoder, and its fine-tuned models."""
     folder = tmp_path_factory.mktemp("project")
     make_encoder(folder / "encoder")
     tune_all(TASK, SETTINGS, make_variants(folder), toys.write_data(folder / "data"))

@@ -25,7 +25,7 @@ def settings(**overrides: Any) -> FactVerificationSettings:
 
 
 def make_claims(labels: tuple[str, ...] = LABELS) -> pd.DataFrame:
-    """Of train, dev and test, with one or two sentences of evidence each."""
+    """Return claims of train, dev and test with one or two sentences of evidence each."""
     draw = random.Random(2)
     rows = []
     for split, count in (("train", 42), ("dev", 14), ("test", 20)):
@@ -40,7 +40,6 @@ def make_claims(labels: tuple[str, ...] = LABELS) -> pd.DataFrame:
 
 
 def write_data(folder: Path, rows: pd.DataFrame | None = None) -> Path:
-    """What `FactVerificationTask.read` writes."""
     folder.mkdir()
     (make_claims() if rows is None else rows).to_parquet(folder / "claims.parquet")
     (folder / "task.json").write_text(json.dumps({"name": "toys", "counts": {}, "missing": {}}))
