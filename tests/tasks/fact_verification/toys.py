@@ -1,4 +1,4 @@
-"""Claims that one of their sentences of evidence repeats, turns round, or says nothing of."""
+"""Claims with a sentence of evidence that repeats, negates or ignores them."""
 
 import json
 import random
