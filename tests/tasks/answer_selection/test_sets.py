@@ -134,7 +134,7 @@ def test_rankable_questions_and_all_of_train_are_kept(
     for split in SPLITS:
         write(folder / f"own/{split}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sets, "ROW_GROUP", group)
+        patch.setattr(sets, "ROW_GROUP_SIZE", group)
         counts = write_set("mine", folder / "own", folder / "mine")
     for split in SPLITS:
         table = pq.read_table(folder / f"mine/{split}.parquet")

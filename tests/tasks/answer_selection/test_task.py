@@ -188,8 +188,8 @@ def test_large_sets_do_not_save_scores(monkeypatch: pytest.MonkeyPatch, tmp_path
     """Embedding in blocks gives the same records."""
     folder = toys.write_set(tmp_path / "toys", toys.make_answers())
     small = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
-    monkeypatch.setattr(evaluation, "KEPT", 10)
-    monkeypatch.setattr(evaluation, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(evaluation, "MAX_SCORED_ROWS", 10)
+    monkeypatch.setattr(evaluation, "EMBEDDED_ROWS", 7)
     large = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
     assert large.records == small.records and large.details == small.details
     assert set(small.tables) == {"scores", "questions"} and set(large.tables) == {"questions"}
