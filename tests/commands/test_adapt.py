@@ -125,7 +125,7 @@ def test_hub_models_are_checked_first(text: Path, model: Path, tmp_path: Path, m
     (kept / "snapshots").mkdir()
     snapshot = model.rename(kept / "snapshots" / ("a" * 40))
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    with pytest.raises(ValueError, match=r"^someone/some-model: .* no such model on the"):
+    with pytest.raises(ValueError, match=r"^someone/some-model: no such model on the"):
         find_published_encoder("someone/some-model")  # without config.json
     (snapshot / "config.json").write_text("{}")
     planned = make_plan(str(text), 5, "someone/some-model", None, None)

@@ -60,11 +60,11 @@ def test_published_latency_equals_the_appendix(shared_data: Path) -> None:
 
 def test_published_accuracies_equal_tables_3_and_8(shared_data: Path) -> None:
     text = paper(shared_data)
-    sizes: dict[str, set[tuple[str, ...]]] = {}
+    accuracies: dict[str, set[tuple[str, ...]]] = {}
     for line in text.splitlines():
         cells = [re.sub(r"</?u>|\(0\.\d\d\)| ", "", cell) for cell in line.strip("|").split("|")[:3]]
         if len(cells) == 3 and all(re.fullmatch(r"\d\d\.\d\d|-", cell) for cell in cells[1:]):
-            sizes.setdefault(cells[0].replace("_", "").replace("₁", "1"), set()).add(tuple(cells[1:]))
+            accuracies.setdefault(cells[0].replace("_", "").replace("₁", "1"), set()).add(tuple(cells[1:]))
     names = {
         "(Ours)JointPreIEk+FTIE1": ("mspp_ie", "ie_1"), "(Ours)JointPreIEk+FTAE1": ("mspp_ie", "ae_1"),
         "(Ours)JointPreAEk+FTIE1": ("mspp_ae", "ie_1"), "(Ours)JointPreAEk+FTAE1": ("mspp_ae", "ae_1"),
@@ -81,10 +81,10 @@ def test_published_accuracies_equal_tables_3_and_8(shared_data: Path) -> None:
         split: {(row.variant or row.label, row.protocol): row.scores.get("accuracy") for row in TABLES[split].rows}
         for split in ("dev", "test")
     }
-    assert set(names) <= set(sizes) and set(names.values()) == set(ours["dev"])
+    assert set(names) <= set(accuracies) and set(names.values()) == set(ours["dev"])
     for name, key in names.items():
         format_score = tuple(f"{score.value:.2f}" if (score := ours[split][key]) else "-" for split in ("dev", "test"))
-        assert sizes[name] == {format_score}, name
+        assert accuracies[name] == {format_score}, name
     deviations = re.findall(r"<u>(8\d\.\d\d)</u> \((0\.\d\d)\)", text)[:4]
     significant = [score for score in ours["dev"].values() if score and score.significant]
     assert sorted(deviations) == sorted((f"{score.value:.2f}", f"{score.std:.2f}") for score in significant)
