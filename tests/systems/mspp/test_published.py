@@ -83,8 +83,8 @@ def test_published_accuracies_equal_tables_3_and_8(shared_data: Path) -> None:
     }
     assert set(names) <= set(accuracies) and set(names.values()) == set(ours["dev"])
     for name, key in names.items():
-        format_score = tuple(f"{score.value:.2f}" if (score := ours[split][key]) else "-" for split in ("dev", "test"))
-        assert accuracies[name] == {format_score}, name
+        published = tuple(f"{score.value:.2f}" if (score := ours[split][key]) else "-" for split in ("dev", "test"))
+        assert accuracies[name] == {published}, name
     deviations = re.findall(r"<u>(8\d\.\d\d)</u> \((0\.\d\d)\)", text)[:4]
     significant = [score for score in ours["dev"].values() if score and score.significant]
     assert sorted(deviations) == sorted((f"{score.value:.2f}", f"{score.std:.2f}") for score in significant)
