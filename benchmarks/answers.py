@@ -56,7 +56,7 @@ def measure(folder: Path) -> dict[str, str]:
     from contexture.encoders.base import build_encoder
     from contexture.encoders.config import Lengths, TransformerConfig
     from contexture.tasks.answer_selection.data import AnswerRows
-    from contexture.tasks.answer_selection.sets import tables, write_set
+    from contexture.tasks.answer_selection.sets import write_set
     from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
     from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -69,7 +69,7 @@ def measure(folder: Path) -> dict[str, str]:
     write_set("made_up", folder / "raw", folder / "set")
     measurements["read and written"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
     began = time.perf_counter()
-    rows = AnswerRows.on_disk(tables(folder / "set/train.parquet"), encoder, 5, folder / "tokens")
+    rows = AnswerRows.on_disk(read_tables(folder / "set/train.parquet"), encoder, 5, folder / "tokens")
     measurements["token ids"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
     size = sum(file.stat().st_size for file in (folder / "tokens").iterdir())
     return measurements | {"groups": f"{len(rows.starts):,}", "files of token ids": f"{size / 2**20:,.0f} MiB"}

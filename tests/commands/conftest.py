@@ -1,4 +1,4 @@
-"""Fixtures of the commands: the files that a training reads."""
+"""Fixtures: the input files of training."""
 
 from tests.training.fixtures import examples, tokenizer, training
 

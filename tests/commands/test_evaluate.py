@@ -1,4 +1,4 @@
-"""`contexture evaluate`: a folder of tasks in, tables and a JSON file out, a line where something is wrong."""
+"""`contexture evaluate`: tables, JSON output and errors."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return word_average(tmp_path_factory.mktemp("models") / "toy-words")
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def evaluate_output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     main(["evaluate", *map(str, arguments)])
     return capsys.readouterr().out
 
@@ -30,7 +30,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_tables_are_printed_and_written(
     model: Path, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = printed(capsys, model, "--tasks", tasks, "--counts", "any", "--output", tmp_path / "figures.json")
+    out = evaluate_output(capsys, model, "--tasks", tasks, "--counts", "any", "--output", tmp_path / "figures.json")
     lines = out.splitlines()
     assert lines[0].startswith(f"word average of toy-words: {len(KNOWN)} dimensions, ")
     assert lines[0].endswith(" sentences, 1 of them without a vector")
@@ -47,7 +47,7 @@ def test_tables_are_printed_and_written(
     assert (task, pearson) == ("sts12", f"{100 * rows['sts12', 'cosine', 'pearson_mean']:.2f}")
 
 
-def test_models_and_tasks_of_the_project_are_found_from_any_folder_in_it(
+def test_models_and_tasks_are_searched_in_parent_folders(
     model: Path, tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes").mkdir()
@@ -56,33 +56,33 @@ def test_models_and_tasks_of_the_project_are_found_from_any_folder_in_it(
     (tmp_path / "data/tasks").symlink_to(tasks)
     monkeypatch.chdir(tmp_path / "notes")
     arguments = ("--counts", "any", "--only", "sts12")
-    out = printed(capsys, "data/06_models/toy-words", "--tasks", "data/tasks", *arguments)
-    assert out == printed(capsys, model, "--tasks", tasks, *arguments)
+    out = evaluate_output(capsys, "data/06_models/toy-words", "--tasks", "data/tasks", *arguments)
+    assert out == evaluate_output(capsys, model, "--tasks", tasks, *arguments)
 
 
 @pytest.mark.parametrize(
-    ("place", "name"),
+    ("model_dir", "name"),
     [
         ("two_tower/finetuned/retrieval/static_ict/seed-1/share-80", "two_tower/static_ict/retrieval/share-80/seed-1"),
         ("my-encoder", "my-encoder"),
     ],
 )
-def test_an_encoder_is_called_by_its_system_and_variant(
-    place: str, name: str, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_encoder_names_have_system_and_variant(
+    model_dir: str, name: str, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save_encoder(build("static", vocabulary=subwords()), tmp_path / place)
+    save_encoder(build("static", vocabulary=subwords()), tmp_path / model_dir)
     arguments = ("--tasks", tasks, "--counts", "any", "--only", "sts12", "--output", tmp_path / "f.json")
-    assert printed(capsys, tmp_path / place, *arguments).startswith(f"{name}: 4 dimensions, ")
+    assert evaluate_output(capsys, tmp_path / model_dir, *arguments).startswith(f"{name}: 4 dimensions, ")
     figures = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))
     assert {row["model"] for row in figures["rows"]} == {figures["model"]} == {name}
 
 
-def test_chosen_tasks_by_the_other_protocol_with_kept_vectors(
+def test_selected_tasks_and_cached_vectors(
     model: Path, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = (model, "--tasks", tasks, "--counts", "any", "--protocol", "skip_thoughts", "--only", "mr", "sts12")
     arguments += ("--vectors", tmp_path / "kept")
-    first = printed(capsys, *arguments)
+    first = evaluate_output(capsys, *arguments)
     assert "Probes (skip_thoughts)" in first
     assert not any(absent in first for absent in ("trec", "Relatedness", "Not there"))
 
@@ -90,11 +90,11 @@ def test_chosen_tasks_by_the_other_protocol_with_kept_vectors(
         raise AssertionError("embedded again")
 
     monkeypatch.setattr(sentence_models.WordAverage, "embed", fails)
-    assert printed(capsys, *arguments) == first
+    assert evaluate_output(capsys, *arguments) == first
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("{model}", "--tasks", "{tasks}"), r"rt-polarity\.neg has 40 rows where the published file has 5,331"),
         (("{model}", "--tasks", "{tasks}/nowhere"), "nowhere: there is no such folder"),
@@ -104,7 +104,7 @@ def test_chosen_tasks_by_the_other_protocol_with_kept_vectors(
         (("{model}", "--tasks", "{tasks}", "--counts", "any", "--output", "{tasks}/no/f.json"), "no such folder to"),
     ],
 )
-def test_what_is_wrong_ends_with_a_line(arguments: tuple[str, ...], said: str, model: Path, tasks: Path) -> None:
-    with pytest.raises(SystemExit, match=f"^contexture evaluate: .*{said}") as ended:
+def test_evaluate_errors_are_one_line(arguments: tuple[str, ...], message: str, model: Path, tasks: Path) -> None:
+    with pytest.raises(SystemExit, match=f"^contexture evaluate: .*{message}") as ended:
         main(["evaluate", *(argument.format(model=model, tasks=tasks) for argument in arguments)])
     assert "\n" not in str(ended.value.code)

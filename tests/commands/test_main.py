@@ -1,4 +1,4 @@
-"""`contexture search` and `contexture embed`: what they give, and how they end where something is wrong."""
+"""`contexture search` and `contexture embed`: output and errors."""
 
 import importlib.metadata
 import io
@@ -30,14 +30,13 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy_index(tmp_path_factory.mktemp("index"))
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def search_output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     main(["search", *arguments])
     return capsys.readouterr().out
 
 
 @pytest.fixture
 def nested(tmp_path: Path) -> Path:
-    """A folder of a project that has a folder of models."""
     (tmp_path / "docs/notes").mkdir(parents=True)
     (tmp_path / "data/06_models").mkdir(parents=True)
     return tmp_path / "docs/notes"
@@ -48,52 +47,52 @@ def test_the_right_passage_is_printed_first(
     kind: tuple[str, ...], index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--index", str(index), "-k", "2", "--by", "vectors", *kind]
-    first, text, second, _ = printed(capsys, "what cross the strait?", *options).splitlines()
+    first, text, second, _ = search_output(capsys, "what cross the strait?", *options).splitlines()
     assert first.startswith("1. Ferries  (") and first.endswith(", 1#0)") and second.startswith("2. ")
     assert text == f"   {PASSAGES['Ferries']}"
     scores = [float(line.split("(")[1].split(",")[0]) for line in (first, second)]
     assert scores[0] > scores[1]
 
 
-def test_the_index_of_the_project_is_found_from_any_folder_in_it(
+def test_the_index_is_searched_in_parent_folders(
     index: Path, nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(nested)
     with pytest.raises(SystemExit, match=r"there is no data/06_models/search in .*notes or above: name .* --index"):
-        printed(capsys, "gulls")
+        search_output(capsys, "gulls")
     (tmp_path / "data/06_models/search").symlink_to(index)
     for folder in (tmp_path, nested):
         monkeypatch.chdir(folder)
-        assert printed(capsys, "gulls").startswith("1. Gulls")
+        assert search_output(capsys, "gulls").startswith("1. Gulls")
 
 
-def test_what_cannot_be_searched_ends_with_a_line(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_errors_are_one_line(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     for arguments, message in (
         ([" ", "--index", "nowhere"], "the question is empty"),  # checked before an index is opened
         (["gulls", "--index", f"{index}/towers"], "no search index"),
-        ([], "no question: give one, .* or --interactive"),
+        ([], "no question: pass one, .* or --interactive"),
     ):
         with pytest.raises(SystemExit, match=f"^contexture search: .*{message}"):
             main(["search", *arguments])
 
 
 def test_the_version_and_the_module_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    said = f"contexture {importlib.metadata.version('contexture')}\n"
+    message = f"contexture {importlib.metadata.version('contexture')}\n"
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
-    assert ended.value.code == 0 and capsys.readouterr().out == said
+    assert ended.value.code == 0 and capsys.readouterr().out == message
     done = subprocess.run([sys.executable, "-m", "contexture", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == said
+    assert done.stdout == message
 
 
-def test_both_rankings_are_told_and_either_alone(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--index", str(index), "-k", "2"]
-    out = printed(capsys, "gulls wait", *given).splitlines()
+def test_search_by_both_or_one_ranking(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["--index", str(index), "-k", "2"]
+    out = search_output(capsys, "gulls wait", *args).splitlines()
     assert out[0] == "1. Gulls  (vectors 1, words 1, 2#0)"
     assert out[2].endswith("(vectors 2, words –, 0#0)")
-    assert printed(capsys, "oil lamps", *given, "--by", "words").startswith("1. Lamps  (")
-    assert printed(capsys, "xylophones", *given, "--by", "words") == "nothing found\n"
+    assert search_output(capsys, "oil lamps", *args, "--by", "words").startswith("1. Lamps  (")
+    assert search_output(capsys, "xylophones", *args, "--by", "words") == "nothing found\n"
 
 
 def test_questions_are_piped_or_typed(
@@ -101,7 +100,7 @@ def test_questions_are_piped_or_typed(
 ) -> None:
     def ask(*options: str) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\n  oil lamps \n"))
-        return printed(capsys, *options, "--index", str(index), "-k", "1")
+        return search_output(capsys, *options, "--index", str(index), "-k", "1")
 
     out = ask().splitlines()
     assert [out[1], out[2][:8], out[5], out[6][:8]] == ["gulls wait", "1. Gulls", "oil lamps", "1. Lamps"]
@@ -126,13 +125,12 @@ def test_wrong_arguments_print_the_usage(option: tuple[str, ...], capsys: pytest
 TEXTS = ["a good whale", "who ferry", "a  whale "]
 
 
-def embedded(*arguments: object) -> None:
+def run_embed(*arguments: object) -> None:
     main(["embed", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A model of every kind that can be loaded."""
     folder = tmp_path_factory.mktemp("models")
     kinds = {"gru": "gru", "bag_of_words": "bag_of_words", "static": "static_idf", "transformer": "transformer_mean"}
     for name, kind in kinds.items():
@@ -149,10 +147,10 @@ def test_texts_become_vectors(
     (tmp_path / "texts.txt").write_bytes("\ufeffa good whale\r\nwho ferry\na  whale \n".encode())
     wanted = load_model(models[kind]).embed(TEXTS, "document")
     capsysbinary.readouterr()
-    given = (tmp_path / "texts.txt", "--model", models[kind], "--role", "document")
-    embedded(*given, "--output", tmp_path / "v.npy")
-    embedded(*given, "--output", tmp_path / "v.jsonl")
-    embedded(*given)
+    args = (tmp_path / "texts.txt", "--model", models[kind], "--role", "document")
+    run_embed(*args, "--output", tmp_path / "v.npy")
+    run_embed(*args, "--output", tmp_path / "v.jsonl")
+    run_embed(*args)
     printed = capsysbinary.readouterr()
     assert printed.out == (tmp_path / "v.jsonl").read_bytes() and not printed.err
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), wanted, atol=1e-6)
@@ -162,28 +160,28 @@ def test_texts_become_vectors(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["texts.txt", "v.jsonl", "v.npy"]
 
 
-def test_texts_are_piped_and_embedded_some_at_a_time(
+def test_piped_texts_are_embedded_in_batches(
     models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [f"a {word} whale" for word in ("good", "ferry", "who", "bad", "odd")]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
-    monkeypatch.setattr(encoded_lines, "MAX_BATCH_TEXTS", 2)
-    asked: list[int] = []
+    monkeypatch.setattr(encoded_lines, "AT_ONCE", 2)
+    batch_sizes: list[int] = []
     whole = WordAverage.embed
     monkeypatch.setattr(
-        WordAverage, "embed", lambda self, some, role=None: asked.append(len(some)) or whole(self, some, role)
+        WordAverage, "embed", lambda self, texts, role=None: batch_sizes.append(len(texts)) or whole(self, texts, role)
     )
-    embedded("-", "--model", models["words"], "--output", tmp_path / "v.npy")
-    assert asked == [2, 2, 1]
+    run_embed("-", "--model", models["words"], "--output", tmp_path / "v.npy")
+    assert batch_sizes == [2, 2, 1]
     np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), load_model(models["words"]).embed(texts))
 
 
 def without_hub() -> dict[str, str]:
-    """The environment of a machine that may ask the hub, and gets no answer."""
+    """Return an environment in which the hub does not answer."""
     return os.environ | {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
 
 
-def test_the_models_of_the_project_are_found_from_any_folder_in_it(
+def test_models_are_searched_in_parent_folders(
     models: dict[str, Path], nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (nested / "texts").write_text("a good whale")
@@ -191,17 +189,17 @@ def test_the_models_of_the_project_are_found_from_any_folder_in_it(
     monkeypatch.chdir(nested)
     wanted = load_model(models["words"]).embed(["a good whale"])
     for name, times in (("data/06_models/words", 1), ("data/06_models/words+data/06_models/words", 2)):
-        embedded("texts", "--model", name, "--output", "v.npy")
+        run_embed("texts", "--model", name, "--output", "v.npy")
         np.testing.assert_array_equal(np.load("v.npy"), np.tile(wanted, times))
     with pytest.raises(SystemExit, match="there is no such folder"):
-        embedded("texts", "--model", "./data/06_models/words")
+        run_embed("texts", "--model", "./data/06_models/words")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("here", "--model", "words", "--output", "no/v.npy"), "no/v.npy: there is no such folder to write to"),
-        (("here", "--model", "words", "--output", "v.txt"), r"v.txt: the name .* ends in \.npy or \.jsonl"),
+        (("here", "--model", "words", "--output", "v.txt"), r"v.txt: the name .* must end in \.npy or \.jsonl"),
         (("here", "--model", "words", "--output", "folder.npy"), "folder.npy: Is a directory"),
         (("t", "--model", "words", "--output", "v.npy"), "t: No such file or directory"),
         (("folder.npy", "--model", "words"), "folder.npy: Is a directory"),
@@ -213,9 +211,9 @@ def test_the_models_of_the_project_are_found_from_any_folder_in_it(
         (("-", "--model", "words"), "standard input: line 1 is empty"),
     ],
 )
-def test_what_cannot_be_embedded_ends_with_a_line(
+def test_embed_errors_are_one_line(
     arguments: tuple[str, ...],
-    said: str,
+    message: str,
     models: dict[str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -227,34 +225,34 @@ def test_what_cannot_be_embedded_ends_with_a_line(
     for name, content in {"here": b"a text", "gap": b"a\n \nb\n", "latin": b"a\n\xe9", "none": b""}.items():
         (tmp_path / name).write_bytes(content)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\na text")))
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(SystemExit, match=f"^contexture embed: {said}") as ended:
-        embedded(*arguments)
+    files_before = sorted(tmp_path.iterdir())
+    with pytest.raises(SystemExit, match=f"^contexture embed: {message}") as ended:
+        run_embed(*arguments)
     assert "\n" not in str(ended.value.code)
-    assert sorted(tmp_path.iterdir()) == before
+    assert sorted(tmp_path.iterdir()) == files_before
     assert not capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("embed", "here", "--model", "no/such-model"), "no/such-model: there is no such folder, and the Hugging Face"),
         (("evaluate", "words", "--tasks", ".", "--only", "imdb"), "no task is called imdb"),
     ],
 )
-def test_a_mistake_is_told_before_what_is_slow_to_load(
-    arguments: tuple[str, ...], said: str, models: dict[str, Path], tmp_path: Path
+def test_errors_precede_slow_imports(
+    arguments: tuple[str, ...], message: str, models: dict[str, Path], tmp_path: Path
 ) -> None:
     (tmp_path / "words").symlink_to(models["words"])
     (tmp_path / "here").write_text("a text")
     done = run_main(tmp_path, *arguments)
     assert done.returncode == 1 and done.stdout in ("[]\n", "['pandas']\n")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"contexture {arguments[0]}: {said}")
+    assert line.startswith(f"contexture {arguments[0]}: {message}")
 
 
 def run_main(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process, which prints at its end what it loaded of what is slow to load."""
+    """Run the command in a process that prints the slow imports at its end."""
     slow = {"torch", "transformers", "pandas", "sklearn", "faiss", "pytorch_lightning", "mlflow"}
     code = (
         "import atexit, sys; from contexture.commands.main import main\n"
@@ -266,12 +264,12 @@ def run_main(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_a_model_that_was_downloaded_before_needs_no_hub(tmp_path: Path) -> None:
-    place = tmp_path / "hub/hub/models--own--tiny"
-    (place / "refs").mkdir(parents=True)
-    (place / "refs/main").write_text("a" * 40)
-    (place / "snapshots").mkdir()
-    tiny_bert(tmp_path).rename(place / "snapshots" / ("a" * 40))
+def test_cached_hub_models_work_offline(tmp_path: Path) -> None:
+    model_cache = tmp_path / "hub/hub/models--own--tiny"
+    (model_cache / "refs").mkdir(parents=True)
+    (model_cache / "refs/main").write_text("a" * 40)
+    (model_cache / "snapshots").mkdir()
+    tiny_bert(tmp_path).rename(model_cache / "snapshots" / ("a" * 40))
     command = [sys.executable, "-m", "contexture", "embed", "-", "--model", "own/tiny"]
     environment = without_hub() | {"HF_HOME": str(tmp_path / "hub")}
     done = subprocess.run(command, input="whales", env=environment, capture_output=True, text=True, check=False)
@@ -280,14 +278,14 @@ def test_a_model_that_was_downloaded_before_needs_no_hub(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_reader_of_vectors_may_stop(models: dict[str, Path], tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_quietly(models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "texts").write_text("a good whale\n" * 20_000)
     command = f"{sys.executable} -m contexture embed texts --model {models['words']} | head -n 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert json.loads(done.stdout)["text"] == "a good whale" and not done.stderr
 
 
-def test_a_static_encoder_searches_without_what_is_slow_to_load(tmp_path: Path) -> None:
+def test_static_encoders_search_without_slow_imports(tmp_path: Path) -> None:
     encoder = build(StaticConfig("static", embedding_size=8), vocabulary=subwords())
     save_encoder(encoder, tmp_path / "encoder")
     build_passage_index(toy_passages(tmp_path / "passages"), tmp_path / "encoder", tmp_path / "search")
@@ -296,7 +294,7 @@ def test_a_static_encoder_searches_without_what_is_slow_to_load(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_in_a_process_of_its_own(index: Path, tmp_path: Path) -> None:
+def test_search_in_a_subprocess(index: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "contexture", "search", "oil lamps", "-k", "1", "--index"]
     done = subprocess.run([*command, str(index)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

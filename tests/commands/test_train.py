@@ -1,4 +1,4 @@
-"""`contexture train` where Kedro, Spark, Java and MLflow, FAISS and BM25 are not installed."""
+"""`contexture train` without Kedro, Spark, Java, MLflow, FAISS and BM25."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.training.toys import schedule, system, two_towers
 ABSENT = (
     "bm25s", "faiss", "kedro", "kedro_datasets", "kedro_mlflow", "mlflow", "omegaconf", "py4j", "pyspark"
 )  # fmt: skip
-#: Python runs this file of an early folder on its path at start: imports of what is absent fail as they would there.
+#: Content of sitecustomize.py, which makes imports of `ABSENT` fail.
 BLOCKER = f"""
 import sys
 
@@ -32,7 +32,6 @@ sys.meta_path.insert(0, Absent())
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python in a folder, without what is absent."""
     absent = folder / "absent"
     absent.mkdir(exist_ok=True)
     (absent / "sitecustomize.py").write_text(BLOCKER)
@@ -43,14 +42,13 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def write(config: SystemConfig, folder: Path) -> Path:
-    """The file that the examples stage writes."""
     file = folder / "config.json"
     file.write_text(json.dumps(config.plain()))
     return file
 
 
 @pytest.mark.slow
-def test_training_runs_from_files_alone(training: Training) -> None:
+def test_training_from_files(training: Training) -> None:
     folder = training.folder
     for name in ABSENT:
         assert python(folder, "-c", f"import {name}").returncode
@@ -68,7 +66,7 @@ def test_training_runs_from_files_alone(training: Training) -> None:
 
 
 @pytest.mark.slow
-def test_several_devices_are_started_by_the_same_command(training: Training) -> None:
+def test_one_command_starts_several_devices(training: Training) -> None:
     config = two_towers(0.0, runs={"run": schedule(2, in_batch_negatives=1)}, devices=2)
     write(config, training.folder)
     options = ("--config", "config.json", "--run", "run", "--seed", "3", "--output", "encoder")
@@ -77,7 +75,7 @@ def test_several_devices_are_started_by_the_same_command(training: Training) -> 
     assert_same(weights(training.folder / "encoder"), training.train(config, "run", "here", seed=3))
 
 
-def test_a_run_that_starts_from_another_is_given_its_folder(training: Training) -> None:
+def test_runs_start_from_another_run(training: Training) -> None:
     config = system(runs={"base": {"schedule": []}, "more": schedule(1, mlm=1) | {"start": "base"}})
     common = ["train", "pretrain", "--config", str(write(config, training.folder)), *training.arguments]
     base, more = training.folder / "base", training.folder / "more"
@@ -86,18 +84,18 @@ def test_a_run_that_starts_from_another_is_given_its_folder(training: Training) 
     assert_same(weights(more), training.train(config, "more", "here", start=base))
 
 
-def test_fine_tuning_needs_none_of_what_is_absent(tmp_path: Path) -> None:
+def test_fine_tuning_needs_no_optional_packages(tmp_path: Path) -> None:
     modules = [f"contexture.tasks.{task}.finetune" for task in ("answer_selection", "multi_hop", "pairs", "ranking")]
     done = python(tmp_path, "-c", f"import {', '.join(modules)}")
     assert done.returncode == 0, done.stderr
 
 
-def test_a_configuration_survives_the_way_to_another_process(tmp_path: Path) -> None:
+def test_configurations_survive_serialization(tmp_path: Path) -> None:
     for config in (system(), two_towers(devices=2)):
         assert read_config(write(config, tmp_path)) == config
 
 
-def test_a_wrong_configuration_is_told_with_its_file_and_key(tmp_path: Path) -> None:
+def test_invalid_configurations_raise_with_file_and_key(tmp_path: Path) -> None:
     wrong = system().plain()
     wrong["streams"]["joint"]["sampling"]["positive"] = 2
     (tmp_path / "config.json").write_text(json.dumps(wrong))
@@ -106,34 +104,34 @@ def test_a_wrong_configuration_is_told_with_its_file_and_key(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changes", "message"),
     [
         (["pretrain", "--run", "mspp_ei"], r"no run 'mspp_ei'; there are \['mlm', 'mspp_ie', 'none'\]"),
         (["finetune", "--variant", "mspp_ei"], r"no variant 'mspp_ei'; there are \['mspp_ie', 'pairwise'\]"),
-        (["finetune", "--task", "retrieval"], r"not measured on retrieval, only on \['answer_selection'\]"),
+        (["finetune", "--task", "retrieval"], r"no task 'retrieval'; there are \['answer_selection'\]"),
         (["finetune", "--option", "share-1"], r"answer_selection fine-tunes \['toys'\] of mspp_ie, not 'share-1'"),
     ],
 )
-def test_what_there_is_not_is_told(changed: list[str], said: str, tmp_path: Path) -> None:
-    given = {"--config": str(write(system(), tmp_path)), "--output": str(tmp_path / "out")}
-    given |= (
+def test_unknown_names_exit_with_an_error(changes: list[str], message: str, tmp_path: Path) -> None:
+    options = {"--config": str(write(system(), tmp_path)), "--output": str(tmp_path / "out")}
+    options |= (
         {"--run": "mlm", "--examples": "a", "--vocabulary": "b"}
-        if changed[0] == "pretrain"
+        if changes[0] == "pretrain"
         else {"--variant": "mspp_ie", "--task": "answer_selection", "--data": "a", "--encoders": "b"}
     )
-    given |= {changed[1]: changed[2]}
-    with pytest.raises(SystemExit, match=said):
-        main(["train", changed[0], *(word for pair in given.items() for word in pair)])
+    options |= {changes[1]: changes[2]}
+    with pytest.raises(SystemExit, match=message):
+        main(["train", changes[0], *(word for pair in options.items() for word in pair)])
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
-def test_no_process_is_left_where_the_starting_one_was_killed(training: Training) -> None:
-    """The next run must find its folder alone."""
+def test_processes_end_when_their_starter_is_killed(training: Training) -> None:
+    """No process writes to the folder of the next run."""
     folder = training.folder
     file = write(two_towers(runs={"run": schedule(100_000, in_batch_negatives=1)}, devices=2), folder)
     command = [sys.executable, "-m", "contexture", "train", "pretrain", "--config", str(file), "--run", "run"]
     with subprocess.Popen([*command, *training.arguments, "--output", str(folder / "run")]) as starter:
-        wait_until(lambda: any(folder.glob("run*/**/curves*")) and len(list_commands(folder)) == 4)  # with their agent
+        wait_until(lambda: any(folder.glob("run*/**/curves*")) and len(list_commands(folder)) == 4)  # with their agents
         starter.kill()
     wait_until(lambda: not list_commands(folder))

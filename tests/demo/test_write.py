@@ -22,7 +22,7 @@ from contexture.demo.grammar import render, topics
 from contexture.demo.novels import novel, sentences
 from contexture.demo.world import literal, outline, page
 from contexture.tasks.answer_selection.sets import read_wikiqa
-from tests.tasks.answer_selection.toys import ready
+from tests.tasks.answer_selection.toys import read_set
 
 NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2", "squad-demo.json"]
 FOLDERS = ["books", "fever", "pairs", "senteval"]
@@ -152,7 +152,7 @@ def test_splits_have_their_sizes_and_share_no_page(answers: pd.DataFrame):
 def test_there_are_questions_without_and_with_nothing_but_answers(
     answers: pd.DataFrame, whole_world: Path, tmp_path: Path
 ):
-    ranked = ready("demo", whole_world, tmp_path / "demo")
+    ranked = read_set("demo", whole_world, tmp_path / "demo")
     share = answers.groupby("question_id")["label"].mean()
     assert 0.05 < (share == 0).mean() < 0.2
     assert 0 < (share == 1).mean() < 0.05

@@ -48,7 +48,9 @@ def test_pages_of_dev_and_test_questions_are_kept_out(spark: SparkSession, make_
 
 
 def test_missing_files_are_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    AnswerSelectionTask().read(AnswersConfig(input={"wikiqa": str(tmp_path / "nowhere")}), tmp_path, tmp_path / "task")
+    AnswerSelectionTask().prepare_data(
+        AnswersConfig(input={"wikiqa": str(tmp_path / "nowhere")}), tmp_path, tmp_path / "task"
+    )
     with caplog.at_level(logging.WARNING, "contexture"):
         evaluation, missing = read_evaluation(["answer_selection"], [tmp_path / "task"])
     assert evaluation is None and "nowhere" in missing["answer_selection"]

@@ -1,21 +1,21 @@
-"""Questions to read, chosen from all over those that were answered and those that were not."""
+"""Selection of example questions."""
 
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 
 
 def make_row(number: int) -> dict[str, str]:
     return {"question": f"q{number}"}
 
 
-def test_some_of_either_kind_are_shown() -> None:
+def test_examples_of_both_kinds_are_spread() -> None:
     right = [number % 2 == 0 for number in range(20)]
-    fact = to_read("ict", "frozen", right, make_row)
-    assert [row["question"] for row in fact["answered"]] == ["q0", "q8", "q18"]
-    assert [row["question"] for row in fact["missed"]] == ["q1", "q9", "q19"]
-    assert (fact["variant"], fact["protocol"]) == ("ict", "frozen")
+    examples = select_examples("ict", "frozen", right, make_row)
+    assert [row["question"] for row in examples["answered"]] == ["q0", "q8", "q18"]
+    assert [row["question"] for row in examples["missed"]] == ["q1", "q9", "q19"]
+    assert (examples["variant"], examples["protocol"]) == ("ict", "frozen")
 
 
-def test_few_questions_are_all_shown() -> None:
-    fact = to_read("ict", "frozen", [True, True], make_row)
-    assert [row["question"] for row in fact["answered"]] == ["q0", "q1"] and fact["missed"] == []
-    assert to_read("ict", "frozen", [], make_row)["answered"] == []
+def test_few_questions_are_all_selected() -> None:
+    examples = select_examples("ict", "frozen", [True, True], make_row)
+    assert [row["question"] for row in examples["answered"]] == ["q0", "q1"] and examples["missed"] == []
+    assert select_examples("ict", "frozen", [], make_row)["answered"] == []

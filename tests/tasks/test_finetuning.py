@@ -1,4 +1,4 @@
-"""Fine-tuning: its loop on a task that can be computed, its batches, and what holds for all tasks."""
+"""The fine-tuning loop on a computable task, its batches, and common properties of all tasks."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ from contexture.tasks.base import EvaluatedEncoder, Task
 from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.fact_verification.model import Verifier
 from contexture.tasks.fact_verification.task import FactVerificationTask
-from contexture.tasks.finetuned import HEAD, Examples, FinetunedModel, Step
+from contexture.tasks.finetuned import HEAD_FILE, Examples, FinetunedModel, Step
 from contexture.tasks.finetuning import STREAM, Batches, Finetuning, finetune
 from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.data import read_paragraphs, read_questions
@@ -59,7 +59,7 @@ from tests.tasks.retrieval import toys as retrieval
 
 
 class Towards(Objective):
-    """The squared distance of a weight of its own from 1, and the sum of the encoder's weights."""
+    """Squared distance of a weight from 1, plus the sum of the encoder's weights."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(ObjectiveConfig(), encoder)
@@ -70,8 +70,6 @@ class Towards(Objective):
 
 
 class Numbers(Examples):
-    """Examples that are their numbers."""
-
     noun = "numbers"
 
     def __init__(self, count: int, small_last_batch: bool = False) -> None:
@@ -84,7 +82,7 @@ class Numbers(Examples):
         self.steps.append(step)
         mask = torch.ones(1, 1, dtype=torch.long)
         texts = {"chunks": [{"input_ids": mask, "attention_mask": mask}], "rows": torch.zeros(1, dtype=torch.long)}
-        return {"numbers": step.own_rows.tolist(), "texts": texts}
+        return {"numbers": step.device_rows.tolist(), "texts": texts}
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         return encoder.document.words.weight
@@ -106,15 +104,15 @@ def settings(**values: Any) -> StepSettings:
 def tune(
     encoder: Encoder, values: list[float], folder: Path, steps: int = 40, **task: Any
 ) -> tuple[float, Towards, list[float]]:
-    """The best of dev scores that are `values`, one after the other; also the head, and its weight at each score."""
+    """Fine-tune with `values` as dev scores; return the best score, the head, and its weight at each score."""
     head, scores, seen = Towards(encoder), iter(values), list[float]()
 
     def score() -> float:
         seen.append(float(head.weight.detach()))
         return next(scores)
 
-    given = Finetuning("toward", encoder, head, Numbers(7), "value", score, lambda _: None, **task)
-    return finetune(given, settings(steps=steps), EvaluatedEncoder("toy", 0, ("",)), folder), head, seen
+    task_parts = Finetuning("toward", encoder, head, Numbers(7), "value", score, lambda _: None, **task)
+    return finetune(task_parts, settings(steps=steps), EvaluatedEncoder("toy", 0, ("",)), folder), head, seen
 
 
 @pytest.mark.parametrize(
@@ -126,13 +124,12 @@ def tune(
         (False, [-1.0, -2.0, -3.0, -4.0, 0.0], -1.0, 0),
     ],
 )
-def test_the_best_weights_are_kept_and_patience_has_an_end(
+def test_best_weights_are_kept_until_patience_ends(
     lower: bool, values: list[float], best: float, number: int, encoder: Encoder, tmp_path: Path
 ) -> None:
-    """Three scores without an improvement are enough; what comes behind them is never measured."""
     start = encoder.document.words.weight.detach().clone()
-    found, head, seen = tune(encoder, values, tmp_path, lower_is_better=lower)
-    assert found == best and len(seen) == number + 1 + 3
+    result, head, seen = tune(encoder, values, tmp_path, lower_is_better=lower)
+    assert result == best and len(seen) == number + 1 + 3
     assert seen == sorted(seen) and len(set(seen)) == len(seen)
     assert float(head.weight.detach()) == seen[number]
     moved = start - encoder.document.words.weight.detach()  # by 0.01 a step of Adam
@@ -146,27 +143,24 @@ def test_the_best_weights_are_kept_and_patience_has_an_end(
     ("values", "best", "number"),
     [([0.5, 0.4, 0.3, 0.2, 0.1, 0.9], 0.5, 0), ([0.5, 0.1, 0.2, 0.3, 0.4, 0.6, 0.1, 0.1, 0.1, 0.9], 0.6, 5)],
 )
-def test_the_weights_that_training_starts_from_are_kept_where_none_is_better(
+def test_initial_weights_are_kept_if_they_are_best(
     values: list[float], best: float, number: int, encoder: Encoder, tmp_path: Path
 ) -> None:
-    """Patience counts from the best that training gave: it may need some steps to come back to where it began."""
-    found, head, seen = tune(encoder, values, tmp_path, from_start=True)
-    assert found == best and seen[0] == 0 and len(seen) == len(values) - 1
+    """Patience counts from the best score after a training step."""
+    result, head, seen = tune(encoder, values, tmp_path, from_start=True)
+    assert result == best and seen[0] == 0 and len(seen) == len(values) - 1
     assert float(head.weight.detach()) == seen[number]
     assert read_curves(tmp_path)["dev/value"].dropna().tolist() == values[: len(seen)]
 
 
 def test_the_last_step_is_measured(encoder: Encoder, tmp_path: Path) -> None:
-    found, head, seen = tune(encoder, [1.0, 2.0, 3.0], tmp_path, steps=10)
-    assert found == 3.0 and len(seen) == 3 and float(head.weight.detach()) == seen[2]
+    result, head, seen = tune(encoder, [1.0, 2.0, 3.0], tmp_path, steps=10)
+    assert result == 3.0 and len(seen) == 3 and float(head.weight.detach()) == seen[2]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("from_start", [False, True])
-def test_training_whose_scores_are_no_numbers_is_an_error(
-    value: float, from_start: bool, encoder: Encoder, tmp_path: Path
-) -> None:
-    """Also if the start is a number."""
+def test_nonfinite_scores_raise(value: float, from_start: bool, encoder: Encoder, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="toward: the loss was never finite: lower the learning rate, or use fp32"):
         tune(encoder, [*([1.0] if from_start else []), *[value] * 20], tmp_path, from_start=from_start)
 
@@ -175,21 +169,21 @@ def test_training_whose_scores_are_no_numbers_is_an_error(
     ("count", "small_last_batch", "sizes"),
     [(9, False, [4, 4]), (3, False, [2]), (9, True, [4, 4, 1]), (3, True, [3]), (1, True, [1])],
 )
-def test_devices_share_the_batches_of_shuffled_epochs(count: int, small_last_batch: bool, sizes: list[int]) -> None:
+def test_devices_share_shuffled_batches(count: int, small_last_batch: bool, sizes: list[int]) -> None:
     epochs = []
     for epoch in range(3):
         devices = [Batches(Numbers(count, small_last_batch), settings(batch_size=4, devices=2), 1, r) for r in (0, 1)]
         steps = range(epoch * len(sizes), (epoch + 1) * len(sizes))
         shares = [[batches[step][STREAM]["numbers"] for batches in devices] for step in steps]
-        assert [len(one) + len(other) for one, other in shares] == sizes
-        assert all(len(one) - len(other) == size % 2 for (one, other), size in zip(shares, sizes, strict=True))
+        assert [len(first) + len(second) for first, second in shares] == sizes
+        assert all(len(first) - len(second) == size % 2 for (first, second), size in zip(shares, sizes, strict=True))
         epochs.append([number for share in shares for part in share for number in part])
         assert len(set(epochs[-1])) == sum(sizes) and set(epochs[-1]) <= set(range(count))
         assert {(step.epoch, step.seed) for step in devices[0].examples.steps} == {(epoch, 1)}  # type: ignore[attr-defined]
     assert count < 9 or epochs[0] != epochs[1] != epochs[2]
 
 
-def test_every_device_has_an_example() -> None:
+def test_too_few_examples_raise() -> None:
     with pytest.raises(ValueError, match="3 numbers to train on are too few for 4 devices"):
         Batches(Numbers(3), settings(batch_size=4, devices=4), 1)
     with pytest.raises(ValueError, match="0 numbers to train on are too few for 1 devices"):
@@ -198,21 +192,21 @@ def test_every_device_has_an_example() -> None:
         settings(batch_size=16, devices=3)
 
 
-def test_numbers_drawn_for_an_example_differ_by_epoch_and_seed() -> None:
+def test_random_numbers_differ_by_epoch_and_seed() -> None:
     step = Step(np.arange(2), 0, 1, 0, 1)
     steps = (step, step, replace(step, epoch=1), replace(step, seed=2))
-    drawn = [steps[0].generator(0).random(), *(one.generator(1).random() for one in steps)]
+    drawn = [steps[0].make_generator(0).random(), *(first.make_generator(1).random() for first in steps)]
     assert drawn[1] == drawn[2] and len(set(drawn)) == 4
 
 
-ANSWERS, CLAIMS, PAIRS = answers.answers(), claims.claims(), pairs.rows()
+ANSWERS, CLAIMS, PAIRS = answers.make_answers(), claims.make_claims(), pairs.rows()
 FEW: dict[str, Any] = {"steps": 4, "evaluate_every": 2}
 
 
 def score_answers(model: Path, data: Path) -> float:
     dev = ANSWERS[ANSWERS["split"] == "dev"].reset_index(drop=True)
-    found = score_model(AnswerModel.load(model), dev)
-    return mean_average_precision(found["score"], found["label"], dev["question_id"].factorize()[0])
+    result = score_model(AnswerModel.load(model), dev)
+    return mean_average_precision(result["score"], result["label"], dev["question_id"].factorize()[0])
 
 
 def score_claims(folder: Path, data: Path) -> float:
@@ -248,7 +242,7 @@ def score_retrieval(folder: Path, data: Path) -> float:
 
 @dataclass(frozen=True)
 class Case:
-    """How a task is fine-tuned a little, and how a model on disk scores on its dev part."""
+    """Short fine-tuning of a task, and the dev score of a saved model."""
 
     task: Task
     settings: Any
@@ -256,14 +250,14 @@ class Case:
     start: str
     write_data: Callable[[Path], Any]
     score: Callable[[Path, Path], float]
-    #: Files that are not there.
+    #: Source with missing files.
     missing: Any
     model: type[FinetunedModel] | None = None
 
 
 def reading() -> MultiHopSettings:
-    found = hops.settings()
-    return replace(found, reading=replace(found.reading, epochs=2, batch_size=40))
+    result = hops.settings()
+    return replace(result, reading=replace(result.reading, epochs=2, batch_size=40))
 
 
 CASES = {
@@ -297,7 +291,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
-    answers.new_encoder(folder / "joint", heads=("ie_k",))
+    answers.make_encoder(folder / "joint", heads=("ie_k",))
     retrieval.new_encoder(folder / "plain", retrieval.vocabulary(folder / "words"))
     hops.new_encoder(folder / "hop", hops.vocabulary(folder / "hop_words"), hops.TRANSFORMER)
     for name, case in CASES.items():
@@ -322,39 +316,39 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
     scores = curves[metric].dropna()
     best = scores.min() if metric == "dev/loss" else scores.max()
     assert case.score(tmp_path / "1", project / task) == pytest.approx(best, abs=1e-5)
-    first, again, other = (weights(tmp_path / name) for name in ("1", "2", "3"))
+    first, again, second = (weights(tmp_path / name) for name in ("1", "2", "3"))
     torch.testing.assert_close(first, again, rtol=0, atol=0)
-    assert any(not torch.equal(first[name], other[name]) for name in first)
+    assert any(not torch.equal(first[name], second[name]) for name in first)
     if model := case.model:
-        for number, name in enumerate((HEAD, model.settings_file, "model.safetensors"), start=1):
+        for number, name in enumerate((HEAD_FILE, model.settings_file, "model.safetensors"), start=1):
             damaged = tmp_path / str(number) / name
             damaged.write_bytes(damaged.read_bytes()[:20])
-            with pytest.raises(ValueError, match=f"{number} holds no whole ({model.title}|encoder)"):
+            with pytest.raises(ValueError, match=f"{number}.*({model.title}|encoder)"):
                 model.load(tmp_path / str(number))
 
 
 @pytest.mark.parametrize("task", CASES)
-def test_several_encoders_are_not_fine_tuned(task: str, project: Path, tmp_path: Path) -> None:
+def test_concatenated_encoders_raise(task: str, project: Path, tmp_path: Path) -> None:
     case = CASES[task]
     encoder = EvaluatedEncoder("both", 0, (str(project / case.start),) * 2, head="ie_k")
-    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
+    with pytest.raises(ValueError, match="both: concatenated encoders cannot be fine-tuned"):
         case.task.finetune(case.settings, case.option, encoder, project / task, tmp_path)
 
 
 @pytest.mark.parametrize("task", CASES)
-def test_of_missing_data_nothing_is_made(task: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The run goes on; what an earlier run read is thrown away."""
+def test_missing_data_produce_nothing(task: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The run continues, and data of an earlier run are removed."""
     case: Any = CASES[task]
     (tmp_path / "data").mkdir()
     (tmp_path / "data/claims.parquet").write_text("of an earlier run")
-    case.task.read(case.missing, tmp_path, tmp_path / "data")
+    case.task.prepare_data(case.missing, tmp_path, tmp_path / "data")
     assert [file.name for file in (tmp_path / "data").iterdir()] == ["task.json"]
     report = json.loads((tmp_path / "data/task.json").read_text())
     assert "none" in str(report["missing"]) and "none" in caplog.text and report["counts"] == {}
-    case.task.check(case.settings, tmp_path / "data")
+    case.task.check_settings(case.settings, tmp_path / "data")
     encoder = EvaluatedEncoder("a", 0, ("b",), head="ie_1")
     case.task.finetune(case.settings, case.option, encoder, tmp_path / "data", tmp_path / "model")
     assert not (tmp_path / "model").exists()
-    assert not hasattr(case.task, "documents") or case.task.documents(tmp_path / "data") is None
+    assert not hasattr(case.task, "load_documents") or case.task.load_documents(tmp_path / "data") is None
     results = case.task.evaluate(case.settings, [encoder], tmp_path / "data", tmp_path / "vectors")
     assert (results.records, results.tables) == ([], {})

@@ -1,4 +1,4 @@
-"""Passages ranked by words and by vectors, as far as can be told by hand."""
+"""Ranking of a few passages by words and vectors."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 
 from contexture.encoders.models import load_model
 from contexture.retrieval.config import Bm25Config
-from contexture.tasks.passage_ranking import COLUMNS, by_vectors, by_words
+from contexture.tasks.passage_ranking import COLUMNS, rank_by_vectors, rank_by_words
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 
 QUERIES = ["piers of gulls", "islands, Ferries", "the of"]
@@ -22,35 +22,35 @@ def candidates(tmp_path: Path) -> Path:
 
 
 def test_by_words(candidates: Path, tmp_path: Path) -> None:
-    """Gulls alone has the words; Ferries has its own in the title and in the text, Whales one of them."""
-    found = by_words(candidates, QUERIES, tmp_path / "place", Bm25Config(), 3)
-    assert found.tolist() == [[2, -1, -1], [1, 0, -1], [-1, -1, -1]]
-    assert by_words(candidates, QUERIES, tmp_path / "place", Bm25Config(), 9).shape == (3, 4)
+    """Only Gulls has both words; Ferries has its word in title and text, Whales in one of them."""
+    rows = rank_by_words(candidates, QUERIES, tmp_path / "vectors", Bm25Config(), 3)
+    assert rows.tolist() == [[2, -1, -1], [1, 0, -1], [-1, -1, -1]]
+    assert rank_by_words(candidates, QUERIES, tmp_path / "vectors", Bm25Config(), 9).shape == (3, 4)
     # The settings are heard: with its function words kept, "of" is in Whales.
-    assert by_words(candidates, QUERIES, tmp_path / "place", Bm25Config(stop_words=None), 1)[2].tolist() == [0]
+    assert rank_by_words(candidates, QUERIES, tmp_path / "vectors", Bm25Config(stop_words=None), 1)[2].tolist() == [0]
 
 
 def test_by_vectors(candidates: Path, tmp_path: Path) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
-    found = by_vectors([str(encoder)], candidates, QUERIES[:2], tmp_path / "place", 9)
+    rows = rank_by_vectors([str(encoder)], candidates, QUERIES[:2], tmp_path / "vectors", 9)
     model = load_model(str(encoder))
     scores = model.embed(QUERIES[:2], "query") @ model.embed(list(PASSAGES.items()), "document").T
-    assert (np.diff(np.take_along_axis(scores, found, axis=1)) <= 0).all()
-    assert sorted(found[0]) == [0, 1, 2, 3] and found[:, 0].tolist() == [2, 1]
+    assert (np.diff(np.take_along_axis(scores, rows, axis=1)) <= 0).all()
+    assert sorted(rows[0]) == [0, 1, 2, 3] and rows[:, 0].tolist() == [2, 1]
 
 
-def test_a_query_without_a_known_word_finds_nothing(candidates: Path, tmp_path: Path) -> None:
+def test_queries_without_known_words_have_no_results(candidates: Path, tmp_path: Path) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
-    found = by_vectors([str(encoder)], candidates, ["", "gulls"], tmp_path / "place", 2)
-    assert found[0].tolist() == [-1, -1] and found[1, 0] == 2
+    rows = rank_by_vectors([str(encoder)], candidates, ["", "gulls"], tmp_path / "vectors", 2)
+    assert rows[0].tolist() == [-1, -1] and rows[1, 0] == 2
 
 
-def test_each_models_vectors_are_kept(candidates: Path, tmp_path: Path) -> None:
-    place, one, other = tmp_path / "place", *(str(toy_encoder(tmp_path / name)) for name in ("one", "other"))
-    given = [[one], [other], [one, other]]
-    first = [by_vectors(encoders, candidates, QUERIES, place, 4).tolist() for encoders in given]
-    assert len(list(place.iterdir())) == 3
-    made = contents(place)
-    times = {file: file.stat().st_mtime_ns for file in place.rglob("*")}
-    assert [by_vectors(encoders, candidates, QUERIES, place, 4).tolist() for encoders in given] == first
-    assert contents(place) == made and {file: file.stat().st_mtime_ns for file in place.rglob("*")} == times
+def test_vectors_are_cached_per_model(candidates: Path, tmp_path: Path) -> None:
+    vectors_dir, first, second = tmp_path / "vectors", *(str(toy_encoder(tmp_path / name)) for name in ("1", "2"))
+    models = [[first], [second], [first, second]]
+    rankings = [rank_by_vectors(encoders, candidates, QUERIES, vectors_dir, 4).tolist() for encoders in models]
+    assert len(list(vectors_dir.iterdir())) == 3
+    made = contents(vectors_dir)
+    times = {file: file.stat().st_mtime_ns for file in vectors_dir.rglob("*")}
+    assert [rank_by_vectors(encoders, candidates, QUERIES, vectors_dir, 4).tolist() for encoders in models] == rankings
+    assert contents(vectors_dir) == made and {file: file.stat().st_mtime_ns for file in vectors_dir.rglob("*")} == times

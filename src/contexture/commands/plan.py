@@ -1,4 +1,4 @@
-"""The plan of `contexture adapt`, and `kedro run --env own_text` by it."""
+"""Plan `contexture adapt` and run the plan with Kedro."""
 
 import json
 import re
@@ -24,107 +24,102 @@ from contexture.packages import encoder_path
 from contexture.tasks.registry import TASKS
 
 ENVIRONMENT, SYSTEM = "own_text", "own_text"
-#: The encoder of new weights besides the static one.
+#: The new encoder besides the static one.
 TRANSFORMER = "transformer"
-# Seconds on two cores, as in docs/own-text.md: of any text, of a MB of plain text, and of a MB of compressed text.
-_START, _PER_MB, _PER_COMPRESSED_MB = 60.0, 3.5, 7.5
-#: Seconds of the searches for a question of the user's own.
-_PER_QUESTION = 3.0e-3
-#: Texts of a passage's length that a published encoder of six layers embeds a second, and the bytes of a passage.
+# Seconds on two cores (docs/own-text.md): in total, per MB of plain text, and per MB of compressed text.
+_START_SECONDS, _SECONDS_PER_MB, _SECONDS_PER_COMPRESSED_MB = 60.0, 3.5, 7.5
+#: Seconds to search for one question of the user.
+_SECONDS_PER_QUESTION = 3.0e-3
+#: Passages that a published encoder of six layers embeds per second, and bytes per passage.
 _TEXTS_PER_SECOND, _PASSAGE_BYTES = 60.0, 500.0
-#: With fewer documents, a tenth of them are too few for figures to rely on.
+#: With fewer documents, the held-out tenth is too small for reliable scores.
 _MIN_DOCUMENTS = 50
-#: Seconds of training in which an encoder of layers learns anything.
+#: Minimal training time of a Transformer.
 _MIN_TRAINING_SECONDS = 30.0
-#: A code of ISO 639, and perhaps a country or script.
-_LANG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]+)*")
-_RATES = {"published": 2.0e-5, TRANSFORMER: 5.0e-4}
+#: ISO 639 code with optional country or script.
+_LANG_PATTERN = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]+)*")
+_LEARNING_RATES = {"published": 2.0e-5, TRANSFORMER: 5.0e-4}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The work on a text."""
+    """The parameters of a run on a text, and its estimated time."""
 
     files: Sequence[SourceFile]
     parameters: dict[str, str]
     seconds: float
-    #: Seconds of training of an encoder of layers; 0 without one.
-    training: float
-    #: Lines about the user's own questions.
+    #: Seconds of training of the second encoder; 0 without one.
+    training_seconds: float
+    #: Lines about the user's questions.
     questions: str = ""
 
     @property
     def command(self) -> list[str]:
-        """The arguments of `kedro`."""
+        """Arguments of `kedro`."""
         params = ",".join(f"{key}={value}" for key, value in self.parameters.items())
         return ["run", "--env", ENVIRONMENT, "--pipelines", SYSTEM, "--params", params]
 
     def describe(self, minutes: float) -> str:
-        """The plan in a few lines."""
+        """Return the plan as text."""
         kinds = Counter((file.source, file.lang) for file in self.files)
         size = sum(file.bytes for file in self.files) / 1e6
         text = ", ".join(
             f"{count:,} {'file' if count == 1 else 'files'} of {source.replace('_', ' ')} ({lang})"
             for (source, lang), count in sorted(kinds.items())
         )
-        layers = f", and one of layers for {duration(self.training)}" if self.training else ""
+        layers = f" and a second encoder for {format_duration(self.training_seconds)}" if self.training_seconds else ""
         few = ""
         if are_documents(self.files) and len(self.files) < _MIN_DOCUMENTS:
-            few = "          that is little to measure with: questions of your own (--questions) will say more\n"
+            few = "          few documents for an evaluation: add your own questions (--questions)\n"
         return (
             f"Text      {text}; {size:,.1f} MB\n"
             f"{few}{self.questions}"
-            f"Then      pairs that the text gives away; a static encoder{layers}\n"
-            "          questions made of documents that are held out; an index; a page that says what to take\n"
-            f"Takes     about {duration(self.seconds)}, of {minutes:g} minutes\n"
-            f"By        kedro {shlex.join(self.command)}\n"
+            f"Training  pairs from the text; a static encoder{layers}\n"
+            "Results   scores on questions from held-out documents; a search index; a report with a recommendation\n"
+            f"Time      about {format_duration(self.seconds)}, of {minutes:g} minutes\n"
+            f"Command   kedro {shlex.join(self.command)}\n"
         )
 
 
-def plan(text: str, minutes: float, encoder: str | None, questions: Path | None, lang: str | None) -> Plan:
-    """Plan the work on a text.
+def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | None, lang: str | None) -> Plan:
+    """Plan a run on a text.
 
-    Args:
-        text: a file, a folder or a glob.
-        minutes: that it may take.
-        encoder: "transformer", the name or folder of a published one, or None.
-        questions: a file of the user's own questions.
-        lang: the language; None: it is detected.
-
-    Raises:
-        ValueError: text that cannot be used, a missing model, or more work than time; with the way out.
+    The parameters are the options of the command. Raise ValueError for unusable text, a missing model, or too little
+    time.
     """
-    if lang is not None and not _LANG.fullmatch(lang):
-        raise ValueError(f"--lang {lang}: that is no code of a language, such as en or de; without it, it is found")
+    if lang is not None and not _LANG_PATTERN.fullmatch(lang):
+        raise ValueError(f"--lang {lang}: not a language code such as en or de; omit it to detect the language")
     path = str(Path(text).expanduser().absolute())
-    parameters = {"corpus.input": quoted(path)} | ({"corpus.lang": quoted(lang)} if lang else {})
+    parameters = {"corpus.input": quote_parameter(path)} | ({"corpus.lang": quote_parameter(lang)} if lang else {})
     files = find_sources(CorpusConfig(input=path, lang=lang or "auto"))
-    seconds, lines = sum(map(reading, files)) + _START, ""
+    seconds, lines = sum(map(estimate_reading_seconds, files)) + _START_SECONDS, ""
     if questions is not None:
-        spec = next(spec for spec in TASKS.values() if spec.own_questions)
+        spec = next(spec for spec in TASKS.values() if spec.question_checker)
         documents = files if are_documents(files) else []
-        count, note = resolve(spec.own_questions)(questions.expanduser(), documents)
-        parameters[f"{spec.name}.input"] = quoted(str(questions.expanduser().absolute()))
-        seconds += count * _PER_QUESTION
-        lines = f"Asked     {count:,} {'question' if count == 1 else 'questions'} of your own\n"
+        count, note = resolve(spec.question_checker)(questions.expanduser(), documents)
+        parameters[f"{spec.name}.input"] = quote_parameter(str(questions.expanduser().absolute()))
+        seconds += count * _SECONDS_PER_QUESTION
+        lines = f"Questions {count:,} of your own\n"
         lines += f"          {note}\n" if note else ""
     if encoder is None:
         check_time(seconds, minutes)
         return Plan(files, parameters, seconds, 0.0, lines)
     name = TRANSFORMER if encoder == TRANSFORMER else "published"
     if name == "published":
-        folder = published(encoder)
+        folder = find_published_encoder(encoder)
         passages = sum(file.bytes for file in files) / _PASSAGE_BYTES
-        seconds += 3 * passages / _TEXTS_PER_SECOND  # before, after, and for the index
-        parameters["vocabulary.published"] = parameters[f"{SYSTEM}.encoders.published.init_from"] = quoted(folder)
-        parameters[f"{SYSTEM}.encoders.published.pooling"] = pooling(folder)
+        seconds += 3 * passages / _TEXTS_PER_SECOND  # before training, after it, and for the index
+        parameters["vocabulary.published"] = parameters[f"{SYSTEM}.encoders.published.init_from"] = quote_parameter(
+            folder
+        )
+        parameters[f"{SYSTEM}.encoders.published.pooling"] = read_pooling(folder)
     check_time(seconds + _MIN_TRAINING_SECONDS, minutes)
     training = 60 * minutes - seconds
     runs = f"{SYSTEM}.pretrain.runs"
     parameters |= {
         f"{runs}.{name}.encoder": name,
         f"{runs}.{name}.schedule": "[{weights: {in_batch_negatives: 1}}]",
-        f"{runs}.{name}.learning_rate": str(_RATES[name]),
+        f"{runs}.{name}.learning_rate": str(_LEARNING_RATES[name]),
         f"{runs}.{name}_none.encoder": name,
         f"{runs}.{name}_none.schedule": "[]",
         f"{SYSTEM}.pretrain.budget.unit": "seconds",
@@ -134,79 +129,79 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
 
 
 def are_documents(files: Sequence[SourceFile]) -> bool:
-    """Whether each file is one document; the documents in other files are known once they are read."""
+    """Return whether each file is one document."""
     return all(file.source in ("books", "documentation") for file in files)
 
 
-def quoted(text: str) -> str:
-    """A text as the value of a parameter of `kedro run`, which reads YAML and divides at commas."""
+def quote_parameter(text: str) -> str:
+    """Quote a parameter value for `kedro run`, which splits at commas and parses YAML."""
     try:
         plain = "," not in text and yaml.safe_load(text) == text
     except yaml.YAMLError:
         plain = False
-    # "no" is Norwegian, and " #" no comment.
+    # Texts such as "no" and "a #b" are not plain strings in YAML.
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
-def reading(file: SourceFile) -> float:
-    """Seconds that a file takes from text to passages."""
+def estimate_reading_seconds(file: SourceFile) -> float:
+    """Estimate the seconds to turn a file into passages."""
     compressed = file.path.endswith((".bz2", ".gz", ".xz"))
-    return file.bytes / 1e6 * (_PER_COMPRESSED_MB if compressed else _PER_MB)
+    return file.bytes / 1e6 * (_SECONDS_PER_COMPRESSED_MB if compressed else _SECONDS_PER_MB)
 
 
 def check_time(seconds: float, minutes: float) -> None:
-    """Raise ValueError if this work takes more time."""
+    """Raise ValueError if the estimate exceeds the limit."""
     if seconds > 60 * minutes:
         raise ValueError(
-            f"this takes about {duration(seconds)} on two cores, and {minutes:g} minutes are given: "
-            f"--minutes {seconds / 60 + 0.5:.0f}, or less text"
+            f"this takes about {format_duration(seconds)} on two cores, more than --minutes {minutes:g}: "
+            f"use --minutes {seconds / 60 + 0.5:.0f} or less text"
         )
 
 
-def published(name: str) -> str:
-    """The folder of a published encoder, by its own path or a package that carries it; else a name on the hub.
+def find_published_encoder(name: str) -> str:
+    """Return the folder of a published encoder, given by path or package, or its name on the Hugging Face hub.
 
-    Raises ValueError for a folder that is missing or has no model, for a package that is not installed, and for a name
-    that neither the hub nor its downloads have.
+    Raise ValueError for a missing folder, a folder without a model, a package that is not installed, or a name that
+    neither the hub nor its cache has.
     """
     folder = Path(encoder_path(name)).expanduser()
     if not folder.exists() and is_model_path(name):
-        raise ValueError(f"{name}: there is no such folder, and no model is named so")
+        raise ValueError(f"{name}: there is no such folder or model")
     if folder.is_dir():
         if not any((folder / file).exists() for file in PUBLISHED_FILES):
-            raise ValueError(f"{folder}: this folder holds no published model")
+            raise ValueError(f"{folder}: this folder has no published model")
         return str(folder.absolute())
     try:
-        file_of(name, "config.json")
+        get_model_file(name, "config.json")
     except (HfHubHTTPError, EntryNotFoundError) as error:
-        raise ValueError(f"{name}: the Hugging Face hub gives no such model ({first_error_line(error)})") from error
+        raise ValueError(f"{name}: no such model on the Hugging Face hub ({first_error_line(error)})") from error
     return name
 
 
-def file_of(model: str, file: str) -> Path:
-    """A file of a published model, in its folder or downloaded from the hub."""
+def get_model_file(model: str, file: str) -> Path:
+    """Return the path of a file of a published model, downloaded if needed."""
     if Path(model).is_dir():
         return Path(model) / file
     return Path(hf_hub_download(model, file, local_files_only=not is_hub_reachable(model)))
 
 
-def pooling(model: str) -> str:
-    """How a model of sentence-transformers pools: "cls", or "mean", which is the default."""
+def read_pooling(model: str) -> str:
+    """Return the pooling of a sentence-transformers model: "cls" or "mean" (default)."""
     try:
-        config = json.loads(file_of(model, "1_Pooling/config.json").read_text(encoding="utf-8"))
+        config = json.loads(get_model_file(model, "1_Pooling/config.json").read_text(encoding="utf-8"))
     except (EntryNotFoundError, FileNotFoundError):
         return "mean"
     return "cls" if config.get("pooling_mode_cls_token") else "mean"
 
 
-def duration(seconds: float) -> str:
-    """Seconds in words."""
+def format_duration(seconds: float) -> str:
+    """Return a duration in words."""
     return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
 
 
-def run(planned: Plan) -> int:
-    """Run kedro in the folder of the project; return its exit status."""
+def run_plan(planned: Plan) -> int:
+    """Run Kedro in the project folder and return its exit status."""
     project = find_upwards(Path("conf") / ENVIRONMENT).parent.parent
     if not (project / "conf" / ENVIRONMENT).is_dir():
-        raise ValueError(f"there is no conf/{ENVIRONMENT} here or above: go to the folder of the project")
+        raise ValueError(f"there is no conf/{ENVIRONMENT} here or above: change to the project folder")
     return subprocess.run([sys.executable, "-m", "kedro", *planned.command], cwd=project, check=False).returncode

@@ -1,4 +1,4 @@
-"""`contexture train`: train from files alone, without Kedro, Spark, Java or MLflow.
+"""`contexture train`: train from files, without Kedro, Spark, Java or MLflow.
 
     contexture train pretrain --config data/05_model_input/SYSTEM/training.json --run RUN --seed 0 \
         --examples data/05_model_input/SYSTEM --vocabulary data/04_feature/VOCABULARY --output ENCODER
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-# Slow imports stand where they are used, so that other commands start quickly.
+# Slow imports are local, so that other commands start quickly.
 if TYPE_CHECKING:
     from contexture.systems.config import SystemConfig
 
@@ -23,24 +23,24 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     train.set_defaults(work=main)
     commands = train.add_subparsers(dest="training", required=True)
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--config", type=Path, required=True, help="JSON file that the examples stage wrote")
+    common.add_argument("--config", type=Path, required=True, help="JSON file of the examples stage")
     common.add_argument("--seed", type=int, default=0)
-    common.add_argument("--output", type=Path, required=True, help="folder to write; must not be half-written")
+    common.add_argument("--output", type=Path, required=True, help="output folder")
     command = commands.add_parser("pretrain", parents=[common], help="pre-train one encoder")
-    command.add_argument("--run", required=True, help="name among pretrain.runs")
+    command.add_argument("--run", required=True, help="name in pretrain.runs")
     command.add_argument("--examples", type=Path, required=True, help="folder of the system's examples")
     command.add_argument("--vocabulary", type=Path, required=True, help="folder of the tokenizer")
-    command.add_argument("--start", type=Path, help="folder of the run that this one continues")
+    command.add_argument("--start", type=Path, help="folder of the run to continue")
     command = commands.add_parser("finetune", parents=[common], help="fine-tune an encoder on a task")
-    command.add_argument("--variant", required=True, help="name among the variants")
-    command.add_argument("--task", required=True, help="name among the system's tasks")
-    command.add_argument("--option", help="which of the task's models; without it the first")
+    command.add_argument("--variant", required=True, help="name of the variant")
+    command.add_argument("--task", required=True, help="name of the task")
+    command.add_argument("--option", help="which of the task's models (default: the first)")
     command.add_argument("--data", type=Path, required=True, help="folder of the task's data")
     command.add_argument("--encoders", nargs="+", required=True, help="folders that `pretrain` wrote")
 
 
 def main(args: argparse.Namespace) -> None:
-    """Train on the configured number of devices: start a process for each, or be one of them."""
+    """Train on the configured devices: start one process per device, or run as one of them."""
     from contexture.training.launcher import end_with_starter
     from contexture.training.ranks import is_distributed
 
@@ -51,11 +51,11 @@ def main(args: argparse.Namespace) -> None:
     if is_distributed():
         logging.shutdown()
         sys.stdout.flush()
-        os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit
+        os._exit(0)  # output is complete; threads of gloo can hang at interpreter exit
 
 
 def read_config(file: Path) -> "SystemConfig":
-    """The configuration that the examples stage wrote; SystemExit with every fault."""
+    """Read the configuration of the examples stage. Exit with all its errors."""
     from pydantic import TypeAdapter, ValidationError
 
     from contexture.systems.config import SystemConfig
@@ -79,7 +79,7 @@ def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
 
 def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
     if args.task not in config.tasks:
-        raise SystemExit(f"{args.config}: the system is not measured on {args.task}, only on {sorted(config.tasks)}")
+        raise SystemExit(f"{args.config}: no task {args.task!r}; there are {sorted(config.tasks)}")
     if args.variant not in config.measured:
         raise SystemExit(f"{args.config}: no variant {args.variant!r}; there are {sorted(config.measured)}")
     from contexture.systems.launch import finetune_arguments, launch_finetuning
@@ -87,7 +87,7 @@ def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
     from contexture.tasks.registry import TASKS
 
     head = config.measured[args.variant].head
-    options = TASKS[args.task].load().options(config.task(args.task), head)
+    options = TASKS[args.task].load().list_options(config.task(args.task), head)
     option = args.option or next(iter(options), None)
     if option not in options:
         raise SystemExit(f"{args.task} fine-tunes {options} of {args.variant}, not {option!r}")

@@ -42,7 +42,7 @@ class Hit:
     """A passage that was found.
 
     Its score is the inner product of vectors, BM25's score or, by both, the sum of ½ / (60 + rank) over the two
-    rankings. `by_vectors` and `by_words` are its ranks in these, from 1; None if it is not in the ranking.
+    rankings. `rank_by_vectors` and `rank_by_words` are its ranks in these, from 1; None if it is not in the ranking.
     """
 
     score: float

@@ -235,7 +235,7 @@ class SystemConfig:
 
     def task(self, name: str) -> Any:
         """The settings of a task, with what follows from others."""
-        return self.tasks[name].completed(self.streams.values())
+        return self.tasks[name].complete_from_streams(self.streams.values())
 
     def variants_of(self, task: str) -> list[str]:
         """The variants that a task measures."""
@@ -282,7 +282,7 @@ class SystemConfig:
             select=None,
             guests={},
             search=self.search if self.search == BEST or self.search in runs else None,
-            tasks={name: settings.restricted(variants) for name, settings in self.tasks.items()},
+            tasks={name: settings.restrict_variants(variants) for name, settings in self.tasks.items()},
             ablation=None,
         )
 

@@ -45,7 +45,7 @@ def launch_finetuning(
 ) -> bool:
     """Fine-tune one model into `folder`, see `launch`: one of the same settings, encoder and data is kept."""
     settings = config.task(task)
-    own = settings.of(option)
+    own = settings.get_option_settings(option)
 
     def identity() -> dict[str, Any]:
         return {
@@ -54,7 +54,7 @@ def launch_finetuning(
             "seed": encoder.seed,
             "head": encoder.head,
             "encoders": [encoder_checksum(Path(encoder)) for encoder in encoder.models],
-            "data": file_checksums(settings.data_of(option, data)),
+            "data": file_checksums(settings.get_data_dir(option, data)),
         }
 
     def train(work: Path) -> None:

@@ -68,7 +68,7 @@ class ResolvedSystem:
         variant = self.config.measured[name]
         if variant.model is not None or not variant.finetuned or len(self.config.runs_of(name)) != 1:
             return []
-        return TASKS[task].load().options(self.config.task(task), variant.head)
+        return TASKS[task].load().list_options(self.config.task(task), variant.head)
 
     def encoders(self, task: str, models_dir: Path) -> list[EvaluatedEncoder]:
         """The variants that a task measures, of every seed; a published model is the same with every seed."""

@@ -1,4 +1,4 @@
-"""What a task is: it reads its files, measures frozen encoders, and fine-tunes them if it can."""
+"""The protocol of tasks: prepare data, fine-tune encoders and evaluate them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Any, Protocol, TypedDict, runtime_checkable
 
 import pandas as pd
 
-#: The report in a folder of task data: `name`, `counts`, and `missing`, reasons by set.
+#: Report in a folder of task data: `name`, `counts`, and `missing` (set → reason).
 TASK_FILE = "task.json"
-#: Between a protocol and the data set that a model learned from before.
+#: Separates a protocol or option from the data set that the model was fine-tuned on first.
 AFTER = "_after_"
-#: The variant that averages word vectors and needs no training.
+#: The variant that averages word vectors.
 WORD_AVERAGE = "word_average"
 
 
 class Row(TypedDict):
-    """A measured number: a record without its system, variant, seed and cost."""
+    """A score: a record without system, variant, seed and cost."""
 
     task: str
     data: str
@@ -32,11 +32,11 @@ class EvaluatedEncoder:
 
     variant: str
     seed: int
-    #: Folders of encoders, or names of published models; their vectors are concatenated.
+    #: Folders of encoders or names of published models. Their vectors are concatenated.
     models: tuple[str, ...]
-    #: Folder of this task's fine-tuned models, one subfolder an option (`Task.options`); None: not fine-tuned.
-    finetuned: Path | None = None
-    #: The head that is fine-tuned on tasks that judge candidates.
+    #: Folder of the task's fine-tuned models, one subfolder per option (`Task.list_options`). None: not fine-tuned.
+    finetuned_dir: Path | None = None
+    #: Kind of head for tasks that judge candidates.
     head: str | None = None
 
 
@@ -46,27 +46,27 @@ class Results:
 
     #: Rows with `variant` and `seed`.
     records: list[dict[str, Any]] = field(default_factory=list)
-    #: Further JSON values for the page.
+    #: Further JSON values for the report.
     details: dict[str, Any] = field(default_factory=dict)
-    #: Tables that are saved with the records, such as the score of every candidate.
+    #: Tables to save with the records, such as the score of each candidate.
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
-#: Calls a module's function with each tuple of arguments, in parallel or not; returns the results in their order.
+#: Calls a function of a module with each tuple of arguments and returns the results in order.
 ParallelMap = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 
 
 def serial_map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """The serial `ParallelMap`."""
+    """Call `function` with each tuple of arguments, one after the other; a `ParallelMap`."""
     return [function(*args) for args in arguments]
 
 
 def measure_encoders(
-    measure: Callable[..., Any], evaluated: Sequence[EvaluatedEncoder], parallel_map: ParallelMap, *arguments: Any
+    measure: Callable[..., Any], encoders: Sequence[EvaluatedEncoder], parallel_map: ParallelMap, *arguments: Any
 ) -> dict[tuple[str, ...], Any]:
-    """`measure(encoders, *arguments)` by encoders, each measured once even if several encoders share them."""
-    encoders = list(dict.fromkeys(encoder.models for encoder in evaluated))
-    return dict(zip(encoders, parallel_map(measure, [(names, *arguments) for names in encoders]), strict=True))
+    """Return models → `measure(models, *arguments)`. Models that several encoders share are measured once."""
+    models = list(dict.fromkeys(encoder.models for encoder in encoders))
+    return dict(zip(models, parallel_map(measure, [(names, *arguments) for names in models]), strict=True))
 
 
 def measure_rows(
@@ -75,7 +75,7 @@ def measure_rows(
     parallel_map: ParallelMap,
     *arguments: Any,
 ) -> list[dict[str, Any]]:
-    """Records of the rows that `measure(encoders, *arguments)` gives, see `measure_encoders`."""
+    """Return records of the rows of `measure(models, *arguments)`; see `measure_encoders`."""
     rows = measure_encoders(measure, encoders, parallel_map, *arguments)
     return [
         {"variant": encoder.variant, "seed": encoder.seed, **row}
@@ -85,7 +85,7 @@ def measure_rows(
 
 
 def list_seeds(encoders: Sequence[EvaluatedEncoder]) -> list[int]:
-    """The seeds of all encoders, which their baselines have, too."""
+    """Return the sorted seeds of all encoders."""
     return sorted({encoder.seed for encoder in encoders})
 
 
@@ -99,66 +99,66 @@ def make_record(
     split: str = "test",
     metric: str = "accuracy",
 ) -> dict[str, Any]:
-    """A record of `Results`."""
+    """Return a record of `Results`."""
     row = Row(task=task, data=data, protocol=protocol, split=split, metric=metric, value=value)
     return {"variant": variant, "seed": seed, **row}
 
 
 class Task(Protocol):
-    """One benchmark, or a family of them that are measured alike."""
+    """A benchmark, or several that are measured alike."""
 
-    def read(self, source: Any, demo: Path, output_dir: Path) -> None:
-        """Read and check the raw files once; write the folder `output_dir` with its `TASK_FILE`.
+    def prepare_data(self, source: Any, demo_dir: Path, output_dir: Path) -> None:
+        """Read and check the raw files of `source` and write `output_dir` with its `TASK_FILE`.
 
-        `source` says where they are, `demo` is the folder of the made-up world. Missing files are reported, not raised.
+        `demo_dir` has the files of the demo. Missing files are reported in `TASK_FILE`.
         """
 
-    def check(self, settings: Any, data: Path) -> None:
-        """Raise ValueError, before any training, if the data do not fit the settings."""
+    def check_settings(self, settings: Any, data_dir: Path) -> None:
+        """Raise ValueError if the data do not fit the settings; called before training."""
 
-    def options(self, settings: Any, head: str | None) -> list[str]:
-        """Names of the models that are fine-tuned for each encoder."""
+    def list_options(self, settings: Any, head: str | None) -> list[str]:
+        """Return the names of the models to fine-tune from one encoder."""
 
-    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path) -> None:
-        """Write the fine-tuned model to `folder`; deterministic in the encoder's seed."""
+    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path) -> None:
+        """Fine-tune a model and write it to `model_dir`. The encoder's seed determines it."""
 
     def evaluate(
         self,
         settings: Any,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """Measure all encoders, frozen and fine-tuned, and the task's own baselines; `vectors_dir` keeps vectors.
+        """Measure all encoders, frozen and fine-tuned, and the baselines; cache vectors in `vectors_dir`.
 
-        The tables that `TaskSpec.corpus` names are passed by keyword.
+        The tables that `TaskSpec.corpus` names are keyword arguments.
         """
 
 
 class FrozenTask:
-    """A task that measures frozen encoders alone, on all data that `read` wrote."""
+    """A task that measures frozen encoders on all its data."""
 
-    def check(self, settings: Any, data: Path) -> None:
-        """See `Task.check`."""
+    def check_settings(self, settings: Any, data_dir: Path) -> None:
+        """See `Task.check_settings`."""
 
-    def options(self, settings: Any, head: str | None) -> list[str]:
-        """See `Task.options`."""
+    def list_options(self, settings: Any, head: str | None) -> list[str]:
+        """See `Task.list_options`."""
         return []
 
-    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path) -> None:
-        """Raises NotImplementedError."""
-        raise NotImplementedError("encoders are measured as they are; there is nothing to fine-tune")
+    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path) -> None:
+        """Raise NotImplementedError."""
+        raise NotImplementedError("this task does not fine-tune encoders")
 
 
 @runtime_checkable
 class DocumentTask(Protocol):
-    """A task whose documents can be kept out of a corpus (`cleaning.evaluation`)."""
+    """A task whose documents can be removed from a corpus (`cleaning.evaluation`)."""
 
-    def documents(self, data: Path) -> pd.DataFrame | None:
-        """The documents of dev and test questions: title (or "") and text, a row for each part of a document.
+    def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
+        """Return the documents of dev and test questions: `title` (or "") and `text`, one row per part.
 
-        `data` is the folder that `Task.read` wrote; None if the files were missing.
+        `data_dir` is the output of `Task.prepare_data`. Return None if files were missing.
         """
 
 
@@ -166,8 +166,8 @@ class DocumentTask(Protocol):
 class EncoderChooser(Protocol):
     """A task whose results choose the encoder of `search: best`."""
 
-    def best_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
-        """The best of the variants by the facts of `evaluate`; the first of them if too little was measured."""
+    def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
+        """Return the best variant by the details of `evaluate`, or the first if too little was measured."""
 
-    def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
-        """Markdown for the card of the chosen encoder, from the records of `evaluate`; "" without records."""
+    def render_card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
+        """Return Markdown for the model card of `variant`, from records of `evaluate`; "" without records."""

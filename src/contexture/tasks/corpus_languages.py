@@ -1,4 +1,4 @@
-"""First components of the vectors of each language's corpus sentences, for tasks that compare languages."""
+"""Principal component removal by language (PCR), for tasks that compare languages."""
 
 import heapq
 import zlib
@@ -13,51 +13,53 @@ from contexture.text.language_codes import two_letter_code
 from contexture.vocabulary.languages import PARTITION_PREFIX
 from contexture.vocabulary.tokenizers import paragraph_texts
 
-#: How vectors are compared: as they are, and less the first component of their language (PCR; CMLM, section 5.2).
+#: Frozen vectors, and vectors without the first component of their language (CMLM, section 5.2).
 PROTOCOLS = FROZEN, PCR = ("frozen", "pcr")
-#: Under which `VectorStore` keeps the vectors of corpus sentences.
+#: Name of the corpus sentences in `VectorStore`.
 PURPOSE = "corpus"
 
 
-def corpus_languages(paragraphs: Path) -> set[str]:
-    """The languages of the table of paragraphs."""
-    return {folder.name.removeprefix(PARTITION_PREFIX) for folder in paragraphs.glob(f"{PARTITION_PREFIX}*")}
+def list_corpus_languages(paragraphs_dir: Path) -> set[str]:
+    """Return the languages of the table of paragraphs."""
+    return {folder.name.removeprefix(PARTITION_PREFIX) for folder in paragraphs_dir.glob(f"{PARTITION_PREFIX}*")}
 
 
-def known(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
-    """Those of a task's languages that the corpus has: the task's code → the corpus's code."""
+def match_languages(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
+    """Return the code in the task → the code in the corpus, for languages that both have."""
     codes = {two_letter_code(lang): lang for lang in corpus}
     return {lang: codes[two_letter_code(lang)] for lang in sorted(set(languages)) if two_letter_code(lang) in codes}
 
 
-def corpus_sentences(paragraphs: Path, lang: str, count: int) -> list[str]:
-    """At most `count` different sentences of a language, drawn by a hash of their texts."""
-    texts = set(paragraph_texts(paragraphs / f"{PARTITION_PREFIX}{lang}", "sentences"))
+def draw_corpus_sentences(paragraphs_dir: Path, lang: str, count: int) -> list[str]:
+    """Return at most `count` distinct sentences of a language, drawn by a hash of their texts."""
+    texts = set(paragraph_texts(paragraphs_dir / f"{PARTITION_PREFIX}{lang}", "sentences"))
     return sorted(heapq.nsmallest(count, texts, key=lambda text: (zlib.crc32(text.encode()), text)))
 
 
-def every_languages_sentences(paragraphs: Path, count: int) -> dict[str, list[str]]:
-    """`corpus_sentences` of all languages."""
-    return {lang: corpus_sentences(paragraphs, lang, count) for lang in sorted(corpus_languages(paragraphs))}
+def draw_all_corpus_sentences(paragraphs_dir: Path, count: int) -> dict[str, list[str]]:
+    """Return language → sentences; see `draw_corpus_sentences`."""
+    return {
+        lang: draw_corpus_sentences(paragraphs_dir, lang, count)
+        for lang in sorted(list_corpus_languages(paragraphs_dir))
+    }
 
 
-def components(
-    encoders: Sequence[str], languages: Mapping[str, str], sentences: Mapping[str, Sequence[str]], place: Path
+def compute_components(
+    encoders: Sequence[str], languages: Mapping[str, str], sentences: Mapping[str, Sequence[str]], vectors_dir: Path
 ) -> dict[str, Array]:
-    """Language → first component of the vectors of its sentences.
+    """Return language → first component of the vectors of its sentences.
 
-    `languages` come from `known`, `sentences` are those of all languages of the corpus; their vectors are kept in
-    `place`, whatever `languages` are.
+    `languages` is a result of `match_languages`; `vectors_dir` caches vectors of `sentences` of all corpus languages.
     """
     all_texts = sorted({text for texts in sentences.values() for text in texts})
     if not languages or not all_texts:
         return {}
-    lookup = VectorStore(place)(encoders, all_texts, PURPOSE)
+    lookup = VectorStore(vectors_dir)(encoders, all_texts, PURPOSE)
     return {lang: first_component(lookup(sentences[code])) for lang, code in languages.items()}
 
 
-def without(lookup: Lookup, component: Array | None) -> Lookup:
-    """Subtract a component, if any, from all vectors."""
+def subtract_component(lookup: Lookup, component: Array | None) -> Lookup:
+    """Return `lookup` with the component removed from all vectors; None: unchanged."""
     if component is None:
         return lookup
     return lambda texts: remove_component(np.asarray(lookup(texts)), component)

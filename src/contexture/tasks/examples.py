@@ -1,4 +1,4 @@
-"""Questions to read on a page: some that a model answered, and some that it did not."""
+"""Example questions for reports: some that a model answers correctly and some that it misses."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,29 +6,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-#: Questions of either kind.
-FEW = 3
+#: Number of examples of each kind.
+EXAMPLES_PER_KIND = 3
 
 
-def to_read(variant: str, protocol: str, right: Sequence[bool], row: Callable[[int], dict[str, str]]) -> dict[str, Any]:
-    """A fact for the page: rows of answered and of missed questions, spread over all of them.
+def select_examples(
+    variant: str, protocol: str, is_right: Sequence[bool], make_row: Callable[[int], dict[str, str]]
+) -> dict[str, Any]:
+    """Return `variant`, `protocol`, and evenly spaced rows of `answered` and `missed` questions.
 
-    Args:
-        variant: which gave the answers.
-        protocol: by which they were measured.
-        right: whether each question was answered.
-        row: the question's number → "question", "found" and "right", as texts.
+    `make_row` returns "question", "found" (the model's answer) and "right" (the right one) of a question number.
     """
-    answered = np.asarray(right, np.bool_)
+    answered = np.asarray(is_right, np.bool_)
     return {
         "variant": variant,
         "protocol": protocol,
-        "answered": [row(number) for number in spread(np.flatnonzero(answered))],
-        "missed": [row(number) for number in spread(np.flatnonzero(~answered))],
+        "answered": [make_row(number) for number in select_evenly(np.flatnonzero(answered))],
+        "missed": [make_row(number) for number in select_evenly(np.flatnonzero(~answered))],
     }
 
 
-def spread(numbers: npt.NDArray[np.intp]) -> list[int]:
-    """At most `FEW` of the numbers, evenly spaced."""
-    chosen = np.linspace(0, len(numbers) - 1, min(FEW, len(numbers))).round().astype(int)
+def select_evenly(numbers: npt.NDArray[np.intp]) -> list[int]:
+    """Return at most `EXAMPLES_PER_KIND` of the numbers, evenly spaced."""
+    chosen = np.linspace(0, len(numbers) - 1, min(EXAMPLES_PER_KIND, len(numbers))).round().astype(int)
     return [int(number) for number in numbers[chosen]]

@@ -1,4 +1,4 @@
-"""Training examples and fine-tuned models of tasks: an encoder, a head on its states and their settings."""
+"""Training examples and fine-tuned models: an encoder, a head and their settings."""
 
 import json
 from abc import ABC, abstractmethod
@@ -29,14 +29,14 @@ from contexture.encoders.layout import (
 )
 from contexture.seeding import mix
 
-HEAD = "head.safetensors"
-#: Inputs in a chunk of `by_length`.
-BATCH = 64
+HEAD_FILE = "head.safetensors"
+#: Rows of a chunk of `chunk_by_length`.
+CHUNK_ROWS = 64
 
 
 @dataclass(frozen=True)
 class Step:
-    """The examples of one optimizer step, over all devices, by their numbers."""
+    """The example numbers of one optimizer step, over all devices."""
 
     rows: Ints
     epoch: int
@@ -45,22 +45,22 @@ class Step:
     ranks: int
 
     @property
-    def own_rows(self) -> Ints:
-        """The examples of this device."""
+    def device_rows(self) -> Ints:
+        """Example numbers of this device."""
         return self.rows[self.rank :: self.ranks]
 
-    def generator(self, row: int) -> np.random.Generator:
-        """Random numbers for one example in this epoch."""
+    def make_generator(self, row: int) -> np.random.Generator:
+        """Return a random generator for one example in this epoch."""
         return np.random.default_rng(mix(self.seed, self.epoch, row))
 
 
 class Examples(ABC):
-    """The training examples of a task, as an encoder reads them."""
+    """The training examples of a task as encoder inputs."""
 
-    #: Name of the examples in errors.
+    #: Plural noun for the examples in errors.
     noun: ClassVar[str]
-    #: Whether the last batch of an epoch may be smaller, down to one example for all devices together. Otherwise the
-    #: examples that do not fill a batch are left out of the epoch, and each device has the same number of examples.
+    #: Whether the last batch of an epoch may be smaller, down to one example over all devices. Otherwise examples that
+    #: do not fill a batch are skipped in the epoch, and each device has the same number.
     small_last_batch: ClassVar[bool] = False
 
     @abstractmethod
@@ -69,10 +69,10 @@ class Examples(ABC):
 
     @abstractmethod
     def training_batch(self, step: Step) -> Mapping[str, Any]:
-        """The part of this device in the batch of a step."""
+        """Return this device's part of the batch."""
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
-        """States (B, T, H) of a batch of tokens, vectors (B, D) by role of a batch of texts."""
+        """Return states (B, T, H) of a batch of tokens, or role → vectors (B, D) of a batch of texts."""
         if "input_ids" in batch:
             return encoder.transformer.states(dict(batch))
         return {role: encoder(batch[role], role) for role in ROLES}
@@ -81,8 +81,8 @@ class Examples(ABC):
 class FinetunedModel(nn.Module):
     """An encoder and a head on its states.
 
-    A subclass names the class of its settings (a dataclass), the class of its head (made of settings and encoder), the
-    file of the settings, and the title of the model in errors.
+    A subclass sets `settings_class` (a dataclass), `head_class` (called with settings and encoder), `settings_file`,
+    and `title`, the name of the model in errors.
     """
 
     settings_class: ClassVar[type]
@@ -91,49 +91,49 @@ class FinetunedModel(nn.Module):
     title: ClassVar[str]
 
     def __init__(self, encoder: Encoder, settings: Any) -> None:
-        """ValueError for an encoder whose states the head cannot read."""
+        """Raise ValueError if the head cannot use the encoder's states."""
         super().__init__()
         self.encoder, self.settings = encoder, settings
         self.task: Any = type(self).head_class(settings, encoder)
 
     @classmethod
-    def new(cls, encoder: Encoder, **settings: Any) -> Self:
-        """A model with a new head; ValidationError for settings that do not fit."""
+    def create(cls, encoder: Encoder, **settings: Any) -> Self:
+        """Return a model with a new head. Raise ValidationError for invalid settings."""
         return cls(encoder, TypeAdapter(cls.settings_class).validate_python(settings))
 
     def save(self, folder: Path) -> None:
-        """Write the encoder, the head and, last, the settings."""
+        """Write the encoder, the head and the settings, in this order."""
         save_encoder(self.encoder, folder)
-        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
+        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD_FILE)
         (folder / self.settings_file).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
 
     @classmethod
     def load_settings(cls, folder: Path) -> Any:
-        """The settings of a model that `save` wrote."""
+        """Return the settings of a saved model."""
         return TypeAdapter(cls.settings_class).validate_json((folder / cls.settings_file).read_bytes())
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Load a model that `save` wrote, ready to predict, onto the GPU if the machine has one.
+        """Load a saved model in evaluation mode, on the GPU if there is one.
 
-        ValueError, naming the folder, if a file is missing or damaged.
+        Raise ValueError with the folder if a file is missing or damaged.
         """
         folder = Path(folder)
         encoder = load_encoder(folder)
         try:
             model = cls(encoder, cls.load_settings(folder))
-            model.task.load_state_dict(load_file(folder / HEAD))
+            model.task.load_state_dict(load_file(folder / HEAD_FILE))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            raise ValueError(f"{folder} holds no whole {cls.title} ({error}); fine-tune it again") from error
+            raise ValueError(f"{folder}: incomplete {cls.title} ({error}); fine-tune it again") from error
         return model.to(next(prepare_for_inference(encoder).parameters()).device).eval()
 
     @torch.inference_mode()
-    def predict(self, batch_of: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
-        """Row numbers, batch and logits of the head, without dropout, of each chunk of rows."""
+    def predict(self, make_batch: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
+        """Yield row numbers, batch and logits of each chunk of rows, without dropout."""
         device = next(self.parameters()).device
-        with evaluating(self.encoder, self.task):
+        with evaluation_mode(self.encoder, self.task):
             for rows in chunks:
-                batch = to_device(batch_of(rows), device)
+                batch = to_device(make_batch(rows), device)
                 yield rows, batch, self.task.logits(self.encoder.transformer.states(batch), batch)
 
 
@@ -144,7 +144,7 @@ def lay_out(
     layout: LayoutConfig,
     pairwise: bool = False,
 ) -> Batch:
-    """Lay out the token ids of each example's texts, at most `slots`, as joint inputs or pairs, with row `lengths`."""
+    """Lay out token ids (examples, texts ≤ `slots`) as joint inputs or pairs, with row `lengths`."""
     lengths = np.full((len(texts), slots), -1, np.int64)
     for row, example in zip(lengths, texts, strict=True):
         row[: len(example)] = [len(text) for text in example]
@@ -153,15 +153,15 @@ def lay_out(
     return batch | {"lengths": row_lengths(batch).tolist()}
 
 
-def by_length(lengths: Ints) -> list[Ints]:
-    """Row numbers in chunks of `BATCH`, shortest rows first."""
+def chunk_by_length(lengths: Ints) -> list[Ints]:
+    """Return row numbers in chunks of `CHUNK_ROWS`, shortest rows first."""
     order = np.argsort(lengths, kind="stable")
-    return [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+    return [order[start : start + CHUNK_ROWS] for start in range(0, len(order), CHUNK_ROWS)]
 
 
 @contextmanager
-def evaluating(*modules: nn.Module) -> Iterator[None]:
-    """Turn off the modules' dropout in the block."""
+def evaluation_mode(*modules: nn.Module) -> Iterator[None]:
+    """Put modules in evaluation mode inside the `with` block."""
     modes = [module.training for module in modules]
     for module in modules:
         module.eval()

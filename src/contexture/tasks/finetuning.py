@@ -1,9 +1,10 @@
-"""Fine-tuning for all tasks: a task gives its training examples, a head and a dev score, see `Finetuning`."""
+"""The fine-tuning loop of all tasks. A task supplies examples, a head and a dev score (`Finetuning`)."""
 
 import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from torch.utils.data import Dataset
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import LayoutConfig
-from contexture.encoders.files import load_encoder
+from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import Ints
 from contexture.folders import UNFINISHED
 from contexture.objectives.base import Objective
@@ -34,10 +35,10 @@ STREAM = "examples"
 
 
 class Batches(Dataset[dict[str, Any]]):
-    """The batches of a run, shuffled anew for each epoch; each is a function of the seed, the step and the device."""
+    """The batches of a run, reshuffled each epoch; seed, step and device determine each batch."""
 
     def __init__(self, examples: Examples, settings: FinetuneSettings, seed: int, rank: int = 0) -> None:
-        """ValueError if there are fewer examples than devices, or none."""
+        """Raise ValueError if there are no examples, or fewer than devices."""
         self.examples, self.seed, self.rank, self.ranks = examples, seed, rank, settings.devices
         count, devices = len(examples), 1 if examples.small_last_batch else self.ranks
         if count < devices:
@@ -46,7 +47,7 @@ class Batches(Dataset[dict[str, Any]]):
         rest = examples.small_last_batch and count % self.batch_size > 0
         self.per_epoch = count // self.batch_size + rest
         self.steps, self.evaluate_every = settings.training_steps(self.per_epoch)
-        self._order: tuple[int, Ints] | None = None  # of the last epoch: ASNQ has millions of examples
+        self._order: tuple[int, Ints] | None = None  # cached for one epoch: ASNQ has millions of examples
 
     def __len__(self) -> int:
         return self.steps
@@ -62,38 +63,46 @@ class Batches(Dataset[dict[str, Any]]):
 
 @dataclass(frozen=True)
 class Finetuning:
-    """The parts of a task that fine-tune one model."""
+    """The parts of a task that the loop needs to fine-tune one model."""
 
-    #: The name of the head in the curves.
+    #: Name of the head in the curves.
     label: str
     encoder: Encoder
     head: Objective
     examples: Examples
-    #: The name of the dev score, `dev/<metric>` in the curves, and the score of encoder and head as they are.
+    #: Name of the dev score, `dev/<metric>` in the curves, and the function that computes it.
     metric: str
     score: Callable[[], float]
-    #: Writes the best model to a folder.
+    #: Writes the model to a folder.
     save: Callable[[Path], None]
     lower_is_better: bool = False
-    #: Whether the first weights are measured, too, and kept if training finds none better; a new head says nothing yet.
+    #: Whether to measure the initial weights, too, and keep them if training does not improve them.
     from_start: bool = False
 
     @classmethod
-    def of_model(
+    def from_model(
         cls, model: FinetunedModel, label: str, examples: Examples, metric: str, score: Callable[[], float], **more: Any
     ) -> Self:
-        """Those of an encoder with a head that are saved together."""
+        """Fine-tune an encoder with a head and save both."""
         return cls(label, model.encoder, model.task, examples, metric, score, model.save, **more)
+
+    @classmethod
+    def from_loss(
+        cls, label: str, encoder: Encoder, head: Objective, examples: Examples, loss: Callable[[Encoder], float]
+    ) -> Self:
+        """Fine-tune an encoder to a low dev loss, from its initial weights on, and save the encoder alone."""
+        score, save = partial(loss, encoder), partial(save_encoder, encoder)
+        return cls(label, encoder, head, examples, "loss", score, save, lower_is_better=True, from_start=True)
 
 
 class _KeepBest(pl.Callback):
-    """Measure every few steps and after the last; keep the best weights; stop when patience is exhausted."""
+    """Measure every few steps and after the last, keep the best weights, stop when patience runs out."""
 
-    def __init__(self, task: Finetuning, every: int, patience: int) -> None:
-        self.task, self.every, self.patience = task, every, patience
+    def __init__(self, task: Finetuning, evaluate_every: int, patience: int) -> None:
+        self.task, self.evaluate_every, self.patience = task, evaluate_every, patience
         self.sign = -1.0 if task.lower_is_better else 1.0
         self.best, self.best_step, self.weights = math.nan, 0, dict[str, Tensor]()
-        #: Patience counts from the best score of training itself, as the first steps may be worse than the start.
+        #: Best after a training step. Patience counts from it, as the first steps may be worse than the start.
         self.trained, self.trained_step = math.nan, 0
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
@@ -102,16 +111,16 @@ class _KeepBest(pl.Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         assert isinstance(module, ScheduledObjectives)
-        if module.step % self.every and module.step != module.steps:
+        if module.step % self.evaluate_every and module.step != module.steps:
             return
         score = self._measure(trainer, module)
         if self._is_better(score, self.trained):
             self.trained, self.trained_step = score, module.step
-        trainer.should_stop = module.step - self.trained_step >= self.patience * self.every
+        trainer.should_stop = module.step - self.trained_step >= self.patience * self.evaluate_every
 
     def _measure(self, trainer: pl.Trainer, module: pl.LightningModule) -> float:
         assert isinstance(module, ScheduledObjectives)
-        # The first device measures for all, so that all stop together, with the same weights.
+        # The first device measures, so that all devices stop together with the same weights.
         score: float = trainer.strategy.broadcast(self.task.score() if trainer.is_global_zero else math.nan)
         for logger in trainer.loggers:
             logger.log_metrics({f"dev/{self.task.metric}": score}, step=module.step)
@@ -124,32 +133,37 @@ class _KeepBest(pl.Callback):
         return math.isfinite(score) and not self.sign * score <= self.sign * known
 
 
-def load_start(encoder: EvaluatedEncoder) -> Encoder:
-    """Load the encoder to fine-tune, and seed what is drawn for its head.
+def load_start_encoder(encoder: EvaluatedEncoder) -> Encoder:
+    """Load the encoder to fine-tune and seed PyTorch for its head.
 
-    ValueError if the encoder has several encoders, or its encoder is damaged.
+    Raise ValueError if the variant concatenates several encoders, or its encoder is damaged.
     """
     if len(encoder.models) != 1:
-        raise ValueError(f"{encoder.variant}: several encoders side by side are not fine-tuned")
+        raise ValueError(f"{encoder.variant}: concatenated encoders cannot be fine-tuned")
     torch.manual_seed(mix(encoder.seed, 3))
     return load_encoder(Path(encoder.models[0]), head=False)
 
 
-def load_joint_start(
+def load_joint_encoder(
     task: str, settings: JointSettings, evaluated: EvaluatedEncoder, pairwise: bool
 ) -> tuple[Encoder, LayoutConfig]:
-    """`load_start`, with room for joint inputs, or for pairs, and their layout. ValueError, too, without a layout."""
+    """Load the encoder (`load_start_encoder`) with room for joint inputs or pairs, and return it with their layout.
+
+    Raise ValueError if no layout is set.
+    """
     layout = settings.require_layout(task)
-    encoder = load_start(evaluated)
+    encoder = load_start_encoder(evaluated)
     encoder.transformer.resize_tables(layout.width, 2 if pairwise else layout.candidates + 1)
     return encoder, layout
 
 
-def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEncoder, folder: Path) -> float:
-    """Fine-tune the encoder of `load_start` and its head; write the model with the best dev score to `folder`.
+def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEncoder, model_dir: Path) -> float:
+    """Fine-tune encoder and head, write the model with the best dev score to `model_dir`, and return that score.
 
-    Encoder and head have the best weights afterwards, on every device. Deterministic in its arguments. Returns that
-    score. ValueError if there are too few examples, or no dev score of training is finite.
+    Encoder and head end with the best weights on every device. The arguments determine the result.
+
+    Raises:
+        ValueError: too few examples, or no finite dev score.
     """
     batches = Batches(task.examples, settings, mix(encoder.seed, 4), get_rank())
     module = ScheduledObjectives(
@@ -163,20 +177,20 @@ def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEnc
         mix(encoder.seed, 5),
     )
     kept = _KeepBest(task, batches.evaluate_every, settings.patience)
-    every = min(batches.evaluate_every, 20)
+    record_every = min(batches.evaluate_every, 20)
     fit(
         module,
         batches,
-        folder,
-        precision=choose_precision(settings.precision, module, batches[0], folder, get_rank()),
-        callbacks=[Recorder(folder, every), kept],
+        model_dir,
+        precision=choose_precision(settings.precision, module, batches[0], model_dir, get_rank()),
+        callbacks=[Recorder(model_dir, record_every), kept],
         devices=settings.devices,
     )
     if math.isnan(kept.trained):
         raise ValueError(f"{task.label}: the loss was never finite: lower the learning rate, or use fp32")
     module.load_state_dict(kept.weights)
     if get_rank() == 0:
-        name = f"{encoder.variant}, {folder.name.removesuffix(UNFINISHED)}, seed {encoder.seed}"
+        name = f"{encoder.variant}, {model_dir.name.removesuffix(UNFINISHED)}, seed {encoder.seed}"
         LOG.info("%s: dev/%s %.4f after %d steps", name, task.metric, kept.best, kept.best_step)
-        task.save(folder)
+        task.save(model_dir)
     return kept.best

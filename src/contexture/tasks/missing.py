@@ -1,10 +1,10 @@
-"""What a reader raises when the data it should read is not there."""
+"""The error for missing files of a benchmark."""
 
 from pathlib import Path
 
 
-class BenchmarkMissing(FileNotFoundError):  # noqa: N818 - a state of the machine that callers report, no mistake
-    """The files of a benchmark are absent; the rest of an evaluation can go on without it."""
+class BenchmarkMissing(FileNotFoundError):  # noqa: N818 - callers report it as a state
+    """The files of a benchmark are missing; other benchmarks can still run."""
 
-    def __init__(self, benchmark: str, looked_for: Path, remedy: str) -> None:
-        super().__init__(f"{benchmark} is not here: looked for {looked_for}. {remedy}")
+    def __init__(self, benchmark: str, path: Path, remedy: str) -> None:
+        super().__init__(f"{benchmark} is not here: looked for {path}. {remedy}")

@@ -1,4 +1,4 @@
-"""Passages ranked for queries by their words, by vectors and by both, and intervals of the rankings' scores."""
+"""Rank passages by BM25, vectors and both, with confidence intervals of the scores."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -15,39 +15,39 @@ from contexture.retrieval.top import EVEN, NOTHING, Rows, fuse
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, list_seeds, measure_encoders
 from contexture.tasks.sentences.vectors import folder_name
 
-#: The columns of candidates: the id, and the parts of the text.
+#: Columns of candidates.
 COLUMNS = ["id", "title", "text"]
-#: The variant that ranks by words, and the suffix of a variant whose ranking is fused with it.
+#: The BM25 variant, and the suffix of variants fused with it.
 BM25, HYBRID = "bm25", "+bm25"
 FROZEN = "frozen"
-#: The metric that intervals are given for.
-COMPARED = METRICS[0]
+#: Metric of the intervals.
+COMPARED_METRIC = METRICS[0]
 
 
-def by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int) -> Rows:
-    """Rank candidates, a Parquet file of COLUMNS, by BM25, whose index is written below `vectors_dir`.
+def rank_by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int) -> Rows:
+    """Rank candidates (a Parquet file with `COLUMNS`) by BM25; write its index below `vectors_dir`.
 
     Returns:
-        Row numbers (Q, min(depth, candidates)), best first, −1 if no other candidate shares a word with the query.
+        Row numbers (Q, min(depth, candidates)), best first; −1 where no other candidate shares a word with the query.
 
     Raises:
-        ValueError: for no candidates, or none with a word.
+        ValueError: no candidate, or none has a word.
     """
     return index_words(ParquetRows(candidates), COLUMNS[1:], vectors_dir / "words", config).search(queries, depth)[1]
 
 
-def by_vectors(
+def rank_by_vectors(
     encoders: Sequence[str], candidates: Path, queries: Sequence[str], vectors_dir: Path, depth: int
 ) -> Rows:
-    """Rank candidates, a Parquet file of COLUMNS, by the inner products of vectors, see `Retriever`.
+    """Rank candidates (a Parquet file with `COLUMNS`) by inner products of vectors; see `Retriever`.
 
-    The candidates' vectors are kept below `vectors_dir` and reused for the same model and texts.
+    The candidates' vectors are cached below `vectors_dir`.
 
     Returns:
-        Row numbers (Q, min(depth, candidates)), best first; −1 for a query without a known word, whose vector is 0.
+        Row numbers (Q, min(depth, candidates)), best first; −1 for a query without a known word (vector 0).
 
     Raises:
-        ValueError: for no candidates, or an encoder that cannot be loaded, naming it.
+        ValueError: no candidate, or an encoder that cannot be loaded.
     """
     retriever = Retriever(encoders, COLUMNS)
     vectors = retriever.candidates(ParquetRows(candidates), vectors_dir / folder_name("+".join(encoders)))
@@ -68,13 +68,13 @@ def rank_all(
     select: Callable[[Rows], Rows],
     hybrid: Collection[str],
 ) -> dict[tuple[str, int], Rows]:
-    """Rankings of BM25, of all encoders and, for variants in `hybrid`, of both fused, by variant and seed.
+    """Return (variant, seed) → ranking, for BM25, all encoders, and both fused for variants in `hybrid`.
 
-    Each ranking has `depths[0]` rows before `select`, which leaves out what is no candidate of a query; fused ones have
-    `depths[1]`. Other arguments: see `by_words` and `by_vectors`.
+    Rankings have `depths[0]` rows before `select` removes rows that are no candidates of their query; fused rankings
+    have `depths[1]`. Other arguments: see `rank_by_words` and `rank_by_vectors`.
     """
-    words = select(by_words(candidates, queries, vectors_dir, config, depths[0]))
-    vectors = measure_encoders(by_vectors, encoders, parallel_map, candidates, queries, vectors_dir, depths[0])
+    words = select(rank_by_words(candidates, queries, vectors_dir, config, depths[0]))
+    vectors = measure_encoders(rank_by_vectors, encoders, parallel_map, candidates, queries, vectors_dir, depths[0])
     vectors = {encoders: select(rows) for encoders, rows in vectors.items()}
     rankings = {(BM25, seed): words for seed in list_seeds(encoders)}
     for encoder in encoders:
@@ -85,20 +85,20 @@ def rank_all(
     return rankings
 
 
-def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """nDCG@10 by variant and, except for BM25, its difference to BM25: mean and 95 % interval over queries.
+def measure_intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
+    """Return variant → nDCG@10 and its difference to BM25, each with a 95% interval over queries.
 
-    `table`: variant, seed, query_id and COMPARED of each query; several seeds are averaged.
+    `table` has variant, seed, query_id and `COMPARED_METRIC`, one row per query. Seeds are averaged.
     """
-    values = table.groupby(["variant", "query_id"], sort=False)[COMPARED].mean().unstack("variant")
+    values = table.groupby(["variant", "query_id"], sort=False)[COMPARED_METRIC].mean().unstack("variant")
     measured = {}
     for variant in values.columns:
-        measured[variant] = {COMPARED: with_interval(values[variant])}
+        measured[variant] = {COMPARED_METRIC: mean_with_interval(values[variant])}
         if variant != BM25:
-            measured[variant]["over_bm25"] = with_interval(values[variant] - values[BM25])
+            measured[variant]["over_bm25"] = mean_with_interval(values[variant] - values[BM25])
     return measured
 
 
-def with_interval(values: pd.Series) -> list[float]:
-    """The mean of the values of queries, and the ends of its 95 % interval."""
+def mean_with_interval(values: pd.Series) -> list[float]:
+    """Return the mean of the values and the ends of its 95% interval."""
     return [float(values.mean()), *bootstrap_interval(values)]

@@ -1,9 +1,9 @@
-"""Every task by its name, in the order of the tables: a line for each, which names its folder."""
+"""All tasks by name, in the order of the tables."""
 
 from contexture.imports import resolve
 from contexture.tasks.spec import TaskSpec
 
-_FOLDERS = (
+_NAMES = (
     "retrieval",
     "beir",
     "answer_selection",
@@ -18,4 +18,4 @@ _FOLDERS = (
     "sentences",
 )
 
-TASKS: dict[str, TaskSpec] = {name: resolve(f"contexture.tasks.{name}.spec:SPEC") for name in _FOLDERS}
+TASKS: dict[str, TaskSpec] = {name: resolve(f"contexture.tasks.{name}.spec:SPEC") for name in _NAMES}

@@ -1,4 +1,4 @@
-"""Settings that all tasks share, so that a system need not know the tasks."""
+"""Base classes of the settings of tasks."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
@@ -22,61 +22,61 @@ class SourceSettings:
 
     @property
     def reads_demo(self) -> bool:
-        """Whether the demo writes some of them."""
+        """Whether the demo writes some of the files."""
         return getattr(self, "input", None) == DEMO
 
 
 @dataclass(config=STRICT, frozen=True)
 class TaskSettings:
-    """How a task measures and fine-tunes, with defaults for tasks that need no more."""
+    """How a task evaluates and fine-tunes encoders."""
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError if the settings name a variant that is not one of `variants`."""
+        """Raise ValueError if the settings name a variant that is not in `variants`."""
 
-    def restricted(self, variants: Collection[str]) -> Self:
-        """The same for fewer variants."""
+    def restrict_variants(self, variants: Collection[str]) -> Self:
+        """Return the settings without entries of variants that are not in `variants`."""
         return self
 
-    def given(self, source: Any) -> Self:
-        """The same, completed from the parameters that say where the files are."""
+    def complete_from_source(self, source: Any) -> Self:
+        """Return the settings with defaults from the task's source."""
         return self
 
-    def completed(self, streams: Iterable[StreamConfig]) -> Self:
-        """The same, completed from the streams of the system."""
+    def complete_from_streams(self, streams: Iterable[StreamConfig]) -> Self:
+        """Return the settings with defaults from the streams of the system."""
         return self
 
-    def search_words(self, passages: Path) -> Bm25Config | None:
-        """How BM25 ranks the table of passages, so that the search index ranks alike; None: no preference."""
+    def get_bm25_config(self, passages_dir: Path) -> Bm25Config | None:
+        """Return the BM25 settings for the table of passages that the search index shares; None: no preference."""
         return None
 
-    def of(self, option: str) -> Any:
-        """Settings of one of the models that `Task.options` names."""
+    def get_option_settings(self, option: str) -> Any:
+        """Return the settings of one model of `Task.list_options`."""
         return self
 
-    def before(self, option: str) -> str | None:
-        """The model of the same encoder from which this one starts; None: it starts from the encoder."""
+    def get_start_option(self, option: str) -> str | None:
+        """Return the option whose fine-tuned model is the start of this one; None: the encoder."""
         return None
 
     def identity(self, option: str) -> dict[str, Any]:
-        """The settings on which the weights of one of the models depend."""
+        """Return the settings that determine the weights of one model."""
         return asdict(self)
 
-    def data_of(self, option: str, data: Path) -> Path:
-        """The folder, in the task's data or itself, that one of the models learns from."""
-        return data
+    def get_data_dir(self, option: str, data_dir: Path) -> Path:
+        """Return the folder of a model's training data: `data_dir` or a subfolder."""
+        return data_dir
 
 
 @dataclass(config=STRICT, frozen=True)
 class FinetuneSettings(TaskSettings):
-    """How an encoder is fine-tuned on a task."""
+    """How a task fine-tunes encoders."""
 
-    # Examples of an optimizer step, over all devices.
+    # Examples per optimizer step, over all devices.
     batch_size: Positive = 32
-    # Devices to train on, with a process for each.
+    # Devices to train on, one process each.
     devices: Positive = 1
-    # auto measures both on the device for a moment and takes bf16 where it is at least 1.3 times as fast.
+    # auto times both on the device and chooses bf16 if it is at least 1.3 times as fast.
     precision: Precision = "auto"
-    # Dev scores in a row without an improvement before training stops.
+    # Training stops after this many dev scores in a row without an improvement.
     patience: Positive = 5
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5))
 
@@ -85,15 +85,15 @@ class FinetuneSettings(TaskSettings):
             raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices, {self.devices}")
 
     def training_steps(self, steps_per_epoch: int) -> tuple[int, int]:
-        """The maximal number of optimizer steps, and the number of steps between two dev scores."""
+        """Return the maximal number of optimizer steps and the steps between two dev scores."""
         raise NotImplementedError
 
 
 @dataclass(config=STRICT, frozen=True)
 class EpochSettings(FinetuneSettings):
-    """Settings of fine-tuning that is measured after each epoch."""
+    """Fine-tuning with a dev score after each epoch."""
 
-    # Passes over the training examples at most.
+    # Maximal number of passes over the training examples.
     epochs: Positive = 10
 
     def training_steps(self, steps_per_epoch: int) -> tuple[int, int]:
@@ -103,13 +103,13 @@ class EpochSettings(FinetuneSettings):
 
 @dataclass(config=STRICT, frozen=True)
 class StepSettings(FinetuneSettings):
-    """Settings of fine-tuning that is measured after a fixed number of steps."""
+    """Fine-tuning with a dev score after a fixed number of steps."""
 
-    # Optimizer steps at most.
+    # Maximal number of optimizer steps.
     steps: Positive = 2000
     # Steps between two dev scores.
     evaluate_every: Positive = 200
-    # Tokens, padding included, that are encoded at a time: texts of like length go together.
+    # Tokens, including padding, that are encoded at a time. Texts are sorted by length.
     tokens_at_once: Positive = 16384
 
     def training_steps(self, steps_per_epoch: int) -> tuple[int, int]:
@@ -119,20 +119,20 @@ class StepSettings(FinetuneSettings):
 
 @dataclass(config=STRICT, frozen=True)
 class JointSettings(EpochSettings):
-    """Settings of fine-tuning on joint inputs."""
+    """Fine-tuning on joint inputs."""
 
     # linear (paper) or released (dropout, dense, tanh, dropout, linear).
     head_style: HeadStyle = "linear"
-    # How the texts of an example are laid out in one input; null: the layout of the system's own examples.
+    # Layout of the texts of an example in one input; null: the layout of the system's examples.
     layout: LayoutConfig | None = None
 
-    def completed(self, streams: Iterable[StreamConfig]) -> Self:
-        """The same with the layout of the first stream that has one, unless a layout is set."""
+    def complete_from_streams(self, streams: Iterable[StreamConfig]) -> Self:
+        """Return the settings with the layout of the first stream that has one, unless a layout is set."""
         layouts = (stream.layout for stream in streams if hasattr(stream, "layout"))
         return replace(self, layout=self.layout or next(layouts, None))
 
     def require_layout(self, task: str) -> LayoutConfig:
-        """Return the layout; ValueError if none is set."""
+        """Return the layout. Raise ValueError if none is set."""
         if self.layout is None:
-            raise ValueError(f"fine-tuning needs a layout of its joint inputs: set {task}.layout")
+            raise ValueError(f"{task}: fine-tuning needs a layout of its joint inputs: set {task}.layout")
         return self.layout

@@ -1,4 +1,4 @@
-"""The folder of a task's data: its report in `TASK_FILE`, and benchmarks that are missing."""
+"""The data folder of a task and its report, `TASK_FILE`."""
 
 import hashlib
 import json
@@ -14,46 +14,40 @@ from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
 
-#: Contents of `TASK_FILE`: the name of the data, `counts` and `missing` by set, and further keys of a task.
+#: Contents of `TASK_FILE`: `name` of the data, `counts` and `missing` by set, and keys of the task.
 Report = dict[str, Any]
 
 
 @contextmanager
-def write_task(folder: Path, names: Collection[str], /, **more: Any) -> Iterator[tuple[Path, Report]]:
-    """Fill a task's folder in the block; it replaces an older one when it is complete.
+def write_task(folder: Path, set_names: Collection[str], /, **extra: Any) -> Iterator[tuple[Path, Report]]:
+    """Write a task's data folder inside the `with` block; it replaces an older one once it is complete.
 
-    Args:
-        folder: of the task's data.
-        names: of the sets of data.
-        **more: keys of the report besides `name`, `counts` and `missing`.
-
-    Yields:
-        The folder to write files to, and the report, which is written after the block.
+    Yield the folder to write to, and the report with `extra` keys, which is saved after the block.
     """
-    report: Report = {"name": ", ".join(names), "counts": {}, "missing": {}} | more
+    report: Report = {"name": ", ".join(set_names), "counts": {}, "missing": {}} | extra
     folder.parent.mkdir(parents=True, exist_ok=True)
     with work_folder(folder) as work:
         yield work, report
         (work / TASK_FILE).write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def leave_out(report: Report, name: str, reason: str) -> None:
-    """Note in the report, and warn, that a set is missing."""
+def report_missing(report: Report, name: str, reason: str) -> None:
+    """Log that a set is missing and add it to the report."""
     LOG.warning("%s", reason)
     report["missing"][name] = reason
 
 
 @contextmanager
-def note_missing(report: Report, name: str) -> Iterator[None]:
-    """Leave a set out if the block finds that it is missing."""
+def catch_missing(report: Report, name: str) -> Iterator[None]:
+    """Report a set as missing if the `with` block raises `BenchmarkMissing`."""
     try:
         yield
     except BenchmarkMissing as error:
-        leave_out(report, name, str(error))
+        report_missing(report, name, str(error))
 
 
-def file_digests(paths: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of each file, by its path."""
+def hash_files(paths: Iterable[Path]) -> dict[str, str]:
+    """Return path → SHA-256."""
     digests = {}
     for path in paths:
         with path.open("rb") as file:
@@ -62,13 +56,13 @@ def file_digests(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def read_report(folder: Path) -> Report:
-    """Read the report in a task's folder."""
+    """Read the report of a task's data folder."""
     report: Report = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))
     return report
 
 
 def check_sets(task: str, chosen: Collection[str], report: Report) -> None:
-    """Raise ValueError if a set to fine-tune on is not among those of the task's input."""
+    """Raise ValueError if a set to fine-tune on is not in the task's input."""
     known = [*report["counts"], *report["missing"]]
     if unknown := [name for name in chosen if name not in known]:
-        raise ValueError(f"{task}.finetune: no set is called {', '.join(unknown)}; {task}.input has {known}")
+        raise ValueError(f"{task}.finetune: unknown set {', '.join(unknown)}; {task}.input has {known}")

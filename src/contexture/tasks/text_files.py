@@ -1,4 +1,4 @@
-"""Files of lines that others made: plain or gzipped, whole or damaged."""
+"""Text files from outside, plain or gzipped."""
 
 import gzip
 import json
@@ -10,23 +10,23 @@ from typing import Any, TextIO, cast
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a file of lines, plain or .gz."""
-    # Only \n ends a line: sentences hold other characters that Python would take for line ends.
+    """Open a text file, plain or .gz."""
+    # Only \n ends a line: sentences contain other characters that Python treats as line ends.
     opened = gzip.open if path.suffix == ".gz" else open
     return cast(TextIO, opened(path, "rt", encoding="utf-8-sig", newline="\n"))
 
 
 @contextmanager
-def undamaged(path: Path) -> Iterator[None]:
-    """Raise ValueError if reading the file in the block finds damage."""
+def catch_damage(path: Path) -> Iterator[None]:
+    """Raise ValueError with the path if the file that the `with` block reads is damaged."""
     try:
         yield
     except (EOFError, UnicodeDecodeError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
 
 
-def json_of(line: str) -> Any:
-    """Parse a line of JSON; ValueError or RecursionError if it is none, or cannot be written again."""
+def parse_json(line: str) -> Any:
+    """Parse a line of JSON. Raise ValueError or RecursionError if it is invalid or cannot be encoded."""
     row = json.loads(line)
-    json.dumps(row, ensure_ascii=False).encode()  # half a character, such as \ud800, cannot
+    json.dumps(row, ensure_ascii=False).encode()  # raises for lone surrogates such as \ud800
     return row

@@ -1,4 +1,4 @@
-"""The page of MSPP: its tables, compared whole with `page.md`, and its findings."""
+"""The report of MSPP: tables, compared with `page.md`, and the summary."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.reporting.report import render_report
 from contexture.reporting.tables import to_markdown
-from contexture.systems.mspp.fact_verification import findings, gains, tables
+from contexture.systems.mspp.fact_verification import build_tables, compare_variants, describe_results
 from contexture.systems.mspp.page import NOTE, TITLE, page
 from tests.reporting.make import TRAINING, measured
 from tests.reporting.pages import Page
@@ -18,7 +18,7 @@ CONTEXT = ReportContext("mspp", TITLE, NOTE, trainings={"mspp": TRAINING})
 
 
 def answers(data: str, protocol: str, metric: str = "map", **values: list[float]) -> list[Record]:
-    """`mspp_ie=[0.5]`: the values of a variant, one a seed."""
+    """Return records; `mspp_ie=[0.5]` are the values of a variant, one per seed."""
     return [
         record
         for variant, scores in values.items()
@@ -27,7 +27,7 @@ def answers(data: str, protocol: str, metric: str = "map", **values: list[float]
 
 
 def claims(*splits: str, data: str = "demo", **values: float) -> list[Record]:
-    """`mspp_ie__ie_1=0.5`: one seed of a variant, by a protocol."""
+    """Return records; `mspp_ie__ie_1=0.5` is a variant's value by a protocol, one seed."""
     return [
         record
         for split in splits
@@ -65,7 +65,7 @@ def markdown(records: list[Record], context: ReportContext = CONTEXT) -> str:
 
 
 def test_tables() -> None:
-    """With a set of the paper's, whose columns stand with it, one that the paper has not, and claims of both splits."""
+    """For sets with and without published numbers, and claims of both splits."""
     records = [
         *RECORDS,
         *answers("demo", "reranked", mspp_ie=[0.7], joint_ie=[0.6]),
@@ -73,16 +73,16 @@ def test_tables() -> None:
         *answers("wikiqa", "grouped_after_asnq", mspp_ie=[0.7]),
         *claims("dev", "test", mspp_ie__ie_1=0.555, joint_ie__ie_1=0.5, joint_ie__claim_only=0.35, **BASELINES),
     ]
-    found = page(records, replace(CONTEXT, details={"answer_selection": FACTS}))
-    text = "".join(f"# {section.title}\n{to_markdown(section.table)}\n" for section in found.sections if section.table)
+    result = page(records, replace(CONTEXT, details={"answer_selection": FACTS}))
+    text = "".join(f"# {section.title}\n{to_markdown(section.table)}\n" for section in result.sections if section.table)
     assert text == Path(__file__).with_name("page.md").read_text(encoding="utf-8")
 
 
-def test_both_forms_say_the_same() -> None:
+def test_html_and_markdown_agree() -> None:
     report = render_report(RECORDS, [], CONTEXT, page)
     text = Page(report.html).text
-    for shown in ("Gains, seed by seed", "Passage retrieval (SQuAD)", "62.0 (1.4)", "88.5 (1.5)†", "57,700,000"):
-        assert shown in text and shown in report.markdown
+    for text_part in ("Gains, seed by seed", "Passage retrieval (SQuAD)", "62.0 (1.4)", "88.5 (1.5)†", "57,700,000"):
+        assert text_part in text and text_part in report.markdown
     finding = next(line for line in report.markdown.splitlines() if line.startswith("- Joint"))
     assert finding == (
         "- Joint with MSPP, IE_k: +20.5 points of MAP over joint without MSPP, IE_k "
@@ -92,29 +92,29 @@ def test_both_forms_say_the_same() -> None:
 
 def test_captions() -> None:
     better = markdown([*RECORDS, *answers("demo", "frozen", joint_ie=[0.57, 0.58])])
-    assert "by MAP: Joint without MSPP, IE_k (frozen 57.5, fine-tuned 41.5). Frozen, texts are read" in better
+    assert "by MAP: Joint without MSPP, IE_k (frozen 57.5, fine-tuned 41.5). Frozen encoders compare" in better
     assert "Better frozen" not in markdown(RECORDS)
     text = markdown(RECORDS, replace(CONTEXT, details={"answer_selection": FACTS}))
-    assert "of the test questions 4 are answered so that pairs miss, and 1 are lost" in text
-    assert "On this machine's CPU, the models in turns, the median of 3 rounds." in text
+    assert "it answers 4 test questions that the pairwise model misses, and misses 1 that" in text
+    assert "Median of 3 rounds on this machine's CPU, models in turns." in text
     assert "TREC-QA: the paper counts training questions" in text
 
 
-def test_rows_that_were_not_run_are_named_once_with_what_runs_them() -> None:
+def test_missing_rows_are_listed_with_their_command() -> None:
     text = markdown(RECORDS, replace(CONTEXT, whole="kedro run"))
-    said = "kedro run runs those that the configuration names."
+    command = "kedro run runs those that the configuration names."
     rows = "Pairwise cross-encoder; Joint without MSPP, AE_k; Joint with MSPP, AE_k"
     first, second = (line for line in text.splitlines() if "Not run here" in line)
-    assert first.endswith(f"Not run here: {rows}. {said}")
-    assert second.endswith(f"Not run here: all rows. {said}")
-    assert said not in markdown(RECORDS)
+    assert first.endswith(f"Not run here: {rows}. {command}")
+    assert second.endswith(f"Not run here: all rows. {command}")
+    assert command not in markdown(RECORDS)
 
 
-def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
+def test_without_records_the_paper_is_shown() -> None:
     html = render_report([], [], ReportContext("mspp", TITLE, "Nothing was run."), page).html
     assert "82.7 (2.2)" in html
     assert not any(absent in html for absent in ("Gains", "without fine-tuning", "Training: size"))
-    assert [table.title for table in tables([], "")] == [
+    assert [table.title for table in build_tables([], "")] == [
         f"Table 3: fact verification, {split} claims" for split in ("dev", "test")
     ]
 
@@ -122,11 +122,11 @@ def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
 def test_only_the_columns_of_measured_sets_are_shown() -> None:
     text = markdown(answers("asnq", "grouped", mspp_ie=[0.61]))
     assert "67.2 (0.2)" in text and "88.5" not in text and "91.1" not in text
-    [dev] = tables(claims("dev", mspp_ie__ie_1=0.5, data="fever"), "")
+    [dev] = build_tables(claims("dev", mspp_ie__ie_1=0.5, data="fever"), "")
     assert dev.title == "Table 3: fact verification, dev claims"
 
 
-BEST = "Fact verification: joint with MSPP, IE_k judges"
+BEST = "Fact verification: joint with MSPP, IE_k classifies"
 GAIN = "With IE_1, joint with MSPP, IE_k:"
 UNTESTED = "points of accuracy over joint without MSPP (no test with one seed). The paper:"
 
@@ -137,23 +137,23 @@ UNTESTED = "points of accuracy over joint without MSPP (no test with one seed). 
         (
             claims("dev", "test", mspp_ie__ie_1=0.55, mspp_ie__ae_1=0.36, joint_ie__ie_1=0.435, **BASELINES),
             [
-                f"{BEST} 55.0 % of the test claims rightly, above joint without MSPP (43.5), pairwise cross-encoder "
-                "(45.0), words in common (54.0).",
+                f"{BEST} 55.0% of the test claims correctly, above joint without MSPP (43.5), pairwise "
+                "cross-encoder (45.0), words in common (54.0).",
                 f"{GAIN} +11.5 {UNTESTED} +0.8.",
             ],
         ),
         (
             claims("dev", mspp_ie__ie_1=0.42, joint_ie__ie_1=0.43, **BASELINES),
             [
-                f"{BEST} 42.0 % of the dev claims rightly, not above joint without MSPP (43.0), pairwise cross-encoder "
-                "(45.0), words in common (54.0).",
+                f"{BEST} 42.0% of the dev claims correctly, not above joint without MSPP (43.0), pairwise "
+                "cross-encoder (45.0), words in common (54.0).",
                 f"{GAIN} -1.0 {UNTESTED} +2.0.",
             ],
         ),
         (
             claims("test", mspp_ae__ae_1=0.5, joint_ie__ie_1=0.43, **BASELINES),
             [
-                f"{BEST.replace('IE_k', 'AE_k')} 50.0 % of the test claims rightly, above joint without MSPP (43.0), "
+                f"{BEST.replace('IE_k', 'AE_k')} 50.0% of the test claims correctly, above joint without MSPP (43.0), "
                 "pairwise cross-encoder (45.0) and not above words in common (54.0).",
             ],
         ),
@@ -161,15 +161,15 @@ UNTESTED = "points of accuracy over joint without MSPP (no test with one seed). 
         (claims("test", mspp_ie__ie_1=0.5), []),
     ],
 )
-def test_findings_of_claims(records: list[Record], sentences: list[str]) -> None:
-    assert findings(records) == sentences
+def test_descriptions_of_claims(records: list[Record], sentences: list[str]) -> None:
+    assert describe_results(records) == sentences
 
 
-def test_gains_are_those_of_one_head() -> None:
+def test_variants_are_compared_per_head() -> None:
     known = claims("test", mspp_ie__ie_1=0.55, joint_ie__ie_1=0.5, mspp_ie__ae_1=0.4, joint_ie__ae_1=0.43)
-    first, second = gains(known)
+    first, second = compare_variants(known)
     assert (first.differences, second.differences) == ((5.000000000000007,), (-3.0,))
     assert first.published is not None and round(first.published, 2) == 0.83  # 74.39 − 73.56
     assert second.published is None
     assert first.setting == "the demo's made-up world, ie_1" and "ae_1" in second.setting
-    assert gains(claims("dev", mspp_ie__ie_1=0.5, joint_ie__ie_1=0.4))[0].setting.endswith("ie_1, dev")
+    assert compare_variants(claims("dev", mspp_ie__ie_1=0.5, joint_ie__ie_1=0.4))[0].setting.endswith("ie_1, dev")

@@ -1,4 +1,4 @@
-"""Every published form of a file of questions, hand-written; each way to be wrong; and the real WikiQA."""
+"""Each published format, invalid files, and the real WikiQA."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ from contexture.tasks.answer_selection.files import Candidate, Question, read_qu
 from contexture.tasks.answer_selection.sets import read_wikiqa, write_set
 from contexture.tasks.missing import BenchmarkMissing
 
-#: As jacana distributes TREC-QA: tokens, parts of speech, dependencies, heads, entities; the answer and its place.
+#: TREC-QA of jacana: tokens, parts of speech, dependencies, heads, entities; the answer and its position.
 PSEUDO_XML = """<root>
 <QApairs id='32.1'>
 <question>
@@ -90,7 +90,7 @@ def read(path: Path, text: str) -> list[Question]:
 
 
 def write_tokens(folder: Path) -> Path:
-    """As castorini's data has it, in lower case."""
+    """Write a token folder as castorini does, in lower case."""
     rows = [(question, candidate) for question in QUESTIONS for candidate in question.candidates]
     write(folder / "a.toks", lines(*(question.text.lower() for question, _ in rows)))
     write(folder / "b.toks", lines(*(candidate.text.lower() for _, candidate in rows)))
@@ -117,7 +117,7 @@ def test_wikiqa(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_marks_gzip_and_column_order_do_not_matter(tmp_path: Path, end: str, mark: str) -> None:
+def test_line_ends_bom_gzip_and_column_order_do_not_matter(tmp_path: Path, end: str, mark: str) -> None:
     questions = read(tmp_path / "plain.tsv", lines(HEADER, *ROWS))
     assert read(tmp_path / "train.tsv", mark + end.join([HEADER, *ROWS]) + end) == questions
     turned = ["\t".join(reversed(line.split("\t"))) for line in (HEADER, *ROWS)]
@@ -126,7 +126,7 @@ def test_line_ends_marks_gzip_and_column_order_do_not_matter(tmp_path: Path, end
 
 @pytest.mark.parametrize("name", ["test.xml", "test.xml.gz"])
 @pytest.mark.parametrize("rooted", [True, False])
-def test_pseudo_xml_as_jacana_distributes_it(name: str, rooted: bool, tmp_path: Path) -> None:
+def test_pseudo_xml(name: str, rooted: bool, tmp_path: Path) -> None:
     text = PSEUDO_XML if rooted else PSEUDO_XML.replace("<root>\n", "").replace("</root>\n", "\n")
     assert read(tmp_path / name, text) == QUESTIONS
     again = read(tmp_path / name, text.replace('id="32.2"', "id='32.1'"))
@@ -141,7 +141,7 @@ def test_json_lines(tmp_path: Path) -> None:
     assert [question.id for question in questions] == ["1", "3"]
 
 
-def test_a_folder_of_tokens(tmp_path: Path) -> None:
+def test_token_folders(tmp_path: Path) -> None:
     questions = list(read_questions(write_tokens(tmp_path / "raw-test")))
     lower = [(text.lower(), [(c.lower(), label) for c, label in rows]) for text, rows in without_ids(QUESTIONS)]
     assert without_ids(questions) == lower and [question.id for question in questions] == ["32.1", "32.2"]
@@ -151,7 +151,7 @@ def test_a_folder_of_tokens(tmp_path: Path) -> None:
     assert [(question.id, question.renamed) for question in again] == [("1", False), ("1#2", True)]
 
 
-def test_asnq_has_four_labels_and_a_repeated_question_is_the_same(tmp_path: Path) -> None:
+def test_asnq(tmp_path: Path) -> None:
     questions = read(tmp_path / "train.tsv", asnq([*ASNQ, *ASNQ[:1]]))
     assert questions == [
         Question("1", ASNQ[0][0], [Candidate("0", "Gulls nest on cliffs .", 1), Candidate("1", 'The "gull" .', 0),
@@ -167,26 +167,26 @@ BEFORE_SECOND = PSEUDO_XML[: PSEUDO_XML.index('<QApairs id="')]
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.tsv", lines(HEADER, ROWS[0], ROWS[1] + "\textra"), r"line 3: 8 fields where the header has 7; remove tabs"),
+        ("a.tsv", lines(HEADER, ROWS[0], ROWS[1] + "\textra"), r"line 3: 8 fields, but the header has 7; remove tabs"),
         ("a.tsv", lines(HEADER, ROWS[0], "Q1\thow"), r"line 3: 2 fields"),
         ("a.tsv", lines(HEADER, ROWS[0][:-1] + "2"), r"line 2: Label is '2'; it must be 0 or 1"),
         ("a.tsv", lines(HEADER, ROWS[0][:-1]), r"line 2: Label is ''"),
         ("a.tsv", lines(HEADER, ROWS[0], ROWS[0]), r"question Q1 has two candidates D1-0"),
-        ("a.tsv", lines(HEADER, ROWS[0], ROWS[2], ROWS[1]), r"question Q1 comes again, with another text or after"),
-        ("a.tsv", lines(HEADER, ROWS[0], ROWS[1].replace("how", "who")), r"question Q1 comes again, with another"),
+        ("a.tsv", lines(HEADER, ROWS[0], ROWS[2], ROWS[1]), r"question Q1 is repeated with another text or after"),
+        ("a.tsv", lines(HEADER, ROWS[0], ROWS[1].replace("how", "who")), r"question Q1 is repeated with another"),
         ("a.tsv", "\nQuestionID\n", r"line 2: no column Question, SentenceID, .*; the first line must"),
         ("a.tsv", "\n", r"is empty; fetch it again"),
-        ("a.tsv", "\na\tb\n", r"line 2: 'a\\tb' begins none of the forms: WikiQA's table with a header"),
-        ("a.tsv", asnq(ASNQ) + "a\tb\t5\n", r"line 5: 'a\\tb\\t5' is not question, sentence and a label from 1 to 4"),
+        ("a.tsv", "\na\tb\n", r"line 2: unknown format: 'a\\tb'. Known are WikiQA's table with a header"),
+        ("a.tsv", asnq(ASNQ) + "a\tb\t5\n", r"line 5: 'a\\tb\\t5' is not question, sentence and label"),
         ("a.tsv", asnq(ASNQ) + "a\tb\n", r"line 5: 'a\\tb' is not question, sentence"),
-        ("a.tsv", "a\tb\t1.0\n", r"line 1: 'a\\tb\\t1.0' is not question, sentence and a label from 1 to 4"),
+        ("a.tsv", "a\tb\t1.0\n", r"line 1: 'a\\tb\\t1.0' is not question, sentence and label"),
         ("a.xml", PSEUDO_XML.replace("</positive>\n", ""), r"line 18: <negative> before </positive>"),
         (
             "a.xml",
             PSEUDO_XML.replace("</QApairs>\n", "", 1),
-            r"line 23: <QApairs id=\"32\.2\"> begins before </QApairs>",
+            r"line 23: <QApairs id=\"32\.2\"> before </QApairs>",
         ),
-        ("a.xml", PSEUDO_XML.replace("<negative>", "<wrong>", 1), r"line 19: '<wrong>' where <QApairs id='…'>"),
+        ("a.xml", PSEUDO_XML.replace("<negative>", "<wrong>", 1), r"line 19: '<wrong>' is not <QApairs id='…'>"),
         ("a.xml", PSEUDO_XML[: PSEUDO_XML.index("</negative>")], r"the file ends within <negative> of line 19"),
         ("a.xml", BEFORE_SECOND.replace("</QApairs>\n", ""), r"within question 32\.1"),
         (
@@ -194,34 +194,42 @@ BEFORE_SECOND = PSEUDO_XML[: PSEUDO_XML.index('<QApairs id="')]
             lines("<QApairs id='1'>", "<positive>", "A", "</positive>"),
             r"line 2: question 1 has no text before",
         ),
-        ("a.xml", lines("<positive>", "A", "</positive>"), r"line 1: '<positive>' where"),
-        ("a.jsonl", '{"question": "a"}\n', r"line 1: no JSON object .*KeyError: 'candidates'"),
+        ("a.xml", lines("<positive>", "A", "</positive>"), r"line 1: '<positive>' is not"),
+        ("a.jsonl", '{"question": "a"}\n', r"line 1: not a JSON object .*KeyError: 'candidates'"),
         ("a.jsonl", '{"question": "a", "candidates": [{"sentence": "b", "label": 2}]}', r"line 1: .*label 2"),
-        ("a.jsonl", '{"question": "a", "candidates": [{"sentence": 2, "label": 1}]}', r"line 1: .*sentence is no text"),
-        ("a.jsonl", '{"question": "half \\ud800", "candidates": []}', r"line 1: no JSON object .*UnicodeEncodeError"),
-        ("a.jsonl", '{"question": 3, "candidates": []}', r"line 1: .*question is no text"),
-        ("a.jsonl", '{"question": "a", "candidates": []}\n{"quest', r"line 2: no JSON object"),
+        (
+            "a.jsonl",
+            '{"question": "a", "candidates": [{"sentence": 2, "label": 1}]}',
+            r"line 1: .*sentence is not a string",
+        ),
+        (
+            "a.jsonl",
+            '{"question": "half \\ud800", "candidates": []}',
+            r"line 1: not a JSON object .*UnicodeEncodeError",
+        ),
+        ("a.jsonl", '{"question": 3, "candidates": []}', r"line 1: .*question is not a string"),
+        ("a.jsonl", '{"question": "a", "candidates": []}\n{"quest', r"line 2: not a JSON object"),
     ],
 )
-def test_what_is_in_no_form_is_named_with_its_line(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_files_raise_with_line(name: str, text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=rf"{name}.*{message}"):
         read(tmp_path / name, text)
 
 
-def test_a_folder_of_tokens_of_different_lengths_is_rejected(tmp_path: Path) -> None:
+def test_token_folders_with_different_lengths_raise(tmp_path: Path) -> None:
     folder = write_tokens(tmp_path / "dev")
-    for labels, message in (("1\n0\n", r"dev: sim\.txt ended before line 3"),
+    for labels, message in (("1\n0\n", r"dev: sim\.txt ends before line 3"),
                             ("1\nx\n0\n", r"sim\.txt, line 2: the label is 'x'")):  # fmt: skip
         (folder / "sim.txt").write_text(labels)
         with pytest.raises(ValueError, match=message):
             list(read_questions(folder))
     (folder / "id.txt").unlink()
-    with pytest.raises(ValueError, match=r"dev has no id\.txt; a folder of tokens has a\.toks"):
+    with pytest.raises(ValueError, match=r"dev: missing id\.txt; a token folder has a\.toks"):
         list(read_questions(folder))
 
 
 PACKED = gzip.compress(PSEUDO_XML.encode() * 200)
-#: A kind of block that there is not.
+#: Invalid block type.
 UNKNOWN_BLOCK = PACKED[:10] + bytes([PACKED[10] | 0b111]) + PACKED[11:]
 
 
@@ -230,13 +238,13 @@ UNKNOWN_BLOCK = PACKED[:10] + bytes([PACKED[10] | 0b111]) + PACKED[11:]
     [("train.xml.gz", PACKED[:-20]), ("train.xml.gz", UNKNOWN_BLOCK), ("train.tsv.gz", b"no gzip"),
      ("train.tsv", b"\xe9\tb\t1\n")],
 )  # fmt: skip
-def test_damaged_files_are_named(name: str, content: bytes, tmp_path: Path) -> None:
+def test_damaged_files_raise_with_path(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name} is damaged"):
         list(read_questions(tmp_path / name))
 
 
-def test_missing_wikiqa_is_named_with_a_remedy(tmp_path: Path) -> None:
+def test_missing_wikiqa_raises_with_remedy(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=r"WikiQA is not here: looked for .*nowhere.*\. Download") as caught:
         read_wikiqa(tmp_path / "nowhere")
     assert isinstance(caught.value, FileNotFoundError)
@@ -245,8 +253,8 @@ def test_missing_wikiqa_is_named_with_a_remedy(tmp_path: Path) -> None:
         read_wikiqa(tmp_path)
 
 
-def test_real_wikiqa_is_that_of_its_official_judgements(shared_data: Path, tmp_path: Path) -> None:
-    """The qrels number the questions of a split from 1 (dev) or in file order, and the candidates from 0."""
+def test_real_wikiqa_equals_its_qrels(shared_data: Path, tmp_path: Path) -> None:
+    """The qrels number questions in file order from 1, and candidates from 0."""
     folder = shared_data / "answer_selection" / "wikiqa"
     table = read_wikiqa(folder)
     sizes = {split: (part["question_id"].nunique(), len(part)) for split, part in table.groupby("split")}

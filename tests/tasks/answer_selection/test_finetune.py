@@ -1,4 +1,4 @@
-"""Fine-tuning and scoring on a little made-up benchmark."""
+"""Fine-tuning and scoring on a small artificial set."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -18,17 +18,17 @@ from contexture.encoders.config import BagOfWordsMlpConfig, HeadKind, LayoutConf
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.transformer import Transformer
 from contexture.metrics.ranking import question_metrics
-from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, group_size
+from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, get_group_size
 from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.answer_selection.model import load_answer_model
-from contexture.tasks.answer_selection.scoring import consecutive_groups, score_candidates, score_model
+from contexture.tasks.answer_selection.scoring import group_candidates, score_candidates, score_model
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.tasks.answer_selection import toys
 
-ANSWERS = toys.answers()
+ANSWERS = toys.make_answers()
 TRAIN = ANSWERS[ANSWERS["split"] == "train"].reset_index(drop=True)
 DEV = ANSWERS[ANSWERS["split"] == "dev"].reset_index(drop=True)
 
@@ -36,21 +36,20 @@ DEV = ANSWERS[ANSWERS["split"] == "dev"].reset_index(drop=True)
 STILL = {"epochs": 1, "optimizer": {"learning_rate": 1e-12}}
 RUINOUS = {"epochs": 1, "optimizer": {"learning_rate": 10.0}}
 HEADS: tuple[HeadKind, ...] = ("ie_k", "ae_k", "ie_1")
-OTHER_KIND = "its head is of another kind than this one, which starts anew"
+OTHER_KIND = "the head is of another kind"
 
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return toys.new_encoder(tmp_path_factory.mktemp("encoder") / "encoder", heads=("ie_k",))
+    return toys.make_encoder(tmp_path_factory.mktemp("encoder") / "encoder", heads=("ie_k",))
 
 
 @pytest.fixture(scope="module")
 def tuned(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A fine-tuned model with each head."""
     folder = tmp_path_factory.mktemp("tuned")
     for head in HEADS:
         (folder / head / "tokens-0").mkdir(parents=True)
-        (folder / head / "tokens-0/labels").write_text("of a run that was killed")
+        (folder / head / "tokens-0/labels").write_text("left by a killed run")
         tune(head, encoder, folder / head)
     return {head: folder / head for head in HEADS}
 
@@ -80,25 +79,24 @@ def pretrained_head(folder: Path, head: str = "ie_k") -> torch.Tensor:
 
 def inputs(encoder: Path, answers: pd.DataFrame, head: HeadKind = "ie_k") -> AnswerInputs:
     layout, loaded = LayoutConfig(candidates=toys.K, sentence_tokens=toys.TOKENS), load_encoder(encoder)
-    return AnswerInputs(AnswerRows.in_memory(answers, loaded, group_size(head, layout)), head, loaded, layout)
+    return AnswerInputs(AnswerRows.in_memory(answers, loaded, get_group_size(head, layout)), head, loaded, layout)
 
 
-def test_the_head_of_pretraining_is_continued_if_it_is_of_the_same_kind(
+def test_pretrained_heads_of_the_same_kind_are_copied(
     encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of several heads, that of the same kind."""
-    both = toys.new_encoder(tmp_path / "both", heads=("ae_k", "ie_k"))
+    both = toys.make_encoder(tmp_path / "both", heads=("ae_k", "ie_k"))
     for start, head in ((encoder, "ie_k"), (both, "ie_k"), (both, "ae_k"), (encoder, "ie_1")):
         tune(head, start, tmp_path / head, **STILL)
-        before, after = pretrained_head(start, "ie_k" if head == "ie_1" else head), head_weight(tmp_path / head)
-        assert torch.allclose(after, before, atol=1e-6) is (head != "ie_1")
+        expected, after = pretrained_head(start, "ie_k" if head == "ie_1" else head), head_weight(tmp_path / head)
+        assert torch.allclose(after, expected, atol=1e-6) is (head != "ie_1")
     assert OTHER_KIND not in caplog.text
     tune("ae_k", encoder, tmp_path / "other", **STILL)
     assert OTHER_KIND in caplog.text
 
 
-def test_a_model_with_the_head_of_pretraining_is_measured_before_it_is_trained(encoder: Path, tmp_path: Path) -> None:
-    """And kept if training harms it; a new head has nothing to say yet."""
+def test_pretrained_heads_are_measured_before_training(encoder: Path, tmp_path: Path) -> None:
+    """And kept if training makes it worse; new heads are not measured."""
     for head, count in (("ie_k", 2), ("ae_k", 1)):
         tune(head, encoder, tmp_path / head, **RUINOUS)
         curve = dev_scores(tmp_path / head)
@@ -107,17 +105,16 @@ def test_a_model_with_the_head_of_pretraining_is_measured_before_it_is_trained(e
             torch.testing.assert_close(head_weight(tmp_path / head), pretrained_head(encoder), rtol=0, atol=0)
 
 
-def test_a_joint_model_reads_a_question_with_few_candidates_as_if_alone(tuned: dict[str, Path]) -> None:
-    """Scores do not depend on other questions of the batch, nor on their empty slots."""
+def test_scores_do_not_depend_on_other_questions(tuned: dict[str, Path]) -> None:
     together, model = scores(tuned["ie_k"])["score"].to_numpy(), load_answer_model(tuned["ie_k"])
     for _, rows in DEV.groupby("question_id"):
-        alone = score_model(model, rows.reset_index(drop=True))["score"].to_numpy()
-        np.testing.assert_allclose(alone, together[rows.index], atol=1e-5)
+        separate = score_model(model, rows.reset_index(drop=True))["score"].to_numpy()
+        np.testing.assert_allclose(separate, together[rows.index], atol=1e-5)
         by_hand = score_candidates(model, rows["question"].iloc[0], rows["candidate"].tolist())
-        np.testing.assert_allclose(by_hand, alone, atol=1e-5)
+        np.testing.assert_allclose(by_hand, separate, atol=1e-5)
 
 
-def test_reranking_reorders_the_top_of_the_pairwise_model_only(tuned: dict[str, Path]) -> None:
+def test_reranking_only_changes_the_pairwise_top(tuned: dict[str, Path]) -> None:
     pairwise = np.random.default_rng(0).normal(size=len(DEV))
     table = score_model(load_answer_model(tuned["ie_k"]), DEV, pairwise)
     assert set(table["protocol"]) == {"grouped", "reranked"}
@@ -138,21 +135,21 @@ def test_texts_become_groups_of_tokens(encoder: Path) -> None:
     tokenizer = load_encoder(encoder).vocabulary.tokenizer
     text = tokenizer.decode(batch["input_ids"][0].tolist(), skip_special_tokens=True)
     assert text.split() == " ".join([DEV["question"][0], *DEV["candidate"][:2]]).split()
-    assert (group_size("ie_1", pairs.layout), group_size("ie_k", pairs.layout)) == (1, 2)
+    assert (get_group_size("ie_1", pairs.layout), get_group_size("ie_k", pairs.layout)) == (1, 2)
     assert pairs.batch([np.array([3])])["labels"].tolist() == [[DEV["label"][3]]]
 
 
-def test_a_device_that_gets_nothing_learns_nothing(encoder: Path) -> None:
-    """It reads a group, as gradients are awaited from every device."""
+def test_a_device_without_examples_gets_ignored_labels(encoder: Path) -> None:
+    """Each device must compute gradients."""
     batches = [inputs(encoder, TRAIN).training_batch(Step(np.array([5]), 0, 1, rank, 2)) for rank in (0, 1)]
     assert [int((batch["labels"] >= 0).any(dim=1).sum()) for batch in batches] == [1, 0]
     assert torch.equal(batches[0]["input_ids"], batches[1]["input_ids"])
 
 
 @pytest.mark.parametrize("head", ["ie_k", "ie_1"])
-def test_an_encoder_of_short_texts_gets_room_and_first_computes_the_same(head: HeadKind, tmp_path: Path) -> None:
-    start = toys.new_encoder(tmp_path / "start", TableSizes(positions=16, types=1))
-    before, after = load_encoder(start, head=False), load_encoder(start, head=False)
+def test_more_positions_do_not_change_vectors(head: HeadKind, tmp_path: Path) -> None:
+    start = toys.make_encoder(tmp_path / "start", TableSizes(positions=16, types=1))
+    expected, after = load_encoder(start, head=False), load_encoder(start, head=False)
     after.transformer.resize_tables(3 * 16, 2 if head == "ie_1" else 3)
     network = after.document
     assert isinstance(network, Transformer)
@@ -160,47 +157,47 @@ def test_an_encoder_of_short_texts_gets_room_and_first_computes_the_same(head: H
     assert tables.token_type_embeddings.num_embeddings == (2 if head == "ie_1" else 3)
     positions = tables.position_embeddings.weight
     assert positions.shape[0] == 3 * 16
-    for slot in range(3):  # every slot counts its positions anew
+    for slot in range(3):  # positions restart in each slot
         torch.testing.assert_close(positions[slot * 16 : slot * 16 + 16], positions[:16])
     texts = ["kana love", "midi"]
-    np.testing.assert_allclose(after.embed(texts), before.embed(texts), atol=1e-6)
+    np.testing.assert_allclose(after.embed(texts), expected.embed(texts), atol=1e-6)
     best = tune(head, start, tmp_path / "tuned", epochs=1)
     assert 0 < best <= 1 and len(scores(tmp_path / "tuned")) == len(DEV)
 
 
-def test_room_that_is_there_is_left_alone(encoder: Path) -> None:
+def test_enough_positions_are_not_changed(encoder: Path) -> None:
     loaded = load_encoder(encoder, head=False)
-    before = {name: value.clone() for name, value in loaded.state_dict().items()}
+    expected = {name: value.clone() for name, value in loaded.state_dict().items()}
     loaded.transformer.resize_tables(3 * 16, 3)
-    torch.testing.assert_close(dict(loaded.state_dict()), before, rtol=0, atol=0)
+    torch.testing.assert_close(dict(loaded.state_dict()), expected, rtol=0, atol=0)
 
 
 @hypothesis.settings(deadline=None, max_examples=30)
 @given(cuts=st.lists(st.integers(0, len(TRAIN)), max_size=6), size=st.integers(1, 4))
-def test_rows_from_files_are_those_in_memory_however_they_come(
+def test_rows_on_disk_equal_rows_in_memory(
     cuts: list[int], size: int, encoder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Tables may be of any length, none included, and a question may go on from one to the next."""
+    """Tables may be empty, and a question may continue in the next table."""
     loaded = load_encoder(encoder)
     tables = [TRAIN[first:last] for first, last in pairwise([0, *sorted(cuts), len(TRAIN)])]
     mapped = AnswerRows.on_disk(tables, loaded, size, tmp_path_factory.mktemp("rows") / "tokens")
     known = AnswerRows.in_memory(TRAIN, loaded, size)
     assert all(isinstance(column, np.memmap) for column in vars(mapped).values())
     assert mapped.labels.tolist() == TRAIN["label"].tolist() and mapped.lengths.tolist() == known.lengths.tolist()
-    groups = consecutive_groups(TRAIN, size)
+    groups = group_candidates(TRAIN, size)
     assert [mapped.group(number).tolist() for number in range(len(mapped.starts))] == [rows.tolist() for rows in groups]
     for rows, column in ((mapped.questions, "question"), (mapped.candidates, "candidate")):
         texts = [mapped.text(number).tolist() for number in rows]
         assert loaded.vocabulary.tokenizer.decode_batch(texts) == TRAIN[column].tolist()
 
 
-def test_no_token_ids_are_left_in_the_folder_of_a_model(tuned: dict[str, Path]) -> None:
+def test_token_files_are_removed(tuned: dict[str, Path]) -> None:
     assert not [file for folder in tuned.values() for file in folder.glob("tokens*")]
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_model_begins_where_that_of_another_set_ended(head: str, tuned: dict[str, Path], tmp_path: Path) -> None:
-    """With its head, so that it is measured before it learns, and kept if it unlearns."""
+def test_fine_tuning_continues_a_fine_tuned_model(head: str, tuned: dict[str, Path], tmp_path: Path) -> None:
+    """Its head is copied, measured before training, and kept if training makes it worse."""
     best = tune(head, tuned[head], tmp_path / "second", **RUINOUS)
     curve = dev_scores(tmp_path / "second")
     assert len(curve) == 2
@@ -209,20 +206,20 @@ def test_a_model_begins_where_that_of_another_set_ended(head: str, tuned: dict[s
         assert best == curve[0]
 
 
-def test_a_head_of_another_kind_is_not_continued(
+def test_heads_of_another_kind_are_not_copied(
     tuned: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tune("ie_1", tuned["ie_k"], tmp_path / "second", epochs=1)
     assert OTHER_KIND in caplog.text and len(dev_scores(tmp_path / "second")) == 1
 
 
-def test_what_cannot_be_fine_tuned_is_named(encoder: Path, tmp_path: Path) -> None:
+def test_invalid_fine_tuning_raises(encoder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"set answer_selection\.layout"):
         tune("ie_k", encoder, tmp_path, layout=None)
     with pytest.raises(ValueError, match="head"):
         tune(None, encoder, tmp_path)
     evaluated = EvaluatedEncoder("one", 0, (str(encoder),), head="ie_k")
-    with pytest.raises(ValueError, match="there is no question of split 'dev'"):
+    with pytest.raises(ValueError, match="dev has no questions"):
         finetune_answers(toys.settings(), evaluated, [TRAIN], DEV[:0], tmp_path)
     with pytest.raises(ValueError, match="0 groups of candidates to train on are too few"):
         finetune_answers(toys.settings(), evaluated, [TRAIN[:0]], DEV, tmp_path)

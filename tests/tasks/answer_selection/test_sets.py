@@ -1,4 +1,4 @@
-"""Sets of questions: which file is which split, what is kept and counted, and the published counts."""
+"""Sets of questions: files of splits, counts, and published counts."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexture.tasks.answer_selection import sets
-from contexture.tasks.answer_selection.sets import PUBLISHED, Published, Release, Size, find_parts, write_set
+from contexture.tasks.answer_selection.sets import (
+    PUBLISHED,
+    PublishedSet,
+    SplitCounts,
+    SplitSize,
+    find_split_files,
+    write_set,
+)
 from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.answer_selection.test_files import ASNQ, PSEUDO_XML, asnq, write
 
@@ -43,15 +50,15 @@ SPLITS = ("train", "dev", "test")
          ["WikiQA-train.tsv", "WikiQA-dev.tsv.gz", "WikiQA-test.tsv"]),
     ],
 )  # fmt: skip
-def test_which_file_is_which_split(names: list[str], chosen: list[str], tmp_path: Path) -> None:
+def test_files_of_splits(names: list[str], chosen: list[str], tmp_path: Path) -> None:
     for name in names:
         write(tmp_path / name, "")
-    parts = find_parts("trecqa", tmp_path)
+    parts = find_split_files("trecqa", tmp_path)
     assert {split: part.path.name for split, part in parts.items()} == dict(zip(SPLITS, chosen, strict=True))
 
 
 def write_asnq(folder: Path, halves: bool = True) -> Path:
-    """With the questions of dev.tsv dealt out by two lists."""
+    """Write ASNQ; two lists split the questions of dev.tsv."""
     more = [("when do they sleep", "At night .", 4), ("when do they sleep", "Never .", 3)]
     write(folder / "train.tsv", asnq(ASNQ))
     write(folder / "dev.tsv", asnq([*ASNQ, *more, ("nobody asks", "a", 4), ("nobody asks", "b", 1)]))
@@ -61,7 +68,7 @@ def write_asnq(folder: Path, halves: bool = True) -> Path:
     return folder
 
 
-def test_asnqs_development_questions_are_split_as_published(tmp_path: Path) -> None:
+def test_asnq_dev_is_split_into_dev_and_test(tmp_path: Path) -> None:
     counts = write_set("mine", write_asnq(tmp_path / "asnq"), tmp_path / "mine")
     questions = {
         split: set(pd.read_parquet(tmp_path / f"mine/{split}.parquet")["question"]) for split in ("dev", "test")
@@ -73,17 +80,17 @@ def test_asnqs_development_questions_are_split_as_published(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("asnq", r"ASNQ is not here: .*unique\.dev"), ("trecqa", "TREC-QA is not"), ("mine", "mine is not here: .*test")],
 )
-def test_what_is_missing_is_named_with_what_to_get(name: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(BenchmarkMissing, match=said):
-        find_parts(name, write_asnq(tmp_path / "names", halves=False))
+def test_missing_files_raise_with_remedy(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkMissing, match=message):
+        find_split_files(name, write_asnq(tmp_path / "names", halves=False))
     with pytest.raises(BenchmarkMissing, match="nowhere"):
-        find_parts(name, tmp_path / "nowhere")
+        find_split_files(name, tmp_path / "nowhere")
 
 
-def test_a_question_in_parts_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_candidates_of_questions_in_parts_are_numbered_on(tmp_path: Path) -> None:
     folder = write_asnq(tmp_path / "asnq")
     write(folder / "dev.tsv", asnq([ASNQ[1], ("when do they sleep", "At night .", 4), ("when do they sleep", "b", 1),
                                     ASNQ[0]]))  # fmt: skip
@@ -93,7 +100,7 @@ def test_a_question_in_parts_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert counts["dev_in_parts"] == 1
 
 
-def test_duplicates_and_what_contradicts_itself_are_counted_and_kept(tmp_path: Path) -> None:
+def test_duplicates_and_contradictions_are_counted(tmp_path: Path) -> None:
     candidates = [("a", 1), ("a", 1), ("b", 0), ("a", 0), ("", 0)]
     row = {"question": "q", "candidates": [{"sentence": text, "label": label} for text, label in candidates]}
     right = {"question": "r", "candidates": [{"sentence": "a", "label": 1}]}
@@ -111,16 +118,15 @@ def test_duplicates_and_what_contradicts_itself_are_counted_and_kept(tmp_path: P
     )
     assert len(pd.read_parquet(tmp_path / "mine/test.parquet")) == 5
     write(tmp_path / "own/dev.jsonl", f"{json.dumps(right)}\n")
-    with pytest.raises(ValueError, match=r"dev\.jsonl: none of its 1 dev questions can be used, for none has both"):
+    with pytest.raises(ValueError, match=r"dev\.jsonl: none of 1 dev questions can be used: none has a right"):
         write_set("mine", tmp_path / "own", tmp_path / "again")
 
 
 @settings(deadline=None, max_examples=30)
 @given(labels=st.lists(st.lists(st.booleans(), max_size=5), min_size=1, max_size=12), group=st.integers(1, 7))
-def test_what_can_be_ranked_is_kept_and_train_as_it_is(
+def test_rankable_questions_and_all_of_train_are_kept(
     labels: list[list[bool]], group: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """However many rows are written at a time."""
     labels = [[True, False], *labels]
     folder = tmp_path_factory.mktemp("set")
     rows = [{"question": f"q{i}", "candidates": [{"sentence": f"s{j}", "label": int(label)}
@@ -128,7 +134,7 @@ def test_what_can_be_ranked_is_kept_and_train_as_it_is(
     for split in SPLITS:
         write(folder / f"own/{split}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sets, "ROW_GROUP", group)
+        patch.setattr(sets, "ROW_GROUP_SIZE", group)
         counts = write_set("mine", folder / "own", folder / "mine")
     for split in SPLITS:
         table = pq.read_table(folder / f"mine/{split}.parquet")
@@ -139,20 +145,22 @@ def test_what_can_be_ranked_is_kept_and_train_as_it_is(
         assert counts[f"{split}_candidates"] == len(kept)
 
 
-def test_a_set_that_is_called_like_a_published_one_must_be_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The counts are checked of what is read and of what can be ranked; sets of other names can have any."""
+def test_published_set_names_require_published_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both counts of the file and of rankable questions are checked; other names may have any counts."""
     folder = tmp_path / "own"
     for split in SPLITS:
         write(folder / f"{split}.xml", PSEUDO_XML)
     with pytest.raises(
         ValueError,
         match=r"train\.xml: 2 train questions, of which 2 with 3 candidates can be ranked; TREC-QA has 1,229 or 1,226, "
-        r"of which 1,229 with 53,417 or 1,226 with 53,417\. .* another name than trecqa in answer_selection\.input",
+        r"of which 1,229 with 53,417 or 1,226 with 53,417\. .* rename trecqa in answer_selection\.input",
     ):
         write_set("trecqa", folder, tmp_path / "1")
     write_set("mine", folder, tmp_path / "mine")
-    small = {"train": Release((2,), (Size(2, 3),)), "dev": Release((2, 1), (Size(1, 2),))}
-    monkeypatch.setitem(PUBLISHED, "trecqa", Published("TREC-QA", small | {"test": Release((2,), (Size(1, 2),))}, ""))
+    small = {"train": SplitCounts((2,), (SplitSize(2, 3),)), "dev": SplitCounts((2, 1), (SplitSize(1, 2),))}
+    monkeypatch.setitem(
+        PUBLISHED, "trecqa", PublishedSet("TREC-QA", small | {"test": SplitCounts((2,), (SplitSize(1, 2),))}, "")
+    )
     write_set("trecqa", folder, tmp_path / "2")
     write(folder / "dev.xml", PSEUDO_XML.replace("32.1", "1") + PSEUDO_XML.replace("32.1", "2"))
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Answer selection as a task, from the files to the records."""
+"""Answer selection from files to records."""
 
 import json
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from contexture.demo import DemoConfig, write_demo_world
 from contexture.metrics.ranking import METRICS
 from contexture.tasks.answer_selection import evaluation
 from contexture.tasks.answer_selection.config import AnswersConfig
-from contexture.tasks.answer_selection.evaluation import cosines, evaluate_answers
-from contexture.tasks.answer_selection.protocols import top_k_by
+from contexture.tasks.answer_selection.evaluation import evaluate_answers, score_by_cosine
+from contexture.tasks.answer_selection.protocols import select_top_k
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
 from contexture.tasks.base import EvaluatedEncoder, Results
 from tests.tasks.answer_selection import toys
@@ -27,15 +27,13 @@ RUN = ["variant", "seed", "split", "protocol"]
 
 
 def make_encoders(folder: Path) -> list[EvaluatedEncoder]:
-    """Joint models of two seeds, a pairwise one of one of them, and one that is frozen alone."""
-    return toys.encoders(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
+    return toys.make_encoders(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data, an encoder, and its fine-tuned models."""
     folder = tmp_path_factory.mktemp("project")
-    toys.new_encoder(folder / "encoder")
+    toys.make_encoder(folder / "encoder")
     toys.tune_all(TASK, SETTINGS, make_encoders(folder), toys.write_data(folder / "data"))
     return folder
 
@@ -48,46 +46,48 @@ def results(project: Path) -> Results:
 
 def test_options() -> None:
     several = toys.settings(finetune=["large", "toys"], transfer={"toys": "large"})
-    assert TASK.options(SETTINGS, "ie_k") == ["toys"] and TASK.options(SETTINGS, None) == []
-    assert TASK.options(several, "ie_k") == ["large", "toys", "toys_after_large"]
-    assert [several.before(option) for option in several.options] == [None, None, "large"]
+    assert TASK.list_options(SETTINGS, "ie_k") == ["toys"] and TASK.list_options(SETTINGS, None) == []
+    assert TASK.list_options(several, "ie_k") == ["large", "toys", "toys_after_large"]
+    assert [several.get_start_option(option) for option in several.options] == [None, None, "large"]
 
 
-def test_sets_differ_in_how_models_are_fine_tuned_on_them() -> None:
+def test_settings_can_differ_by_set() -> None:
     optimizer = {"learning_rate": 2e-3, "warmup_steps": 2, "weight_decay": 0.5}
-    of_large = {"batch_size": 512, "epochs": 6, "optimizer": {"learning_rate": 1e-5}}
+    large_settings = {"batch_size": 512, "epochs": 6, "optimizer": {"learning_rate": 1e-5}}
     several = toys.settings(
-        finetune=["large", "toys"], transfer={"toys": "large"}, optimizer=optimizer, sets={"large": of_large}
+        finetune=["large", "toys"], transfer={"toys": "large"}, optimizer=optimizer, sets={"large": large_settings}
     )
-    large, small = several.of("large"), several.of("toys")
+    large, small = several.get_option_settings("large"), several.get_option_settings("toys")
     assert (large.batch_size, large.epochs, large.patience) == (512, 6, small.patience)
     assert (small.batch_size, small.epochs, small.optimizer.learning_rate) == (8, 3, 2e-3)
     optimizers = large.optimizer
     assert (optimizers.learning_rate, optimizers.warmup_steps, optimizers.weight_decay) == (1e-5, 2, 0.5)
-    assert several.of("toys_after_large") == small
+    assert several.get_option_settings("toys_after_large") == small
 
 
-def test_a_model_depends_on_its_own_set(tmp_path: Path) -> None:
-    """So that it is kept when others come or go, or when time is measured."""
+def test_identity_depends_on_the_settings_of_one_set(tmp_path: Path) -> None:
+    """Other sets and latency measurement do not invalidate a model."""
     first = toys.settings(finetune=["toys"])
     second = toys.settings(finetune=["large", "toys"], sets={"large": {"epochs": 6}}, latency_rounds=3)
     assert first.identity("toys") == second.identity("toys") != second.identity("large")
-    assert second.data_of("toys", tmp_path) == second.data_of("toys_after_large", tmp_path) == tmp_path / "toys"
+    assert (
+        second.get_data_dir("toys", tmp_path) == second.get_data_dir("toys_after_large", tmp_path) == tmp_path / "toys"
+    )
 
 
-def test_documents_are_those_of_dev_and_test_questions(tmp_path: Path) -> None:
-    answers = toys.answers().assign(title=lambda table: "About " + table["question_id"])
+def test_documents_are_of_dev_and_test(tmp_path: Path) -> None:
+    answers = toys.make_answers().assign(title=lambda table: "About " + table["question_id"])
     toys.write_set(tmp_path / "toys", answers)
     toys.write_report(tmp_path, "toys")
-    documents = TASK.documents(tmp_path)
+    documents = TASK.load_documents(tmp_path)
     assert documents is not None
     held_out = answers[answers["split"] != "train"]
     assert documents[["title", "text"]].to_numpy().tolist() == held_out[["title", "candidate"]].to_numpy().tolist()
     toys.write_report(tmp_path)
-    assert TASK.documents(tmp_path) is None
+    assert TASK.load_documents(tmp_path) is None
 
 
-def test_every_contestant_protocol_split_and_metric_is_recorded(results: Results) -> None:
+def test_records_cover_encoders_protocols_splits_and_metrics(results: Results) -> None:
     table = pd.DataFrame(results.records)
     assert set(table) == {*RUN, "task", "data", "metric", "value"}
     assert set(table["task"]) == {"answer_selection"} and set(table["data"]) == {"toys"}
@@ -104,7 +104,7 @@ def test_every_contestant_protocol_split_and_metric_is_recorded(results: Results
     }  # fmt: skip
 
 
-def test_records_are_the_means_of_the_questions_and_scores_are_kept(results: Results) -> None:
+def test_records_are_means_over_questions(results: Results) -> None:
     scores, questions = results.tables["scores-toys"], results.tables["questions-toys"]
     assert list(scores) == [*RUN, "question_id", "candidate_id", "label", "score"]
     assert (scores.groupby(RUN)["question_id"].nunique() == 8).all()
@@ -114,7 +114,7 @@ def test_records_are_the_means_of_the_questions_and_scores_are_kept(results: Res
 
 
 def test_frozen_values(results: Results) -> None:
-    """Variants of the same encoder are alike; the words of the question give the answer away."""
+    """Variants of one encoder score alike; word overlap finds all answers."""
     table = pd.DataFrame(results.records).query("protocol == 'frozen'")
     alike = table[table["variant"].isin(["joint", "pairwise", "file_order"])]
     alike = alike.assign(encoder=alike["variant"] == "file_order")
@@ -125,8 +125,7 @@ def test_frozen_values(results: Results) -> None:
     assert set(overlap["value"]) == {1}
 
 
-def test_reranking_takes_the_pairwise_scores_of_the_same_seed(results: Results) -> None:
-    """Its first k are the pairwise model's."""
+def test_reranking_uses_pairwise_scores_of_the_same_seed(results: Results) -> None:
     scores = results.tables["scores-toys"].query("seed == 1 and split == 'test'")
     runs = [("pairwise", "grouped"), ("joint", "reranked")]
     pairwise, reranked = (
@@ -134,14 +133,13 @@ def test_reranking_takes_the_pairwise_scores_of_the_same_seed(results: Results) 
     )
     assert pairwise["candidate_id"].tolist() == reranked["candidate_id"].tolist()
     tops = [
-        [set(table["candidate_id"].iloc[rows]) for rows in top_k_by(table, toys.K)] for table in (pairwise, reranked)
+        [set(table["candidate_id"].iloc[rows]) for rows in select_top_k(table, toys.K)]
+        for table in (pairwise, reranked)
     ]
     assert tops[0] == tops[1]
 
 
 class Lengths:
-    """Vectors that tell the roles apart."""
-
     name, dimension, identity = "lengths", 2, {"lengths": 1}
 
     def __init__(self) -> None:
@@ -156,7 +154,7 @@ class Lengths:
 
 @pytest.fixture
 def loaded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """The names of the encoders that are loaded, which are `Lengths`."""
+    """Replace all encoders by `Lengths`; return the names that are loaded."""
     names = list[tuple[str, ...]]()
     monkeypatch.setattr(evaluation, "load_models", lambda encoders: names.append(encoders) or Lengths())
     return names
@@ -165,20 +163,20 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def test_frozen_scores_are_cosines_of_query_and_document() -> None:
     answers = pd.DataFrame({"question": ["q", "q", "q", "r"], "candidate": ["aaab", "b", "", "aaab"]})
     model = Lengths()
-    assert cosines(model, answers) == pytest.approx([3 / np.sqrt(10), 0, 0, 3 / np.sqrt(10)])
+    assert score_by_cosine(model, answers) == pytest.approx([3 / np.sqrt(10), 0, 0, 3 / np.sqrt(10)])
     assert model.calls == [(["q", "r"], "query"), (["aaab", "b", ""], "document")]  # each text once
 
 
 def test_shared_encoders_are_loaded_once(loaded: list[tuple[str, ...]], tmp_path: Path) -> None:
     several = [EvaluatedEncoder("a", 0, ("x",)), EvaluatedEncoder("b", 1, ("x",)), EvaluatedEncoder("c", 0, ("x", "y"))]
-    results = evaluate_answers(several, toys.write_set(tmp_path / "toys", toys.answers()))
+    results = evaluate_answers(several, toys.write_set(tmp_path / "toys", toys.make_answers()))
     assert loaded == [("x",), ("x", "y")]
     assert {record["variant"] for record in results.records} == {"a", "b", "c", *BASELINES}
 
 
 @pytest.mark.usefixtures("loaded")
-def test_a_split_without_questions_is_left_out(tmp_path: Path) -> None:
-    answers, frozen = toys.answers(), [EvaluatedEncoder("a", 0, ("x",))]
+def test_empty_splits_are_skipped(tmp_path: Path) -> None:
+    answers, frozen = toys.make_answers(), [EvaluatedEncoder("a", 0, ("x",))]
     part = toys.write_set(tmp_path / "part", answers[answers["split"] != "dev"])
     assert {record["split"] for record in evaluate_answers(frozen, part).records} == {"test"}
     empty = toys.write_set(tmp_path / "none", answers[answers["split"] == "train"])
@@ -186,14 +184,12 @@ def test_a_split_without_questions_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("loaded")
-def test_of_a_large_set_questions_alone_are_kept_and_numbers_are_the_same(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Texts are embedded in parts."""
-    folder = toys.write_set(tmp_path / "toys", toys.answers())
+def test_large_sets_do_not_save_scores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Embedding in blocks gives the same records."""
+    folder = toys.write_set(tmp_path / "toys", toys.make_answers())
     small = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
-    monkeypatch.setattr(evaluation, "KEPT", 10)
-    monkeypatch.setattr(evaluation, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(evaluation, "MAX_SCORED_ROWS", 10)
+    monkeypatch.setattr(evaluation, "EMBEDDED_ROWS", 7)
     large = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
     assert large.records == small.records and large.details == small.details
     assert set(small.tables) == {"scores", "questions"} and set(large.tables) == {"questions"}
@@ -202,42 +198,42 @@ def test_of_a_large_set_questions_alone_are_kept_and_numbers_are_the_same(
 def test_questions_of_the_demo_and_of_folders(tmp_path: Path) -> None:
     demo = tmp_path / "demo"
     write_demo_world(DemoConfig(pages=25, novels=1), demo)
-    TASK.read(AnswersConfig(), demo, tmp_path / "1")
+    TASK.prepare_data(AnswersConfig(), demo, tmp_path / "1")
     report = json.loads((tmp_path / "1/task.json").read_text())
     assert (report["name"], report["missing"], list(report["counts"])) == ("demo", {}, ["demo"])
     test = pd.read_parquet(tmp_path / "1/demo/test.parquet")
     assert report["counts"]["demo"]["test_questions"] == test["question_id"].nunique() > 0
     assert report["counts"]["demo"]["test_candidates"] == len(test)
     assert len(report["files"]) == 3 and all(len(digest) == 64 for digest in report["files"].values())
-    TASK.read(AnswersConfig(input={"one": str(demo), "two": str(demo)}), Path("elsewhere"), tmp_path / "2")
+    TASK.prepare_data(AnswersConfig(input={"one": str(demo), "two": str(demo)}), Path("elsewhere"), tmp_path / "2")
     report = json.loads((tmp_path / "2/task.json").read_text())
     assert report["name"] == "one, two" and list(report["counts"]) == ["one", "two"]
     for name in ("one", "two"):
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"2/{name}/test.parquet"), test)
 
 
-def test_a_folder_without_a_name_and_impossible_names_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"which set lies in a/b, such as answer_selection\.input\.wikiqa=a/b"):
+def test_invalid_set_names_raise() -> None:
+    with pytest.raises(ValueError, match=r"name the set in a/b, such as answer_selection\.input\.wikiqa=a/b"):
         AnswersConfig(input="a/b")
     for name in ("WikiQA", "a/b", "a_after_b", "_a"):
-        with pytest.raises(ValueError, match=f"small letters.* not {name}"):
+        with pytest.raises(ValueError, match=f"invalid set name {name}; use small letters"):
             AnswersConfig(input={name: "x"})
 
 
-def test_settings_name_sets_of_the_input_or_published_ones(tmp_path: Path) -> None:
+def test_unknown_sets_in_settings_raise(tmp_path: Path) -> None:
     toys.write_report(tmp_path, "toys")
-    TASK.check(toys.settings(sets={"toys": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
-    with pytest.raises(ValueError, match=r"finetune: no set is called other; answer_selection\.input has \['toys'\]"):
-        TASK.check(toys.settings(finetune=["toys", "other"]), tmp_path)
-    with pytest.raises(ValueError, match=r"answer_selection.sets: no set is called tosy; answer_selection.input has "):
-        TASK.check(toys.settings(sets={"tosy": {"epochs": 2}}), tmp_path)
+    TASK.check_settings(toys.settings(sets={"toys": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
+    with pytest.raises(ValueError, match=r"finetune: unknown set other; answer_selection\.input has \['toys'\]"):
+        TASK.check_settings(toys.settings(finetune=["toys", "other"]), tmp_path)
+    with pytest.raises(ValueError, match=r"answer_selection.sets: unknown set tosy; answer_selection.input has "):
+        TASK.check_settings(toys.settings(sets={"tosy": {"epochs": 2}}), tmp_path)
 
 
-def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
+def test_unknown_formats_raise(tmp_path: Path) -> None:
     for split in ("train", "dev", "test"):
         (tmp_path / f"WikiQA-{split}.tsv").write_text("Question\tAnswer\n")
     with pytest.raises(ValueError, match=r"WikiQA-train\.tsv, line 1: no column"):
-        TASK.read(AnswersConfig(input={"wikiqa": str(tmp_path)}), tmp_path, tmp_path / "data")
+        TASK.prepare_data(AnswersConfig(input={"wikiqa": str(tmp_path)}), tmp_path, tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
 
@@ -248,24 +244,24 @@ def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
         ({"epochs": 0}, "greater than 0"),
         ({"layout": {"candidates": 0}}, "candidates"),
         ({"sets": {"large": {"epoch": 3}}}, r"sets\.large\.epoch"),
-        ({"finetune": ["toys", "toys"]}, "stands there twice"),
+        ({"finetune": ["toys", "toys"]}, "duplicate set"),
         ({"sets": {"large": {"optimizer": {"warmup": 3}}}}, r"sets\.large\.optimizer\.warmup"),
-        ({"transfer": {"toys": "large"}}, r"transfer\.toys: large: two different sets of finetune, \['toys'\]"),
+        ({"transfer": {"toys": "large"}}, r"transfer\.toys: large: must be two different sets of finetune, \['toys'\]"),
     ],
 )
-def test_impossible_settings_are_named(bad: dict[str, Any], message: str) -> None:
+def test_invalid_settings_raise_with_key(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         toys.settings(**bad)
 
 
-def test_models_that_learned_from_another_set_before_are_measured_as_well(project: Path, tmp_path: Path) -> None:
-    """Each starts from the model of the other set, and has a protocol of its own; the pairwise one is of its kind."""
+def test_transferred_models_have_their_own_protocols(project: Path, tmp_path: Path) -> None:
+    """Re-ranking uses the pairwise model that was transferred, too."""
     data = toys.write_data(tmp_path / "data")
-    toys.write_set(data / "large", toys.answers())
+    toys.write_set(data / "large", toys.make_answers())
     toys.write_report(data, "large", "toys")
     settings = toys.settings(epochs=1, finetune=["large", "toys"], transfer={"toys": "large"})
     of_seed = [encoder for encoder in make_encoders(project) if encoder.seed == 1]
-    tuned = [replace(encoder, finetuned=tmp_path / encoder.variant) for encoder in of_seed]
+    tuned = [replace(encoder, finetuned_dir=tmp_path / encoder.variant) for encoder in of_seed]
     toys.tune_all(TASK, settings, tuned, data)
     table = pd.DataFrame(TASK.evaluate(settings, tuned, data, tmp_path / "vectors").records)
     table = table[table["variant"].isin(["joint", "pairwise"])]
@@ -275,13 +271,13 @@ def test_models_that_learned_from_another_set_before_are_measured_as_well(projec
     }  # fmt: skip
 
 
-def test_without_fine_tuned_models_there_is_no_latency(project: Path) -> None:
-    frozen = [replace(encoder, finetuned=None) for encoder in make_encoders(project)]
+def test_no_latency_without_fine_tuned_models(project: Path) -> None:
+    frozen = [replace(encoder, finetuned_dir=None) for encoder in make_encoders(project)]
     settings = replace(SETTINGS, latency_rounds=1)
     assert TASK.evaluate(settings, frozen, project / "data", project / "vectors").details["latency"] == {}
 
 
-def test_latency_is_measured_of_a_model_of_each_head(project: Path, results: Results) -> None:
+def test_latency_is_measured_per_head(project: Path, results: Results) -> None:
     answers = pd.read_parquet(project / "data/toys/test.parquet")
     joint, pairwise = results.details["latency"]["toys"]
     assert (joint["head"], pairwise["head"]) == ("ae_k", "ie_1")
@@ -291,7 +287,7 @@ def test_latency_is_measured_of_a_model_of_each_head(project: Path, results: Res
     assert joint["seconds"] > 0 < pairwise["seconds"] and joint["rounds"] == 2
 
 
-def test_rescued_questions_are_those_that_the_joint_model_alone_answers(results: Results) -> None:
+def test_rescued_questions_are_only_answered_jointly(results: Results) -> None:
     rescued, scores = results.details["rescued"]["toys"], results.tables["scores-toys"]
     tested = scores.query("split == 'test' and seed == 1")  # the only seed of both
     first = {

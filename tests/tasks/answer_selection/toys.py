@@ -1,4 +1,4 @@
-"""Questions whose answer repeats their words, and a small Transformer that can learn to see it."""
+"""Questions whose answers repeat their words, and a small Transformer that can learn this."""
 
 import json
 import random
@@ -22,12 +22,12 @@ from contexture.tasks.base import EvaluatedEncoder, Task
 from tests.tasks.retrieval import toys as questions
 from tests.tasks.retrieval.toys import TRANSFORMER, WORDS, vocabulary
 
-#: Candidates that are read together, and tokens of a sentence.
+#: Candidates in a joint input, and tokens of a sentence.
 K, TOKENS = 2, 16
 
 
-def new_encoder(folder: Path, needs: TableSizes | None = None, heads: tuple[str, ...] = ()) -> Path:
-    """A Transformer without training, with pre-training heads of objectives called like them."""
+def make_encoder(folder: Path, needs: TableSizes | None = None, heads: tuple[str, ...] = ()) -> Path:
+    """Save an untrained Transformer with pre-training heads; an objective is named like its head."""
     needs = needs or TableSizes(positions=(K + 1) * TOKENS, types=K + 1)
     config = TRANSFORMER | {"embedding_size": None}
     questions.new_encoder(folder, vocabulary(folder / "words"), config, needs=needs, lengths=Lengths(16, 16))
@@ -41,17 +41,17 @@ def new_encoder(folder: Path, needs: TableSizes | None = None, heads: tuple[str,
     return folder
 
 
-def settings(**changed: Any) -> AnswerSelectionSettings:
+def settings(**overrides: Any) -> AnswerSelectionSettings:
     settings = {
         "batch_size": 8, "epochs": 3, "patience": 2, "precision": "fp32",
         "optimizer": {"learning_rate": 2e-3, "warmup_steps": 2},
         "layout": {"candidates": K, "sentence_tokens": TOKENS}, "finetune": ["toys"],
     }  # fmt: skip
-    return TypeAdapter(AnswerSelectionSettings).validate_python(settings | changed)
+    return TypeAdapter(AnswerSelectionSettings).validate_python(settings | overrides)
 
 
-def answers() -> pd.DataFrame:
-    """Of train, dev and test; the answer has the question's words and another one."""
+def make_answers() -> pd.DataFrame:
+    """Return train, dev and test; the answer has the question's words and one more."""
     draw = random.Random(1)
     rows = []
     for split, count in (("train", 24), ("dev", 8), ("test", 8)):
@@ -68,8 +68,7 @@ def answers() -> pd.DataFrame:
 
 
 def write_data(folder: Path) -> Path:
-    """What `AnswerSelectionTask.read` writes."""
-    write_set(folder / "toys", answers())
+    write_set(folder / "toys", make_answers())
     write_report(folder, "toys")
     return folder
 
@@ -80,7 +79,6 @@ def write_report(folder: Path, *sets: str) -> None:
 
 
 def write_set(folder: Path, answers: pd.DataFrame) -> Path:
-    """A table of all splits, as a set has them."""
     folder.mkdir(parents=True)
     for split in SPLITS:
         rows = answers[answers["split"] == split].drop(columns="split")
@@ -89,25 +87,25 @@ def write_set(folder: Path, answers: pd.DataFrame) -> Path:
 
 
 def make_encoders(folder: Path, *named: tuple[str, int, str]) -> list[EvaluatedEncoder]:
-    """Variants of one encoder by name, seed and head, fine-tuned ones, and one that is frozen alone."""
+    """Return fine-tuned variants of one encoder by name, seed and head, and one that is only frozen."""
     start = (str(folder / "encoder"),)
     tuned = [EvaluatedEncoder(name, seed, start, folder / f"{name}-{seed}", head) for name, seed, head in named]
     return [*tuned, EvaluatedEncoder("alone", 0, start * 2)]
 
 
 def tune_all(task: Task, settings: Any, evaluated: Sequence[EvaluatedEncoder], data: Path) -> None:
-    """Fine-tune all options of all encoders, each from the option that the settings say."""
+    """Fine-tune all options of all encoders, each from its start."""
     for encoder in evaluated:
-        for option in task.options(settings, encoder.head):
-            assert encoder.finetuned is not None
-            model_dir, start = encoder.finetuned / option, settings.before(option)
+        for option in task.list_options(settings, encoder.head):
+            assert encoder.finetuned_dir is not None
+            model_dir, start = encoder.finetuned_dir / option, settings.get_start_option(option)
             model_dir.mkdir(parents=True)
-            encoders = (str(encoder.finetuned / start),) if start else encoder.models
-            task.finetune(settings, option, replace(encoder, encoders=encoders), data, model_dir)
+            models = (str(encoder.finetuned_dir / start),) if start else encoder.models
+            task.finetune(settings, option, replace(encoder, models=models), data, model_dir)
 
 
-def ready(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:
-    """The questions of a set as they are ranked: those of dev and test with a right and a wrong candidate."""
+def read_set(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:
+    """Return the splits that `sets.write_set` writes, as one table."""
     sets.write_set(name, folder, set_dir)
     return pd.concat(
         [pd.read_parquet(set_dir / f"{split}.parquet").assign(split=split) for split in SPLITS], ignore_index=True

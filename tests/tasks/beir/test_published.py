@@ -19,7 +19,7 @@ def test_bm25_on_scifact(shared_data: Path, tmp_path: Path) -> None:
     source = shared_data / "beir" / "scifact"
     if not source.is_dir():
         pytest.skip("SciFact absent: unpack BEIR's scifact.zip into shared/data/beir beside the project")
-    BeirTask().read(BeirConfig({"scifact": str(source)}), tmp_path, tmp_path / "data")
+    BeirTask().prepare_data(BeirConfig({"scifact": str(source)}), tmp_path, tmp_path / "data")
     encoder = toys.new_bag(tmp_path / "encoder")
     settings = BeirSettings(bm25=Bm25Config(k1=0.9, b=0.4))
     found = BeirTask().evaluate(

@@ -16,7 +16,7 @@ from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.evaluation import DEPTH, without_own
 from contexture.tasks.beir.task import BeirTask
-from contexture.tasks.passage_ranking import intervals
+from contexture.tasks.passage_ranking import measure_intervals
 from tests.tasks.beir.toys import drawn, put, small
 from tests.tasks.retrieval import toys
 
@@ -24,7 +24,7 @@ TASK = BeirTask()
 
 
 def read(data: Path, split: Any = "test", **sets: Path) -> dict[str, Any]:
-    TASK.read(BeirConfig({name: str(folder) for name, folder in sets.items()}, split), data, data)
+    TASK.prepare_data(BeirConfig({name: str(folder) for name, folder in sets.items()}, split), data, data)
     report: dict[str, Any] = json.loads((data / TASK_FILE).read_text())
     return report
 
@@ -119,7 +119,7 @@ def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
             for query, value in enumerate(scores)
         ]
     )
-    better = intervals(table)["better"]
+    better = measure_intervals(table)["better"]
     assert better["over_bm25"] == pytest.approx([0.1] * 3)
     assert better["ndcg_at_10"] == pytest.approx([1.7 / 3, 0.1, 1.0])
 
@@ -159,7 +159,7 @@ def test_settings() -> None:
     settings.check_variants(["one", "two", "three"])
     with pytest.raises(ValueError, match=r"no variant is called two; there are \['one'\]"):
         settings.check_variants(["one"])
-    assert settings.restricted(["two"]).hybrid == ["two"]
+    assert settings.restrict_variants(["two"]).hybrid == ["two"]
     for bad in ({"input": {"Sci Fact": "x"}}, {"split": "training"}):
         with pytest.raises(ValidationError):
             BeirConfig(**bad)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, Bite
 from contexture.tasks.bitext_retrieval.evaluation import accuracy
 from contexture.tasks.bitext_retrieval.files import PAPERS, read_set
 from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
-from contexture.tasks.corpus_languages import known, without
+from contexture.tasks.corpus_languages import match_languages, subtract_component
 from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.pairs import toys
 
@@ -93,7 +93,9 @@ def test_every_language_of_the_paper_is_known_by_the_code_that_text_has() -> Non
     columns = read_published("contexture.systems.cmlm_multilingual").tables["table_5"].columns[:-1]
     codes = {column.name: column.subset.removesuffix("-eng") for column in columns}
     assert tuple(codes.values()) == PAPERS
-    assert known(PAPERS, codes) == {code: name for name, code in sorted(codes.items(), key=lambda pair: pair[1])}
+    assert match_languages(PAPERS, codes) == {
+        code: name for name, code in sorted(codes.items(), key=lambda pair: pair[1])
+    }
 
 
 def test_the_component_of_a_language_is_removed() -> None:
@@ -105,7 +107,9 @@ def test_the_component_of_a_language_is_removed() -> None:
     common = {lang: first_component(lookup([f"{lang}{n}" for n in range(30, 60)])) for lang in "ab"}
     asked, right = ([f"{lang}{n}" for n in range(30)] for lang in "ab")
     plain = accuracy((lookup, asked), (lookup, right))
-    removed = accuracy((without(lookup, common["a"]), asked), (without(lookup, common["b"]), right))
+    removed = accuracy(
+        (subtract_component(lookup, common["a"]), asked), (subtract_component(lookup, common["b"]), right)
+    )
     assert plain < 0.9 and removed == 1
 
 

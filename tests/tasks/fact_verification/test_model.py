@@ -1,4 +1,4 @@
-"""Inputs, heads and fine-tuning on little made-up claims."""
+"""Inputs, heads and fine-tuning on small artificial claims."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.fact_verification.files import LABELS
 from contexture.tasks.fact_verification.finetune import finetune_claims
 from contexture.tasks.fact_verification.model import ClaimInputs, Verifier, VerifierSettings, load_verifier
-from tests.tasks.answer_selection.toys import TOKENS, K, new_encoder
+from tests.tasks.answer_selection.toys import TOKENS, K, make_encoder
 from tests.tasks.fact_verification import toys
 
-CLAIMS = toys.claims()
+CLAIMS = toys.make_claims()
 DEV = CLAIMS[CLAIMS["split"] == "dev"]
 LAYOUT = LayoutConfig(candidates=K, sentence_tokens=TOKENS)
 HEADS: tuple[LabelHeadKind, ...] = ("ie_1", "ae_1", "max_pool", "weighted_sum")
@@ -28,7 +28,7 @@ HEADS: tuple[LabelHeadKind, ...] = ("ie_1", "ae_1", "max_pool", "weighted_sum")
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return new_encoder(tmp_path_factory.mktemp("encoder") / "encoder")
+    return make_encoder(tmp_path_factory.mktemp("encoder") / "encoder")
 
 
 def verifier(encoder: Path, head: LabelHeadKind) -> Verifier:
@@ -45,8 +45,8 @@ def tune(head: str, start: Path, folder: Path, claims: pd.DataFrame = CLAIMS, **
 
 
 @torch.inference_mode()
-def slowly(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
-    """The probabilities of one claim, in loops over its sentences, by the definitions of the heads."""
+def judge_by_loops(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
+    """Return the probabilities of one claim, with loops that follow the definitions of the heads."""
     encoder, head = model.encoder, model.task.head
     ids = {
         text: np.array(encoder.vocabulary.tokenizer.encode(text, add_special_tokens=False).ids, np.int64)
@@ -59,8 +59,8 @@ def slowly(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
         return [*sentence_states(encoder.transformer.states(made), made["pooling"])[0]]
 
     if head.kind in ("ie_1", "ae_1"):
-        found = states(joint_layout, claim, *evidence)
-        pooled = found[0] if head.kind == "ie_1" else sum(found, torch.zeros(16)) / len(found)
+        head_states = states(joint_layout, claim, *evidence)
+        pooled = head_states[0] if head.kind == "ie_1" else sum(head_states, torch.zeros(16)) / len(head_states)
     else:
         pairs = [states(pair_layout, claim, text)[0] for text in evidence]
         if head.weight is None:
@@ -72,15 +72,14 @@ def slowly(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_claims_are_judged_as_one_by_one(head: LabelHeadKind, encoder: Path) -> None:
-    """Whatever stands beside them, and however many sentences they have."""
+def test_batches_equal_single_claims(head: LabelHeadKind, encoder: Path) -> None:
     model = verifier(encoder, head)
-    found = model.probabilities(model.inputs(DEV))
+    probabilities = model.probabilities(model.inputs(DEV))
     for row, (claim, evidence) in enumerate(zip(DEV["claim"], DEV["evidence"], strict=True)):
-        torch.testing.assert_close(found[row], slowly(model, claim, evidence), atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(probabilities[row], judge_by_loops(model, claim, evidence), atol=1e-5, rtol=1e-4)
         judged = model.judge(claim, evidence)
-        assert [*judged] == [*LABELS] and [*judged.values()] == pytest.approx(found[row].tolist(), abs=1e-5)
-    assert found.std(dim=0).max() > 1e-3  # they are not all alike
+        assert [*judged] == [*LABELS] and [*judged.values()] == pytest.approx(probabilities[row].tolist(), abs=1e-5)
+    assert probabilities.std(dim=0).max() > 1e-3  # probabilities differ
 
 
 def test_texts_become_joint_inputs_and_pairs(encoder: Path) -> None:
@@ -100,13 +99,13 @@ def test_texts_become_joint_inputs_and_pairs(encoder: Path) -> None:
 
 
 @pytest.mark.parametrize("head", ["ie_1", "max_pool"])
-def test_what_can_be_learned_is_learned(head: str, encoder: Path, tmp_path: Path) -> None:
-    """One word tells REFUTES from SUPPORTS."""
+def test_a_learnable_task_is_learned(head: str, encoder: Path, tmp_path: Path) -> None:
+    """One word distinguishes REFUTES from SUPPORTS."""
     settings = {"epochs": 12, "patience": 12, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 2}}
-    assert tune(head, encoder, tmp_path, toys.claims(LABELS[:2]), **settings) == 1
+    assert tune(head, encoder, tmp_path, toys.make_claims(LABELS[:2]), **settings) == 1
     assert load_verifier(tmp_path).settings.classes == [*LABELS[:2]]
 
 
-def test_a_layout_is_needed(encoder: Path, tmp_path: Path) -> None:
+def test_missing_layout_raises(encoder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"set fact_verification\.layout"):
         tune("ie_1", encoder, tmp_path, layout=None)

@@ -1,4 +1,4 @@
-"""Fact verification as a task, from the files to the records."""
+"""Fact verification from files to records."""
 
 import json
 from pathlib import Path
@@ -13,9 +13,9 @@ from contexture.demo import DemoConfig, write_demo_world
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.fact_verification import evaluation
 from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
-from contexture.tasks.fact_verification.evaluation import mean_evidence, measure_baselines
+from contexture.tasks.fact_verification.evaluation import average_evidence, measure_baselines
 from contexture.tasks.fact_verification.task import FactVerificationTask
-from tests.tasks.answer_selection.toys import make_encoders, new_encoder, tune_all
+from tests.tasks.answer_selection.toys import make_encoder, make_encoders, tune_all
 from tests.tasks.fact_verification import toys
 from tests.tasks.fact_verification.test_files import TEXTS, put
 from tests.tasks.pairs import toys as pair_toys
@@ -26,63 +26,60 @@ SETTINGS = toys.settings(epochs=1, heads=["max_pool", "ie_1", "ae_1"])
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data, an encoder, and its fine-tuned models."""
     folder = tmp_path_factory.mktemp("project")
-    new_encoder(folder / "encoder")
-    tune_all(TASK, SETTINGS, variants(folder), toys.write_data(folder / "data"))
+    make_encoder(folder / "encoder")
+    tune_all(TASK, SETTINGS, make_variants(folder), toys.write_data(folder / "data"))
     return folder
 
 
-def variants(folder: Path) -> list[EvaluatedEncoder]:
+def make_variants(folder: Path) -> list[EvaluatedEncoder]:
     return make_encoders(folder, ("joint", 0, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
 @pytest.fixture(scope="module")
 def results(project: Path) -> Results:
-    return TASK.evaluate(SETTINGS, variants(project), project / "data", project / "vectors")
+    return TASK.evaluate(SETTINGS, make_variants(project), project / "data", project / "vectors")
 
 
-def test_pairs_and_joint_inputs_have_heads_of_their_own() -> None:
-    assert TASK.options(toys.settings(), "ie_1") == ["max_pool", "weighted_sum"]
-    assert TASK.options(toys.settings(), "ae_k") == TASK.options(toys.settings(), "ie_k") == ["ie_1", "ae_1"]
-    assert TASK.options(SETTINGS, "ie_1") == ["max_pool"] and TASK.options(SETTINGS, None) == []
+def test_options() -> None:
+    assert TASK.list_options(toys.settings(), "ie_1") == ["max_pool", "weighted_sum"]
+    assert TASK.list_options(toys.settings(), "ae_k") == TASK.list_options(toys.settings(), "ie_k") == ["ie_1", "ae_1"]
+    assert TASK.list_options(SETTINGS, "ie_1") == ["max_pool"] and TASK.list_options(SETTINGS, None) == []
 
 
-def test_every_contestant_protocol_and_split_is_recorded(results: Results) -> None:
+def test_records_cover_encoders_protocols_and_splits(results: Results) -> None:
     table = pd.DataFrame(results.records)
     assert list(table) == ["variant", "seed", "task", "data", "protocol", "split", "metric", "value"]
     assert set(table["task"]) == {"fact_verification"} and set(table["data"]) == {"toys"}
     assert set(table["metric"]) == {"accuracy"} and json.loads(json.dumps(results.records)) == results.records
-    found = table.groupby(["variant", "seed", "protocol"])["split"].agg(list).to_dict()
+    predictions = table.groupby(["variant", "seed", "protocol"])["split"].agg(list).to_dict()
     frozen = [("joint", 0), ("pairwise", 1), ("alone", 0)]
-    runs = [(*who, how) for who in frozen for how in ("frozen", "claim_only")]
+    runs = [(*who, protocol) for who in frozen for protocol in ("frozen", "claim_only")]
     runs += [("joint", 0, "ie_1"), ("joint", 0, "ae_1"), ("pairwise", 1, "max_pool")]
     runs += [(name, seed, "frozen") for name in ("majority", "word_overlap") for seed in (0, 1)]
-    assert found == {run: ["dev", "test"] for run in runs}
+    assert predictions == {run: ["dev", "test"] for run in runs}
 
 
-def test_records_are_the_share_of_right_judgements(results: Results) -> None:
+def test_records_are_accuracies_of_judgements(results: Results) -> None:
     run = ["variant", "seed", "protocol", "split"]
     judgements = results.tables["judgements"].merge(
-        toys.claims()[["split", "claim_id", "label"]], on=["split", "claim_id"]
+        toys.make_claims()[["split", "claim_id", "label"]], on=["split", "claim_id"]
     )
     right = (judgements["given"] == judgements["label_y"]).groupby([judgements[key] for key in run])
     assert {tuple(record[key] for key in run): record["value"] for record in results.records} == right.mean().to_dict()
-    sizes = toys.claims().groupby("split").size()
+    sizes = toys.make_claims().groupby("split").size()
     assert all(count == sizes[split] for (*_, split), count in right.size().items())
 
 
-def test_some_claims_are_to_be_read(results: Results) -> None:
-    [shown] = results.details["examples"]
-    assert shown["variant"] in ("joint", "pairwise") and shown["protocol"] in ("ie_1", "ae_1", "max_pool")
-    assert all(row["found"] == row["right"] for row in shown["answered"])
-    assert all(row["found"] != row["right"] for row in shown["missed"]) and shown["answered"] + shown["missed"]
+def test_examples_are_right_or_wrong(results: Results) -> None:
+    [examples] = results.details["examples"]
+    assert examples["variant"] in ("joint", "pairwise") and examples["protocol"] in ("ie_1", "ae_1", "max_pool")
+    assert all(row["found"] == row["right"] for row in examples["answered"])
+    assert all(row["found"] != row["right"] for row in examples["missed"]) and examples["answered"] + examples["missed"]
 
 
-def test_frozen_features_are_the_same_for_encoders_with_cross_sequence_layers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[u, v, |u−v|, u∗v] of claim and mean evidence, and u alone."""
+def test_widths_of_frozen_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[u, v, |u−v|, u∗v] of claim and mean evidence, and u."""
     widths = []
 
     def record_width(inputs: Any, labels: Any, classes: int) -> Any:
@@ -97,70 +94,70 @@ def test_frozen_features_are_the_same_for_encoders_with_cross_sequence_layers(
     assert widths == [4 * 32, 32]
 
 
-def test_words_in_common_tell_what_is_supported_and_the_majority_is_that_of_training(tmp_path: Path) -> None:
-    rows = toys.claims().query("label != 'REFUTES'").reset_index(drop=True)
+def test_baselines(tmp_path: Path) -> None:
+    rows = toys.make_claims().query("label != 'REFUTES'").reset_index(drop=True)
     toys.write_data(tmp_path / "data", rows.drop(rows.index[rows["split"].eq("train") & (rows.index % 2 == 0)][:5]))
-    found = measure_baselines(tmp_path / "data" / "claims.parquet")
+    predictions = measure_baselines(tmp_path / "data" / "claims.parquet")
     test = rows[rows["split"] == "test"]
     truth = test["label"].map({"SUPPORTS": 0, "NOT ENOUGH INFO": 1}).to_numpy()
     deciding = np.array([row.claim in row.evidence for row in test.itertuples()])
-    assert (found["word_overlap"]["test"][deciding] == truth[deciding]).all()
+    assert (predictions["word_overlap"]["test"][deciding] == truth[deciding]).all()
     train = pd.read_parquet(tmp_path / "data" / "claims.parquet").query("split == 'train'")["label"].value_counts()
-    assert set(found["majority"]["test"]) == {0 if train["SUPPORTS"] >= train["NOT ENOUGH INFO"] else 1}
+    assert set(predictions["majority"]["test"]) == {0 if train["SUPPORTS"] >= train["NOT ENOUGH INFO"] else 1}
 
 
-def test_the_vector_of_evidence_is_the_mean() -> None:
+def test_evidence_vectors_are_averaged() -> None:
     vectors = {"a": [1.0, 0.0], "b": [3.0, 2.0], "c": [5.0, 5.0]}
     rows = pd.DataFrame({"evidence": [["a", "b"], ["c"], ["a", "b", "b"]]})
-    found = mean_evidence(rows, lambda texts: np.array([vectors[text] for text in texts], np.float32))
-    assert found.numpy() == pytest.approx(np.array([[2, 1], [5, 5], [7 / 3, 4 / 3]]), abs=1e-6)
+    predictions = average_evidence(rows, lambda texts: np.array([vectors[text] for text in texts], np.float32))
+    assert predictions.numpy() == pytest.approx(np.array([[2, 1], [5, 5], [7 / 3, 4 / 3]]), abs=1e-6)
 
 
-def test_the_made_up_world_is_read(tmp_path: Path) -> None:
+def test_the_demo_is_read(tmp_path: Path) -> None:
     counts = write_demo_world(DemoConfig(pages=25, novels=1), tmp_path / "demo")
-    TASK.read(VerificationConfig(), tmp_path / "demo", tmp_path / "data")
+    TASK.prepare_data(VerificationConfig(), tmp_path / "demo", tmp_path / "data")
     report = json.loads((tmp_path / "data" / "task.json").read_text())
     assert report["name"] == "demo" and not report["missing"] and len(report["files"]) == 3
     for split in ("train", "dev", "test"):
         of_split = report["counts"][split]
         assert of_split["claims"] == counts[f"{split}_claims"] - of_split["also_in_a_later_split"]
-    documents = TASK.documents(tmp_path / "data")
+    documents = TASK.load_documents(tmp_path / "data")
     claims = pd.read_parquet(tmp_path / "data" / "claims.parquet").query("split != 'train'")
     assert documents is not None and documents["text"].tolist() == claims["evidence"].explode().tolist()
     assert documents["title"].iloc[0] == claims["pages"].iloc[0][0]
 
 
-def test_files_of_ones_own_are_read(tmp_path: Path) -> None:
+def test_custom_files_are_read(tmp_path: Path) -> None:
     files = {
         "dev": str(put(tmp_path / "b.jsonl", TEXTS | {"claim": "c"})),
         "train": str(put(tmp_path / "a.jsonl", TEXTS, TEXTS | {"claim": "b", "label": "SUPPORTS"})),
     }
     source = TypeAdapter(VerificationConfig).validate_python({"input": files | {"test": None}})
-    TASK.read(source, tmp_path, tmp_path / "own")
+    TASK.prepare_data(source, tmp_path, tmp_path / "own")
     report = json.loads((tmp_path / "own" / "task.json").read_text())
-    assert report["name"] == "fever" and report["counts"]["labels"] == "SUPPORTS and REFUTES alone"
+    assert report["name"] == "fever" and report["counts"]["labels"] == "SUPPORTS and REFUTES only"
     assert list(report["files"]) == [files["train"], files["dev"]]
     for missing in ("train", "dev"):
-        with pytest.raises(ValueError, match=f"file of {missing} is missing: set fact_verification.input.{missing}"):
+        with pytest.raises(ValueError, match=f"no file for {missing}; set fact_verification.input.{missing}"):
             VerificationConfig(input={"train": "a", "dev": "b"} | {missing: None})
 
 
-def test_evidence_for_which_there_is_no_room_is_refused(project: Path) -> None:
-    TASK.check(SETTINGS, project / "data")
-    TASK.check(toys.settings(layout=None), project / "data")
+def test_too_much_evidence_raises(project: Path) -> None:
+    TASK.check_settings(SETTINGS, project / "data")
+    TASK.check_settings(toys.settings(layout=None), project / "data")
     with pytest.raises(ValueError, match=r"up to 2 sentences .* has room for 1: set fact_verification\.evidence=1"):
-        TASK.check(toys.settings(layout={"candidates": 1, "sentence_tokens": 16}), project / "data")
+        TASK.check_settings(toys.settings(layout={"candidates": 1, "sentence_tokens": 16}), project / "data")
 
 
-def test_a_model_does_not_depend_on_other_heads() -> None:
+def test_identity_ignores_other_heads() -> None:
     first, second = toys.settings(heads=["ie_1"]), toys.settings(heads=["ie_1", "ae_1"])
     assert first.identity("ie_1") == second.identity("ie_1") != toys.settings(epochs=9).identity("ie_1")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [({"heads": []}, "at least 1"), ({"heads": ["ie_1", "ie_1"]}, "twice"), ({"head": "ie_1"}, "head")],
+    ("settings", "message"),
+    [({"heads": []}, "at least 1"), ({"heads": ["ie_1", "ie_1"]}, "duplicate"), ({"head": "ie_1"}, "head")],
 )
-def test_settings_that_are_none_are_refused(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
-        TypeAdapter(FactVerificationSettings).validate_python(given)
+def test_invalid_settings_raise(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        TypeAdapter(FactVerificationSettings).validate_python(settings)

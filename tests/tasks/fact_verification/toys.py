@@ -1,4 +1,4 @@
-"""Claims that one of their sentences of evidence repeats, turns round, or says nothing of."""
+"""Claims with a sentence of evidence that repeats, negates or ignores them."""
 
 import json
 import random
@@ -12,36 +12,35 @@ from contexture.tasks.fact_verification.config import FactVerificationSettings
 from contexture.tasks.fact_verification.files import LABELS
 from tests.tasks.answer_selection.toys import TOKENS, WORDS, K
 
-TOLD, NOT = WORDS[:24], WORDS[24]
+CLAIM_WORDS, NEGATION = WORDS[:24], WORDS[24]
 
 
-def settings(**changed: Any) -> FactVerificationSettings:
+def settings(**overrides: Any) -> FactVerificationSettings:
     settings = {
         "batch_size": 8, "epochs": 2, "patience": 2, "precision": "fp32",
         "optimizer": {"learning_rate": 2e-3, "warmup_steps": 2},
         "layout": {"candidates": K, "sentence_tokens": TOKENS},
     }  # fmt: skip
-    return TypeAdapter(FactVerificationSettings).validate_python(settings | changed)
+    return TypeAdapter(FactVerificationSettings).validate_python(settings | overrides)
 
 
-def claims(labels: tuple[str, ...] = LABELS) -> pd.DataFrame:
-    """Of train, dev and test, with one or two sentences of evidence each."""
+def make_claims(labels: tuple[str, ...] = LABELS) -> pd.DataFrame:
+    """Return claims of train, dev and test with one or two sentences of evidence each."""
     draw = random.Random(2)
     rows = []
     for split, count in (("train", 42), ("dev", 14), ("test", 20)):
         for number in range(count):
-            said, label = draw.sample(TOLD, 3), labels[number % len(labels)]
-            deciding = {"SUPPORTS": said, "REFUTES": [NOT, *said]}.get(label, draw.sample(TOLD, 3))
-            texts = [" ".join(deciding), " ".join(draw.sample(TOLD, 3))][: draw.randint(1, K)]
+            claim, label = draw.sample(CLAIM_WORDS, 3), labels[number % len(labels)]
+            deciding = {"SUPPORTS": claim, "REFUTES": [NEGATION, *claim]}.get(label, draw.sample(CLAIM_WORDS, 3))
+            texts = [" ".join(deciding), " ".join(draw.sample(CLAIM_WORDS, 3))][: draw.randint(1, K)]
             draw.shuffle(texts)
             pages = [f"Page {number}"] * len(texts)
-            rows.append((split, f"{split}{number}", " ".join(said), label, pages, texts))
+            rows.append((split, f"{split}{number}", " ".join(claim), label, pages, texts))
     return pd.DataFrame(rows, columns=["split", "claim_id", "claim", "label", "pages", "evidence"])
 
 
 def write_data(folder: Path, rows: pd.DataFrame | None = None) -> Path:
-    """What `FactVerificationTask.read` writes."""
     folder.mkdir()
-    (claims() if rows is None else rows).to_parquet(folder / "claims.parquet")
+    (make_claims() if rows is None else rows).to_parquet(folder / "claims.parquet")
     (folder / "task.json").write_text(json.dumps({"name": "toys", "counts": {}, "missing": {}}))
     return folder

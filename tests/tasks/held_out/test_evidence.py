@@ -159,4 +159,4 @@ def test_function_words_are_those_of_the_main_language(tmp_path: Path) -> None:
     for expected, languages in (("german", ["en", "de", "de"]), (None, ["qaa", "qaa", "en"]), (None, [])):
         rows = [(f"{lang}:a{number}#0", "", "", "x", 0, False) for number, lang in enumerate(languages)]
         table = passages(tmp_path / "-".join(["passages", *languages]), rows)
-        assert HeldOutSettings().search_words(table) == Bm25Config(1.5, 0.75, expected)  # type: ignore[arg-type]
+        assert HeldOutSettings().get_bm25_config(table) == Bm25Config(1.5, 0.75, expected)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ TASK = HeldOutTask()
 
 
 def read(folder: Path, source: str | None) -> Path:
-    TASK.read(HeldOutConfig(source), folder, folder / "data")
+    TASK.prepare_data(HeldOutConfig(source), folder, folder / "data")
     return folder / "data"
 
 

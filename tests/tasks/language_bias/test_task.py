@@ -107,7 +107,7 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         LanguageBiasConfig(input={"PX": "folder"})
     assert "names no files" in str(toys.read_report(TASK, LanguageBiasConfig(), tmp_path, tmp_path / "data"))
     settings = LanguageBiasSettings(drawn=["mlm", "cmlm"])
-    assert settings.restricted(["cmlm"]).drawn == ["cmlm"]
+    assert settings.restrict_variants(["cmlm"]).drawn == ["cmlm"]
     settings.check_variants(["cmlm", "mlm"])
     with pytest.raises(ValueError, match=r"drawn: no variant is called \['mlm'\]"):
         settings.check_variants(["cmlm"])

@@ -35,7 +35,7 @@ def test_answers_facts_and_sentences(tmp_path: Path) -> None:
     """The sentences of a paragraph keep their numbers, also if one is empty."""
     rows = [HOTPOT | {"context": [*HOTPOT["context"], ["Dee", ["Dee  is.", " ", " Ann knew her."]]]}]
     (tmp_path / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
-    TASK.read(MultiHopConfig({"test": str(tmp_path / "dev.json")}), tmp_path, tmp_path / "read")
+    TASK.prepare_data(MultiHopConfig({"test": str(tmp_path / "dev.json")}), tmp_path, tmp_path / "read")
     folder = tmp_path / "read/hotpotqa"
     questions, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
     assert (questions.ranked.ids, questions.answers) == (["h1"], ["Ann"])
@@ -43,21 +43,21 @@ def test_answers_facts_and_sentences(tmp_path: Path) -> None:
     assert [paragraphs.titles[row] for row in questions.ranked.right[0]] == ["Ann", "Bob"]
     assert paragraphs.titles == ["Cy", "Ann", "Bob", "Dee"]
     assert paragraphs.sentences[3] == ["Dee is.", "", "Ann knew her."]
-    documents = TASK.documents(tmp_path / "read")
+    documents = TASK.load_documents(tmp_path / "read")
     assert documents is not None and set(documents["title"]) >= {"Ann", "Bob"}
     with pytest.raises(ValueError, match="no train question with a right and a wrong paragraph"):
-        TASK.check(toys.settings(), tmp_path / "read")
+        TASK.check_settings(toys.settings(), tmp_path / "read")
 
 
 def test_missing_files_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         report = toys.read(tmp_path / "none", None)
     assert "multi_hop.input names no files" in report["missing"]["multi_hop"] and "names no files" in caplog.text
-    TASK.read(MultiHopConfig(str(tmp_path / "gone.json")), tmp_path, tmp_path / "gone")
+    TASK.prepare_data(MultiHopConfig(str(tmp_path / "gone.json")), tmp_path, tmp_path / "gone")
     assert "HotpotQA is not here" in (tmp_path / "gone/task.json").read_text()
     for name in ("none", "gone"):
-        TASK.check(toys.settings(), tmp_path / name)
-        assert TASK.documents(tmp_path / name) is None
+        TASK.check_settings(toys.settings(), tmp_path / name)
+        assert TASK.load_documents(tmp_path / name) is None
         assert TASK.evaluate(toys.settings(), [], tmp_path / name, tmp_path / "v").records == []
 
 
@@ -118,9 +118,9 @@ def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
 def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> None:
     """100 published questions: every answer is found, and the gold paragraphs have all facts."""
     file = shared_data / "question_answering/hotpotqa_slice/hotpot_dev_distractor_v1.json"
-    TASK.read(MultiHopConfig(str(file)), tmp_path, tmp_path / "read")
+    TASK.prepare_data(MultiHopConfig(str(file)), tmp_path, tmp_path / "read")
     folder = tmp_path / "read/hotpotqa"
-    TASK.check(toys.settings(), tmp_path / "read")
+    TASK.check_settings(toys.settings(), tmp_path / "read")
     paragraphs = read_paragraphs(folder)
     parts = [read_questions(folder, split) for split in ("train", "dev", "test")]
     assert sum(map(len, parts)) == 100 and len(paragraphs.titles) > 900

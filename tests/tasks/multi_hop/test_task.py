@@ -87,9 +87,9 @@ def test_unusable_questions_are_rejected_before_anything_is_trained(tmp_path: Pa
     file = tmp_path / "questions.json"
     for split, count, message in (("train", 60, "no test question with a gold"), ("test", 9, "no train question with")):
         file.write_text(json.dumps(toys.questions(count)))
-        TASK.read(MultiHopConfig({split: str(file)}), tmp_path, tmp_path / split)  # type: ignore[dict-item]
+        TASK.prepare_data(MultiHopConfig({split: str(file)}), tmp_path, tmp_path / split)  # type: ignore[dict-item]
         with pytest.raises(ValueError, match=f"multi_hop.input has {message}"):
-            TASK.check(quick(), tmp_path / split)
+            TASK.check_settings(quick(), tmp_path / split)
 
 
 @torch.no_grad()
@@ -147,17 +147,20 @@ def test_the_re_ranker_learns_gold_paragraphs_against_the_first_wrong_ones(proje
 
 
 def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
-    assert TASK.options(quick(), None) == ["reranker", "reader"]
-    assert TASK.options(quick(reader="roberta-base"), None) == []
+    assert TASK.list_options(quick(), None) == ["reranker", "reader"]
+    assert TASK.list_options(quick(reader="roberta-base"), None) == []
     tuned = quick(retrieval={"finetune": ["hotpotqa"]})
-    assert TASK.options(tuned, None) == ["hotpotqa", "reranker", "reader"]
-    assert tuned.of("reader") == tuned.reading and tuned.of("hotpotqa") == tuned.retrieval
+    assert TASK.list_options(tuned, None) == ["hotpotqa", "reranker", "reader"]
+    assert (
+        tuned.get_option_settings("reader") == tuned.reading
+        and tuned.get_option_settings("hotpotqa") == tuned.retrieval
+    )
     with pytest.raises(ValueError, match="there is hotpotqa alone, not squad"):
         quick(retrieval={"finetune": ["squad"]})
     with pytest.raises(ValueError, match="scores: no variant is called x"):
         quick(retrieval={"scores": {"x": "dot"}}).check_variants(["bag"])
     with pytest.raises(ValueError, match="there is no such folder"):
-        TASK.check(quick(reader="./nowhere"), project / "data")
+        TASK.check_settings(quick(reader="./nowhere"), project / "data")
     for option in ("reranker", "reader"):  # a bag of words has no states of tokens
         TASK.finetune(quick(), option, encoders(project)[1], project / "data", tmp_path / "model")
     toys.read(tmp_path / "none", None)
@@ -191,7 +194,7 @@ def test_own_transformers_read_and_fine_tuned_vectors_find(project: Path, tmp_pa
     settings = replace(settings, retrieval=replace(settings.retrieval, finetune=["hotpotqa"], steps=60))
     variants = encoders(project, tmp_path / "tuned")
     for variant in variants:
-        for option in TASK.options(settings, None):
+        for option in TASK.list_options(settings, None):
             output = tmp_path / "tuned" / variant.variant / option
             output.mkdir(parents=True)
             TASK.finetune(settings, option, variant, project / "data", output)

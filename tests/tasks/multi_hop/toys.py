@@ -59,7 +59,7 @@ def read(folder: Path, rows: list[dict[str, Any]] | None) -> dict[str, Any]:
     file = folder.with_suffix(".json")
     folder.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(rows), encoding="utf-8")
-    MultiHopTask().read(MultiHopConfig(None if rows is None else str(file)), folder / "demo", folder)
+    MultiHopTask().prepare_data(MultiHopConfig(None if rows is None else str(file)), folder / "demo", folder)
     report: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     return report
 

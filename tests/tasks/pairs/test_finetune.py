@@ -83,7 +83,7 @@ def test_a_saved_model_keeps_its_features(words: Path, tmp_path: Path) -> None:
         task = PairModel.load(folder).task
         assert (task.features, task.linear.in_features, task.dropout.p) == (features, width, 0.1)
     (folder / "pairs.json").write_text('{"classes": ["no", "yes"], "features": "both"}')
-    with pytest.raises(ValueError, match=r"(?s)model holds no whole pair classifier .*features.*'both'"):
+    with pytest.raises(ValueError, match=r"(?s)model: incomplete pair classifier .*features.*'both'"):
         PairModel.load(folder)
 
 

@@ -40,8 +40,8 @@ def make_encoders(project: Path) -> list[EvaluatedEncoder]:
     tuned, bag = toys.bag(project, 0, 1)
     return [
         tuned,
-        replace(bag, finetuned=None),
-        replace(tuned, variant="twice", encoders=bag.encoders * 2, finetuned=None),
+        replace(bag, finetuned_dir=None),
+        replace(tuned, variant="twice", encoders=bag.encoders * 2, finetuned_dir=None),
     ]
 
 
@@ -136,10 +136,12 @@ def test_vectors_that_are_not_finite_are_named(project: Path, tmp_path: Path) ->
 
 
 def test_options_are_the_sets_that_are_named(project: Path) -> None:
-    assert TASK.options(SETTINGS, None) == ["toys"] and TASK.options(toys.settings(finetune=[]), "ie_k") == []
-    TASK.check(toys.settings(finetune=["toys", "qqp"]), project / "data")  # qqp is missing, which the page says
-    with pytest.raises(ValueError, match=r"pairs\.finetune: no set is called snli; pairs\.input has \['toys',"):
-        TASK.check(toys.settings(finetune=["snli"]), project / "data")
+    assert TASK.list_options(SETTINGS, None) == ["toys"] and TASK.list_options(toys.settings(finetune=[]), "ie_k") == []
+    TASK.check_settings(
+        toys.settings(finetune=["toys", "qqp"]), project / "data"
+    )  # qqp is missing, which the page says
+    with pytest.raises(ValueError, match=r"pairs\.finetune: unknown set snli; pairs\.input has \['toys',"):
+        TASK.check_settings(toys.settings(finetune=["snli"]), project / "data")
 
 
 def test_the_made_up_set_is_read(tmp_path: Path) -> None:
@@ -167,7 +169,7 @@ def test_missing_sets_and_the_way_a_set_is_split_are_reported(tmp_path: Path, ca
 def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("a\tb\n")
     with pytest.raises(ValueError, match=r"train\.tsv, line 1: 2 columns"):
-        TASK.read(PairsConfig(input={"snli": str(tmp_path)}), tmp_path, tmp_path / "data")
+        TASK.prepare_data(PairsConfig(input={"snli": str(tmp_path)}), tmp_path, tmp_path / "data")
     assert not (tmp_path / "data").exists()
 
 

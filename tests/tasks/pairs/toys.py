@@ -57,7 +57,7 @@ def texts(count: int) -> list[str]:
 
 def read_report(task: Any, source: Any, demo: Path, place: Path) -> dict[str, Any]:
     """What the task says of its files."""
-    task.read(source, demo, place)
+    task.prepare_data(source, demo, place)
     report: dict[str, Any] = json.loads((place / TASK_FILE).read_text())
     return report
 

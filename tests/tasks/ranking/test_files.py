@@ -162,11 +162,11 @@ def test_of_train_and_test_a_part_of_train_is_dev(tmp_path: Path) -> None:
 
 def test_the_demo_is_its_paragraphs(tmp_path: Path) -> None:
     write_demo_world(DemoConfig(pages=25, novels=1), tmp_path / "demo")
-    AnswerRankingTask().read(RankingConfig(), tmp_path / "demo", tmp_path / "read")
+    AnswerRankingTask().prepare_data(RankingConfig(), tmp_path / "demo", tmp_path / "read")
     report = json.loads((tmp_path / "read/task.json").read_text())
     assert report["name"] == "demo" and report["missing"] == {}
     assert report["counts"]["demo"]["train questions"] > 5 * report["counts"]["demo"]["test questions"] > 0
-    documents = AnswerRankingTask().documents(tmp_path / "read")
+    documents = AnswerRankingTask().load_documents(tmp_path / "read")
     assert documents is not None and set(documents) == {"title", "text"} and documents["title"].ne("").all()
 
 
@@ -179,7 +179,7 @@ def test_a_set_that_is_missing_is_named_and_the_others_are_read(tmp_path: Path) 
     assert set(report["counts"]) == {"here"} and "Download Quasar-T" in report["missing"]["gone"]
     assert not (tmp_path / "read/gone").exists()
     nothing = toys.read(tmp_path / "nothing", {"gone": sets["gone"]})
-    assert nothing["counts"] == {} and AnswerRankingTask().documents(tmp_path / "nothing") is None
+    assert nothing["counts"] == {} and AnswerRankingTask().load_documents(tmp_path / "nothing") is None
 
 
 QUESTION = {"uid": "1", "question": "q", "answer": "a"}

@@ -130,7 +130,7 @@ def test_scores_and_fallbacks_are_noted(results: Results, project: Path, caplog:
 def test_scores_name_variants() -> None:
     with pytest.raises(ValueError, match="scores: no variant is called bga; there are"):
         toys.settings(scores={"bga": "dot"}).check_variants(["bag"])
-    assert toys.settings(scores={"bag": "dot", "b": "dot"}).restricted(["b"]).scores == {"b": "dot"}
+    assert toys.settings(scores={"bag": "dot", "b": "dot"}).restrict_variants(["b"]).scores == {"b": "dot"}
 
 
 def test_ranks_are_those_of_slow_scores(
@@ -240,14 +240,14 @@ def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path
 
 
 def test_what_cannot_be_fine_tuned_is_named(project: Path) -> None:
-    assert TASK.options(SETTINGS, None) == ["mine"]
-    TASK.check(toys.settings(finetune=["mine", "gone"]), project / "data")
+    assert TASK.list_options(SETTINGS, None) == ["mine"]
+    TASK.check_settings(toys.settings(finetune=["mine", "gone"]), project / "data")
     for name, message in (
-        ("yours", r"no set is called yours; ranking.input has \['mine', 'hotpot', 'gone'\]"),
+        ("yours", r"unknown set yours; ranking.input has \['mine', 'hotpot', 'gone'\]"),
         ("hotpot", "hotpot has no train question with a right and a wrong candidate"),
     ):
         with pytest.raises(ValueError, match=message):
-            TASK.check(toys.settings(finetune=[name]), project / "data")
+            TASK.check_settings(toys.settings(finetune=[name]), project / "data")
     with pytest.raises(ValueError, match="a set is named twice"):
         toys.settings(finetune=["mine", "mine"])
 

@@ -29,7 +29,9 @@ def settings(**changes: Any) -> RankingSettings:
 
 def read(folder: Path, sets: dict[str, Any]) -> dict[str, Any]:
     """Write the data of `AnswerRankingTask` to `folder`; return its report."""
-    AnswerRankingTask().read(TypeAdapter(RankingConfig).validate_python({"input": sets}), folder / "demo", folder)
+    AnswerRankingTask().prepare_data(
+        TypeAdapter(RankingConfig).validate_python({"input": sets}), folder / "demo", folder
+    )
     report: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     return report
 

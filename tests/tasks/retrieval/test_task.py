@@ -32,7 +32,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = toys.write_data(folder / "data")
     toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"))
     for seed in (0, 1):
-        for option in TASK.options(SETTINGS, None):
+        for option in TASK.list_options(SETTINGS, None):
             (folder / f"tuned-{seed}" / option).mkdir(parents=True)
             TASK.finetune(SETTINGS, option, make_encoders(folder)[seed], data, folder / f"tuned-{seed}" / option)
     return folder
@@ -55,17 +55,17 @@ def evaluate(project: Path, settings: RetrievalSettings = SETTINGS, passages: Pa
 
 
 def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path: Path) -> None:
-    assert TASK.options(SETTINGS, None) == ["share-50", "share-80"]
-    assert TASK.options(toys.settings(shares=[]), None) == []
-    documents = TASK.documents(project / "data")
+    assert TASK.list_options(SETTINGS, None) == ["share-50", "share-80"]
+    assert TASK.list_options(toys.settings(shares=[]), None) == []
+    documents = TASK.load_documents(project / "data")
     assert documents is not None
     assert [*documents["text"]] == [*toys.tables()[1]["passage"].drop_duplicates()] and set(documents["title"]) == {""}
-    TASK.check(SETTINGS, project / "data")
+    TASK.check_settings(SETTINGS, project / "data")
     small = toys.settings(shares=[50, 1])
     with pytest.raises(ValueError, match="1 % of 80 questions are too few to train on and to hold some out"):
-        TASK.check(small, project / "data")
-    TASK.check(small, tmp_path)  # without data
-    assert TASK.documents(tmp_path) is None
+        TASK.check_settings(small, project / "data")
+    TASK.check_settings(small, tmp_path)  # without data
+    assert TASK.load_documents(tmp_path) is None
     assert TASK.evaluate(small, make_encoders(project), tmp_path, tmp_path) == Results()
 
 
@@ -188,7 +188,7 @@ def test_bm25_finds_what_shares_its_words(results: Results) -> None:
 def test_questions_of_the_demo_of_a_file_and_of_a_folder(tmp_path: Path) -> None:
     demo = tmp_path / "world"
     write_demo_world(DemoConfig(pages=25, novels=1), demo)
-    TASK.read(RetrievalConfig(), demo, tmp_path / "demo")
+    TASK.prepare_data(RetrievalConfig(), demo, tmp_path / "demo")
     report = json.loads((tmp_path / "demo" / "task.json").read_text())
     questions, candidates = (
         pd.read_parquet(tmp_path / "demo" / f"{name}.parquet") for name in ("questions", "candidates")
@@ -199,7 +199,7 @@ def test_questions_of_the_demo_of_a_file_and_of_a_folder(tmp_path: Path) -> None
     file = str(demo / "squad-demo.json")
     for number, source in enumerate((file, [file], str(demo))):
         data = tmp_path / f"{number}"
-        TASK.read(RetrievalConfig(input=source), Path("elsewhere"), data)
+        TASK.prepare_data(RetrievalConfig(input=source), Path("elsewhere"), data)
         assert json.loads((data / "task.json").read_text())["name"] == "squad"
         assert pd.read_parquet(data / "questions.parquet").astype(str).equals(questions.astype(str))
         assert pd.read_parquet(data / "candidates.parquet").equals(candidates)

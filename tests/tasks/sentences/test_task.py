@@ -61,7 +61,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 save_encoder(encoder, place)
                 (place / "time.json").write_text(json.dumps({"step": int(place.name[-1]), "seconds": 1.5}))
     source = SentenceTasksConfig(str(folder / "senteval"), "any", analogies=str(folder / "relations.tsv"))
-    Sentences().read(source, folder, folder / "task")
+    Sentences().prepare_data(source, folder, folder / "task")
     return folder
 
 
@@ -102,7 +102,7 @@ def results(room: Path, embedded: Counter[tuple[int, str, str | None]]) -> Resul
 
 
 def read(source: SentenceTasksConfig, demo: Path, output_dir: Path) -> dict[str, Any]:
-    Sentences().read(source, demo, output_dir)
+    Sentences().prepare_data(source, demo, output_dir)
     report: dict[str, Any] = json.loads((output_dir / "task.json").read_text(encoding="utf-8"))
     return report
 
@@ -182,7 +182,7 @@ def test_the_demo_s_other_languages_are_those_of_its_folder(room: Path, tmp_path
 
 def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
     task = Sentences()
-    assert task.options(SentenceSettings(), None) == []
+    assert task.list_options(SentenceSettings(), None) == []
     with pytest.raises(NotImplementedError, match="nothing to fine-tune"):
         task.finetune(SentenceSettings(), "model", EvaluatedEncoder("x", 0, ()), tmp_path, tmp_path)
 
@@ -273,7 +273,7 @@ def test_images_and_captions(room: Path, tmp_path: Path) -> None:
         captions = [f"a good {KNOWN[4 + n // 5]} {n}" for n in range(20)]
         (folder / f"{split}_caps.txt").write_text("\n".join(captions) + "\n")
     source = SentenceTasksConfig(str(tmp_path / "none"), analogies=None, image_captions=str(folder))
-    Sentences().read(source, room, tmp_path / "task")
+    Sentences().prepare_data(source, room, tmp_path / "task")
     found = Sentences().evaluate(SentenceSettings(), encoders(room)[:1], tmp_path / "task", tmp_path / "vectors")
     assert {(r["task"], r["data"], r["protocol"]) for r in found.records} == {("image_captions", "pictures", "ranking")}
     assert len(found.records) == 8
@@ -313,9 +313,9 @@ def test_impossible_settings(settings: dict[str, Any], message: str) -> None:
 
 
 def test_settings_for_fewer_variants() -> None:
-    assert EVERYTHING.restricted(["uni", "both"]) == EVERYTHING
-    fewer = EVERYTHING.restricted(["uni"])
+    assert EVERYTHING.restrict_variants(["uni", "both"]) == EVERYTHING
+    fewer = EVERYTHING.restrict_variants(["uni"])
     assert fewer.ensemble == [] and fewer.over_time == EVERYTHING.over_time
     assert fewer.neighbours == Neighbours(["word_average"], queries=3, pool=50)
     fewer.check_variants(["uni"])
-    assert SentenceSettings(neighbours=Neighbours(["both"])).restricted(["uni"]) == SentenceSettings()
+    assert SentenceSettings(neighbours=Neighbours(["both"])).restrict_variants(["uni"]) == SentenceSettings()

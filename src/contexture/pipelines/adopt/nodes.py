@@ -20,11 +20,11 @@ def adopt(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) -> 
     pretrained = select_group(inputs, "encoders")
     task = TASKS[chooser].load()
     assert isinstance(task, EncoderChooser)  # `TaskSpec.chooses_encoder`
-    best = task.best_encoder(json.loads((results_dir / DETAILS_FILE).read_text(encoding="utf-8")), list(pretrained))
+    best = task.choose_encoder(json.loads((results_dir / DETAILS_FILE).read_text(encoding="utf-8")), list(pretrained))
     records = json.loads((results_dir / RECORDS_FILE).read_text(encoding="utf-8"))
     run_dir = pretrained[best]
     with work_folder(output_dir) as work:
         shutil.copytree(encoder_dir(run_dir.parent, run_dir.name, 0), work, dirs_exist_ok=True)
         with (work / CARD_FILE).open("a", encoding="utf-8") as card:
-            card.write(task.card_section(records, best))
+            card.write(task.render_card_section(records, best))
     return output_dir

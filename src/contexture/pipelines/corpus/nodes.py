@@ -92,7 +92,7 @@ def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Eval
     for name, folder in zip(tasks, folders, strict=True):
         task = TASKS[name].load()
         assert isinstance(task, DocumentTask)  # `config.check_evaluation`
-        if (table := task.documents(folder)) is None:
+        if (table := task.load_documents(folder)) is None:
             reasons = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]
             missing[name] = "; ".join(reasons.values())
             LOG.warning("no document could be kept out of the corpus for %s: %s", name, missing[name])

@@ -29,5 +29,5 @@ def training_config(config: SystemConfig, **data: Path) -> dict[str, Any]:
     Raises ValueError if a task cannot be fine-tuned on its data.
     """
     for task, folder in data.items():
-        TASKS[task].load().check(config.task(task), folder)
+        TASKS[task].load().check_settings(config.task(task), folder)
     return config.plain()

@@ -33,14 +33,14 @@ def finetune_all(
 
 def create_training(system: ResolvedSystem, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> Training:
     """Return the training of one model, which starts from the model of another option if the task says so."""
-    assert encoder.finetuned is not None
+    assert encoder.finetuned_dir is not None
     settings, variant, seed = system.config.task(task), encoder.variant, encoder.seed
-    start = settings.before(option)
+    start = settings.get_start_option(option)
     prefix = f"finetune {system.name} {variant} on {task}"
     predecessor = f"{prefix} {start} seed {seed}" if start else None
-    model_dir = encoder.finetuned / option
+    model_dir = encoder.finetuned_dir / option
     if start:
-        encoder = replace(encoder, models=(str(encoder.finetuned / start),))
+        encoder = replace(encoder, models=(str(encoder.finetuned_dir / start),))
     tags = {"system": system.name, "stage": "finetune", "variant": variant, "seed": str(seed)}
     tags |= {"task": task, "option": option}
     origin = start or " ".join(system.config.runs_of(variant))
@@ -59,7 +59,7 @@ def finetune_one(
     """
     from contexture.systems.launch import finetune_arguments, launch_finetuning
 
-    if config.task(task).before(option) and not is_encoder(Path(encoder.models[0])):
+    if config.task(task).get_start_option(option) and not is_encoder(Path(encoder.models[0])):
         LOG.warning("%s is not trained: there is no %s to start from", model_dir, encoder.models[0])
         return
     model_dir.parent.mkdir(parents=True, exist_ok=True)

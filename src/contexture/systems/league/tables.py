@@ -38,7 +38,7 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
         title="The table",
         columns=(Column("Model"), *_columns(league)),
         rows=tuple(cells),
-        caption=" ".join([caption, *dict.fromkeys(column.use.explained for column in league.columns)]),
+        caption=" ".join([caption, *dict.fromkeys(column.use.description for column in league.columns)]),
         bold=frozenset(best(cells, range(len(cells)), numbers) | best(cells, trained, numbers)),
         headings={league.order.index(variants[0]): GROUPS[kind] for kind, variants in league.groups.items()},
         notes={row: explained[variant] for row, variant in enumerate(league.order) if variant in explained},

@@ -98,7 +98,7 @@ def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], sever
         subtitle=use.job,
         headline=headline,
         sentences=[verdict(league, column) for column in columns],
-        unit=f"{first.how.capitalize() + '. ' if len(columns) > 1 else ''}{use.explained}",
+        unit=f"{first.how.capitalize() + '. ' if len(columns) > 1 else ''}{use.description}",
         bars=[
             Bar(league.label(v), min(100.0, max(0.0, scores[v].mean)), v == best)
             for v in sorted((v for v in shown if v in scores), key=lambda v: -scores[v].mean)

@@ -1,4 +1,4 @@
-"""MSPP on claims: Tables 3 and 8 of Di Liello et al. (2022), and the findings of our records."""
+"""MSPP on claims: Tables 3 and 8 of Di Liello et al. (2022), and a summary of the results."""
 
 from collections.abc import Iterator, Sequence
 from statistics import mean
@@ -16,23 +16,23 @@ PUBLISHED = read_published("contexture.systems.mspp")
 TABLES = {split: PUBLISHED.tables[f"table_3_{split}"] for split in ("dev", "test")}
 LABELS = TABLES["dev"].labels
 
-#: Heads that read all evidence together, and those on one sentence each.
+#: Heads on all evidence together, and heads on one sentence at a time.
 JOINT = {"ie_1": "IE_1", "ae_1": "AE_1"}
 PAIRS = ("max_pool", "weighted_sum")
-#: The protocols that make up the table; we have no numbers of `published`.
+#: Protocol → heading in the table; `published` only has numbers of the paper.
 HEADINGS = {
-    "max_pool": "A claim and one sentence at a time, max-pooling",
-    "weighted_sum": "A claim and one sentence at a time, weighted sum",
-    "ie_1": "A claim and all its evidence together, IE_1",
-    "ae_1": "A claim and all its evidence together, AE_1",
-    "published": "Other systems of the paper",
-    "frozen": "Frozen: a probe on the vectors of claim and evidence",
-    "claim_only": "Frozen: a probe on the claim's vector alone",
+    "max_pool": "Claim and one sentence at a time, max-pooling",
+    "weighted_sum": "Claim and one sentence at a time, weighted sum",
+    "ie_1": "Claim and all evidence together, IE_1",
+    "ae_1": "Claim and all evidence together, AE_1",
+    "published": "Other systems in the paper",
+    "frozen": "Frozen: probe on vectors of claim and evidence",
+    "claim_only": "Frozen: probe on the claim's vector",
 }
 
-#: (variant, baseline) that the report compares seed by seed, with either head.
+#: (variant, baseline) to compare seed by seed, with either head.
 COMPARISONS = (("mspp_ie", "joint_ie"), ("mspp_ae", "joint_ie"))
-#: The protocols of the variants that findings compare, joint models with MSPP first.
+#: Variant → protocols for `describe_results`, joint models with MSPP first.
 PROTOCOLS = {
     **dict.fromkeys(("mspp_ie", "mspp_ae", "joint_ie"), tuple(JOINT)),
     "pairwise": PAIRS,
@@ -40,30 +40,32 @@ PROTOCOLS = {
 }
 
 
-def tables(records: Sequence[Record], whole: str) -> list[Table]:
-    """Table 3 for each split that was measured; without any, the paper's rows alone."""
+def build_tables(records: Sequence[Record], whole: str) -> list[Table]:
+    """Return Table 3 for each measured split, or the paper's rows if there is none."""
     claims = [record for record in records if record["task"] == TASK]
     of_split = {split: [record for record in claims if record["split"] == split] for split in TABLES}
     splits = [split for split in TABLES if of_split[split]] or [*TABLES]
     return [table for split in splits for table in results_tables(of_split[split], TABLES[split], HEADINGS, whole)]
 
 
-def gains(records: Sequence[Record]) -> list[Comparison]:
-    """The gains of MSPP over the same joint model without it, on test claims, or on dev if there are none."""
+def compare_variants(records: Sequence[Record]) -> list[Comparison]:
+    """Compare MSPP with the same joint model without it, on test claims, or on dev if there are none."""
     return [
         gain
-        for data, split in _measured(records)
+        for data, split in _list_measured_splits(records)
         for head in JOINT
         for gain in compare(records, TABLES[split], data, COMPARISONS, "accuracy", head)
     ]
 
 
-def findings(records: Sequence[Record]) -> list[str]:
-    """Which models the best joint model with MSPP is above, and which not; then its gain over the same without MSPP."""
-    return [sentence for data, split in _measured(records) for sentence in _findings(records, data, split)]
+def describe_results(records: Sequence[Record]) -> list[str]:
+    """Compare the best joint model with MSPP with the other models, and with the same model without MSPP."""
+    return [
+        sentence for data, split in _list_measured_splits(records) for sentence in _describe_split(records, data, split)
+    ]
 
 
-def _findings(records: Sequence[Record], data: str, split: str) -> Iterator[str]:
+def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterator[str]:
     best: dict[str, tuple[float, str]] = {}  # accuracy and protocol
     for variant, protocols in PROTOCOLS.items():
         by_protocol = {
@@ -81,15 +83,15 @@ def _findings(records: Sequence[Record], data: str, split: str) -> Iterator[str]
             (above if accuracy > value else below).append(f"{within_sentence(LABELS[name])} ({value:.1f})")
     if parts := [f"{word} {', '.join(names)}" for word, names in (("above", above), ("not above", below)) if names]:
         yield (
-            f"Fact verification: {within_sentence(LABELS[ours])} judges {accuracy:.1f} % of the {split} claims "
-            f"rightly, {' and '.join(parts)}."
+            f"Fact verification: {within_sentence(LABELS[ours])} classifies {accuracy:.1f}% of the {split} claims "
+            f"correctly, {' and '.join(parts)}."
         )
     for gain in compare(records, TABLES[split], data, [(ours, "joint_ie")], "accuracy", head):
         yield f"With {JOINT[head]}, {within_sentence(gain.sentence)}"
 
 
-def _measured(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Each data set and its split that counts: test, or dev if there is none."""
+def _list_measured_splits(records: Sequence[Record]) -> list[tuple[str, str]]:
+    """Return (data set, split): test, or dev if there is no test."""
     claims = [record for record in records if record["task"] == TASK]
     tested = {record["data"] for record in claims if record["split"] == "test"}
     return [(name, "test" if name in tested else "dev") for name in data_of(claims)]

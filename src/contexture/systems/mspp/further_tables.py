@@ -1,4 +1,4 @@
-"""The paper's figures of the sets and of the time, with ours (Table 5, appendix C.3), and examples (Table 4)."""
+"""Sizes of sets and latency, compared with the paper (Table 5, appendix C.3), and examples (Table 4)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,16 +7,16 @@ from contexture.reporting.names import DATA
 from contexture.reporting.published import Published
 from contexture.reporting.tables import NOTHING, Column, Table, required
 
-#: Models by their heads.
+#: Head → label.
 HEADS = {
-    "ie_1": "Pairwise: a candidate at a time",
+    "ie_1": "Pairwise: one candidate at a time",
     "ie_k": "Joint, IE_k: k at a time",
     "ae_k": "Joint, AE_k: k at a time",
 }
 
 
 def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) -> Table:
-    """The questions and candidates of each split of our sets, with those of the paper's Table 5."""
+    """Return the numbers of questions and candidates of each split, compared with the paper's Table 5."""
     columns = [Column("Data"), Column("Split")]
     columns += [Column(source, unit, True) for unit in ("Questions", "Candidates") for source in ("ours", "paper")]
     sizes = published.numbers("table_5")
@@ -28,33 +28,36 @@ def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) ->
             cells = [ours[0], paper.get("questions"), ours[1], paper.get("candidates")]
             rows.append((DATA.get(data, data), split, *(NOTHING if count is None else f"{count:,}" for count in cells)))
     caption = (
-        "Of dev and test, questions with a right and a wrong candidate. TREC-QA: the paper counts training questions "
-        "by their texts, and its development candidates were not cut at 40 tokens; jacana's edition has 65 and 1,117."
+        "Dev and test: questions with a right and a wrong candidate. TREC-QA: the paper counts training questions by "
+        "text and does not cut development candidates at 40 tokens; jacana's edition has 65 and 1,117."
     )
-    return Table("Table 5: the sets", tuple(columns), tuple(rows), caption if "trecqa" in counts else "")
+    return Table("Table 5: sizes of the sets", tuple(columns), tuple(rows), caption if "trecqa" in counts else "")
 
 
 def rescued_table(data: str, rescued: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
-    """Questions that pairs answer wrongly and the joint model rightly, with their candidates in the order of pairs."""
+    """Return questions that only the joint model answers, with their candidates in pairwise order."""
     rows = []
     for question in rescued["questions"]:
         for rank, candidate in enumerate(question["candidates"], start=1):
-            notes = ["the joint model's choice"] if candidate["chosen"] else []
+            notes = ["joint model's choice"] if candidate["chosen"] else []
             notes += ["right" if candidate["right"] else "wrong"] if candidate["chosen"] or rank == 1 else []
             rows.append((question["question"] * (rank == 1), str(rank), candidate["candidate"], ", ".join(notes)))
-    columns = (Column("Question"), Column("by pairs", numeric=True), Column("Candidate"), Column(""))
+    columns = (Column("Question"), Column("Pairwise rank", numeric=True), Column("Candidate"), Column(""))
     caption = (
-        f"{labels.get(rescued['variant'], rescued['variant'])}, which orders the first five anew, first seed: of the "
-        f"test questions {rescued['count']:,} are answered so that pairs miss, and {rescued['lost']:,} are lost."
+        f"{labels.get(rescued['variant'], rescued['variant'])}, which re-ranks the first five, first seed: it answers "
+        f"{rescued['count']:,} test questions that the pairwise model misses, and misses {rescued['lost']:,} that the "
+        "pairwise model answers."
     )
-    return Table(f"Table 4: what reading jointly changes ({DATA.get(data, data)})", columns, tuple(rows), caption)
+    return Table(
+        f"Table 4: questions that the joint model gains ({DATA.get(data, data)})", columns, tuple(rows), caption
+    )
 
 
 def latency_table(data: str, latency: Sequence[Mapping[str, Any]], published: Published) -> Table:
-    """How long models take for the test questions of a set; the paper's seconds are of WikiQA's."""
+    """Return the latency on the test questions of a set; the paper's seconds are of WikiQA."""
     columns = [Column("Model"), Column("Inputs", numeric=True), Column("Tokens", numeric=True)]
     columns += [Column(source, unit, True) for unit in ("Parameters", "Seconds") for source in ("ours", "paper")]
-    columns.append(Column("times pairwise", numeric=True))
+    columns.append(Column("Relative to pairwise", numeric=True))
     published_rows = published.numbers("latency")
     by_head = {row["head"]: row for row in latency}
     rows = []
@@ -69,7 +72,7 @@ def latency_table(data: str, latency: Sequence[Mapping[str, Any]], published: Pu
         rows.append(tuple(cells))
     device, rounds = (latency[0][key] for key in ("device", "rounds")) if latency else ("", 0)
     caption = (
-        f"On this machine's {'GPU' if device == 'cuda' else 'CPU'}, the models in turns, the median of {rounds} rounds."
-        " Padding is not computed, so that tokens tell what is. The paper, one A100, WikiQA: 14 % longer, jointly."
+        f"Median of {rounds} rounds on this machine's {'GPU' if device == 'cuda' else 'CPU'}, models in turns. Padding "
+        "is skipped, so tokens measure the computation. Paper (one A100, WikiQA): joint models take 14% longer."
     )
-    return Table(f"How long answering takes ({DATA.get(data, data)})", tuple(columns), tuple(rows), caption)
+    return Table(f"Latency ({DATA.get(data, data)})", tuple(columns), tuple(rows), caption)

@@ -1,4 +1,4 @@
-"""The page of MSPP."""
+"""The report of MSPP."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,40 +18,40 @@ from contexture.systems.mspp.further_tables import latency_table, rescued_table,
 PUBLISHED = read_published("contexture.systems.mspp")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 TASK = "answer_selection"
-#: The set whose published numbers stand with ours of a set that the paper has not.
+#: Set whose published numbers are shown for sets that the paper does not have.
 DEFAULT_SET = "wikiqa"
-FROZEN_NOTE = "The encoders as pre-training left them; candidates by how near their vectors are to the question's."
+FROZEN_NOTE = "Pre-trained encoders without fine-tuning. Candidates are ranked by cosine similarity to the question."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's tables and the gains in MAP over the same models without MSPP.
+    """Return the paper's tables and the gains in MAP over the same models without MSPP.
 
     Raises:
-        ValueError: naming the run and the key that its training lacks.
+        ValueError: a training lacks a key; the message names run and key.
     """
     data = data_of(record for record in records if record["task"] == TASK)
-    # Without numbers of ours, the paper's of WikiQA stand alone.
+    # Without records, show the paper's numbers of WikiQA.
     names = data or [DEFAULT_SET]
     tables: list[Table] = []
     gains = []
     for table in ("table_1", "table_2"):
-        published = {name: _published(table, name) for name in names}
+        published = {name: _get_published_table(table, name) for name in names}
         tables += [results_table(records, published[name], name, whole=context.whole) for name in names]
         gains.append(
             [gain for name in data for gain in compare(records, published[name], name, PUBLISHED.comparisons, "map")]
         )
     grouped, reranked = gains[0], [replace(gain, setting=f"{gain.setting}, re-ranked") for gain in gains[1]]
     for name in data:
-        tables += _transferred(records, name)
-    tables += [_frozen(records, name) for name in data]
-    tables += fact_verification.tables(records, context.whole)
-    tables.append(comparison_table([*grouped, *reranked, *fact_verification.gains(records)]))
+        tables += _build_transfer_tables(records, name)
+    tables += [_build_frozen_table(records, name) for name in data]
+    tables += fact_verification.build_tables(records, context.whole)
+    tables.append(comparison_table([*grouped, *reranked, *fact_verification.compare_variants(records)]))
     details = context.details.get(TASK, {})
     tables += [sets_table(details["counts"], PUBLISHED)] if details.get("counts") else []
     tables += [rescued_table(name, rescued, LABELS) for name, rescued in details.get("rescued", {}).items()]
     tables += [latency_table(name, latency, PUBLISHED) for name, latency in details.get("latency", {}).items()]
     return Page(
-        findings=[*(gain.sentence for gain in grouped), *fact_verification.findings(records)],
+        findings=[*(gain.sentence for gain in grouped), *fact_verification.describe_results(records)],
         sections=[
             *sections(tables),
             *further(records, [TASK, fact_verification.TASK], LABELS),
@@ -61,14 +61,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
-def _published(table: str, data: str) -> ScoreTable:
-    """Table 1, or Tables 2 and 7, with the rows of a set."""
+def _get_published_table(table: str, data: str) -> ScoreTable:
     known = {row.data for row in PUBLISHED.tables["table_1"].rows}
     return PUBLISHED.tables[table].of_data(data if data in known else DEFAULT_SET)
 
 
-def _transferred(records: Sequence[Record], data: str) -> list[Table]:
-    """One table a protocol of models that had learned from another set before (TANDA)."""
+def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
+    """Return one table per protocol of models that were fine-tuned on another set first (TANDA)."""
     protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]
     return [
@@ -78,8 +77,8 @@ def _transferred(records: Sequence[Record], data: str) -> list[Table]:
     ]
 
 
-def _frozen(records: Sequence[Record], data: str) -> Table:
-    """Frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
+def _build_frozen_table(records: Sequence[Record], data: str) -> Table:
+    """Return the table of frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
     published = PUBLISHED.tables["table_1"].of_ours("Answer selection without fine-tuning", FROZEN_NOTE)
     table = results_table(records, published.by_protocol("frozen"), data)
     better = []
@@ -90,8 +89,7 @@ def _frozen(records: Sequence[Record], data: str) -> Table:
     if not better:
         return table
     note = (
-        f"Better frozen than fine-tuned, by MAP: {'; '.join(better)}. Frozen, texts are read one by one and their "
-        "vectors compared; fine-tuned, question and candidates are read together, and to judge them so was not learned "
-        "from the task's questions alone."
+        f"Better frozen than fine-tuned, by MAP: {'; '.join(better)}. Frozen encoders compare vectors of single texts; "
+        "fine-tuned ones read question and candidates together, which the task's questions alone did not teach."
     )
     return replace(table, caption=f"{table.caption} {note}")

@@ -1,1 +1,1 @@
-"""Answer sentence selection: choose the sentence that answers (WikiQA's format)."""
+"""Answer sentence selection: rank the candidate sentences of a question."""

@@ -1,6 +1,6 @@
-"""Baselines without training: word overlap (Yang, Yih and Meek, 2015) and file order.
+"""Baselines: word overlap (Yang, Yih and Meek, 2015), file order and random order.
 
-Answers stand early in their articles, so that file order alone has a test MAP of 63 on WikiQA.
+Answers occur early in articles: file order has a test MAP of 63 on WikiQA.
 """
 
 import math
@@ -18,36 +18,36 @@ Scores = npt.NDArray[np.float64]
 _WORD = re.compile(r"\w+")
 
 
-def random_order(answers: pd.DataFrame, seed: int) -> Scores:
-    """Numbers in [0, 1), a function of the seed and the ids of each row alone."""
+def score_randomly(answers: pd.DataFrame, seed: int) -> Scores:
+    """Return a number in [0, 1) per row, which the seed and the row's ids determine."""
     keys = zip(answers["question_id"], answers["candidate_id"], strict=True)
     digests = (blake2b(repr((seed, *key)).encode(), digest_size=8).digest() for key in keys)
     return np.array([int.from_bytes(digest, "big") / 2**64 for digest in digests])
 
 
-def file_order(answers: pd.DataFrame) -> Scores:
-    """The earlier in the file, the better."""
+def score_by_file_order(answers: pd.DataFrame) -> Scores:
+    """Score earlier candidates higher."""
     return -answers["position"].to_numpy(np.float64)
 
 
-def word_overlap(answers: pd.DataFrame, idf: dict[str, float]) -> Scores:
-    """The sum of the idf of the words that question and candidate share."""
-    of_question = {question: words(question) for question in answers["question"].unique()}
+def score_by_word_overlap(answers: pd.DataFrame, idf: dict[str, float]) -> Scores:
+    """Return the summed idf of the words that question and candidate share."""
+    of_question = {question: split_words(question) for question in answers["question"].unique()}
     shared = (
-        of_question[question] & words(candidate)
+        of_question[question] & split_words(candidate)
         for question, candidate in zip(answers["question"], answers["candidate"], strict=True)
     )
-    # An exact sum: rounding must not make ties depend on the order of a set.
+    # fsum is exact: rounding would make ties depend on set order.
     return np.array([math.fsum(idf.get(word, 0.0) for word in both) for both in shared])
 
 
-def idf_of(texts: Iterable[str]) -> dict[str, float]:
-    """log(texts / texts with the word) of every word; equal texts count once."""
+def compute_idf(texts: Iterable[str]) -> dict[str, float]:
+    """Return word → log(texts / texts with the word) over distinct texts."""
     distinct = set(texts)
-    counts = Counter(word for text in distinct for word in words(text))
+    counts = Counter(word for text in distinct for word in split_words(text))
     return {word: math.log(len(distinct) / count) for word, count in counts.items()}
 
 
-def words(text: str) -> set[str]:
-    """The words of a text, in lower case."""
+def split_words(text: str) -> set[str]:
+    """Return the lower-cased words of a text."""
     return set(_WORD.findall(text.lower()))

@@ -1,4 +1,4 @@
-"""Settings of answer selection: where the questions come from, and how models are fine-tuned on them."""
+"""Settings of answer selection: sources of questions, and fine-tuning."""
 
 import re
 from collections.abc import Mapping
@@ -15,24 +15,24 @@ from contexture.tasks.base import AFTER
 from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
 
-#: Pattern of the names of sets; the folders of their models have the same names.
+#: Pattern of the names of sets, which also name folders of models.
 NAME = r"[a-z0-9]+(_[a-z0-9]+)*"
 
 
 @dataclass(config=STRICT, frozen=True)
 class AnswersConfig(SourceSettings):
-    """Where the sets of questions with candidate answers come from."""
+    """Sources of questions with candidate answers."""
 
-    # demo (questions about the made-up world), or name → folder with train, dev and test in a published form. Sets that
-    # are called wikiqa, trecqa or asnq must have their published counts.
+    # demo (questions of the demo), or name → folder with train, dev and test in a published format. Sets named wikiqa,
+    # trecqa or asnq must have their published counts.
     input: str | dict[str, str] = DEMO
 
     def __post_init__(self) -> None:
         if isinstance(self.input, str) and self.input != DEMO:
-            raise ValueError(f"say which set lies in {self.input}, such as answer_selection.input.wikiqa={self.input}")
+            raise ValueError(f"input: name the set in {self.input}, such as answer_selection.input.wikiqa={self.input}")
         if wrong := [name for name in self.sets if not re.fullmatch(NAME, name) or AFTER in name]:
             raise ValueError(
-                f"sets are called by small letters, digits and _ between them, without {AFTER}, not {', '.join(wrong)}"
+                f"input: invalid set name {', '.join(wrong)}; use small letters and digits joined by _, without {AFTER}"
             )
 
     @property
@@ -43,82 +43,80 @@ class AnswersConfig(SourceSettings):
 
 @dataclass(config=STRICT, frozen=True)
 class AnswerModelSettings(JointSettings):
-    """How one model is fine-tuned on questions and their candidate answers.
+    """How one model is fine-tuned.
 
     The defaults are the MSPP paper's values for WikiQA (section 4.1). A batch has `batch_size` groups of k candidates,
     or pairs.
     """
 
-    # Passes over the training questions at most.
+    # Maximal number of passes over the training questions.
     epochs: Positive = 40
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=2e-6))
 
 
 @dataclass(config=STRICT, frozen=True)
 class AnswerSelectionSettings(AnswerModelSettings):
-    """How models are fine-tuned on sets of questions, one model a set."""
+    """How models are fine-tuned, one per set."""
 
-    # Sets that models are fine-tuned on; null: all of answer_selection.input.
+    # Sets to fine-tune on; null: all of answer_selection.input.
     finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] | None = None
-    # Set → settings that differ for it, such as {asnq: {epochs: 6}}.
+    # Set → settings to override, such as {asnq: {epochs: 6}}.
     sets: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    # Set → the set that further models of it learn from before (TANDA: Garg, Vu and Moschitti, 2020). Each starts from
-    # the model of that set, which is trained once, and has its own columns in the tables.
+    # Set → set that further models of it are fine-tuned on first (TANDA: Garg, Vu and Moschitti, 2020). They start from
+    # the model of that set and have their own columns in the tables.
     transfer: dict[str, str] = Field(default_factory=dict)
-    # How often pairwise and joint models answer the test questions, in turns, to measure their time; 0: not at all.
+    # Rounds of latency measurement, in which pairwise and joint models answer the test questions in turns; 0: none.
     latency_rounds: Annotated[int, Field(ge=0)] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.sets:
-            self.of(name)
+            self.get_option_settings(name)
         if self.finetune is None:
             return
         if len(set(self.finetune)) < len(self.finetune):
-            raise ValueError(f"finetune: a set stands there twice: {self.finetune}")
+            raise ValueError(f"finetune: duplicate set in {self.finetune}")
         for name, first in self.transfer.items():
             if name == first or not {name, first} <= set(self.finetune):
-                raise ValueError(
-                    f"transfer.{name}: {first}: two different sets of finetune, {self.finetune}, can be named"
-                )
+                raise ValueError(f"transfer.{name}: {first}: must be two different sets of finetune, {self.finetune}")
 
-    def given(self, source: AnswersConfig) -> Self:
-        """See `TaskSettings.given`."""
+    def complete_from_source(self, source: AnswersConfig) -> Self:
+        """See `TaskSettings.complete_from_source`."""
         return self if self.finetune is not None else replace(self, finetune=source.sets)
 
-    def of(self, option: str) -> AnswerModelSettings:
-        """The settings of all models, changed by those of its set."""
-        name = set_of(option)
-        changed = self.sets.get(name, {})
-        if isinstance(optimizer := changed.get("optimizer"), Mapping):
-            changed = changed | {"optimizer": _values(self.optimizer, OptimizerConfig) | dict(optimizer)}
+    def get_option_settings(self, option: str) -> AnswerModelSettings:
+        """Return the common settings with the overrides of the option's set."""
+        name = get_set_name(option)
+        overrides = self.sets.get(name, {})
+        if isinstance(optimizer := overrides.get("optimizer"), Mapping):
+            overrides = overrides | {"optimizer": _field_values(self.optimizer, OptimizerConfig) | dict(optimizer)}
         settings: AnswerModelSettings = validate(
-            AnswerModelSettings, _values(self, AnswerModelSettings) | changed, "sets", name
+            AnswerModelSettings, _field_values(self, AnswerModelSettings) | overrides, "sets", name
         )
         return settings
 
-    def before(self, option: str) -> str | None:
-        """See `TaskSettings.before`."""
+    def get_start_option(self, option: str) -> str | None:
+        """See `TaskSettings.get_start_option`."""
         return option.partition(AFTER)[2] or None
 
     def identity(self, option: str) -> dict[str, Any]:
         """See `TaskSettings.identity`."""
-        return asdict(self.of(option))
+        return asdict(self.get_option_settings(option))
 
-    def data_of(self, option: str, data: Path) -> Path:
-        """See `TaskSettings.data_of`."""
-        return data / set_of(option)
+    def get_data_dir(self, option: str, data_dir: Path) -> Path:
+        """See `TaskSettings.get_data_dir`."""
+        return data_dir / get_set_name(option)
 
     @property
     def options(self) -> list[str]:
-        """The models of one encoder, each after the one that it starts from."""
+        """The models of one encoder, each after its start."""
         return [*(self.finetune or ()), *(f"{name}{AFTER}{first}" for name, first in self.transfer.items())]
 
 
-def set_of(option: str) -> str:
-    """The set that a model is of."""
+def get_set_name(option: str) -> str:
+    """Return the set of a model."""
     return option.partition(AFTER)[0]
 
 
-def _values(settings: Any, kind: type) -> dict[str, Any]:
+def _field_values(settings: Any, kind: type) -> dict[str, Any]:
     return {field.name: getattr(settings, field.name) for field in fields(kind)}

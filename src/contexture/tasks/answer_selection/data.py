@@ -1,4 +1,4 @@
-"""Questions and candidate answers as token ids, in the groups that a model reads together."""
+"""Questions and candidates as token ids, in groups that a model reads together."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ from contexture.encoders.layout import Batch
 from contexture.tasks.finetuned import Examples, Step, lay_out
 
 IGNORED = -100
-Rows = npt.NDArray[np.int64]
+RowNumbers = npt.NDArray[np.int64]
 _DTYPES = {
     "tokens": np.int32,
     "ends": np.int64,
@@ -30,59 +30,59 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class AnswerRows:
-    """Rows of questions and candidates as token ids without special tokens, in memory or mapped from files.
+    """Token ids of questions and candidates without special tokens, in memory or memory-mapped.
 
-    Consecutive rows of a question are cut in groups of at most `size`.
+    Consecutive rows of a question form groups of at most `size`.
     """
 
-    #: The token ids of all texts one after the other, and where each text ends, after a 0.
+    #: Concatenated token ids of all texts, and 0 followed by the end of each text.
     tokens: npt.NDArray[Any]
     ends: npt.NDArray[Any]
-    #: Of each row the numbers of its question and its candidate among the texts, and its label.
+    #: Text number of the question, text number of the candidate, and label of each row.
     questions: npt.NDArray[Any]
     candidates: npt.NDArray[Any]
     labels: npt.NDArray[Any]
-    #: The first row of each group.
+    #: First row of each group.
     starts: npt.NDArray[Any]
 
     @classmethod
     def in_memory(cls, answers: pd.DataFrame, encoder: Encoder, size: int) -> Self:
         """Tokenize a table with question_id, question, candidate and label."""
-        parts = list(_columns([answers], encoder, size))
+        parts = list(_tokenize_tables([answers], encoder, size))
         return cls(**{name: np.concatenate([part[name] for part in parts]) for name in _DTYPES})
 
     @classmethod
     def on_disk(cls, tables: Iterable[pd.DataFrame], encoder: Encoder, size: int, folder: Path) -> Self:
-        """Tokenize such tables, of which one at a time is in memory, into files in `folder`."""
+        """Tokenize tables, one at a time, into files in `folder`; see `in_memory`."""
         folder.mkdir()
         with ExitStack() as stack:
             files = {name: stack.enter_context((folder / name).open("wb")) for name in _DTYPES}
-            for part in _columns(tables, encoder, size):
+            for part in _tokenize_tables(tables, encoder, size):
                 for name, file in files.items():
                     part[name].tofile(file)
-        return cls(**{name: _mapped(folder / name, kind) for name, kind in _DTYPES.items()})
+        return cls(**{name: _map_file(folder / name, kind) for name, kind in _DTYPES.items()})
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
-    def lengths(self) -> Rows:
-        """Tokens of the candidate of each row."""
-        lengths: Rows = np.diff(self.ends)[self.candidates]
+    def lengths(self) -> RowNumbers:
+        """Number of candidate tokens of each row."""
+        lengths: RowNumbers = np.diff(self.ends)[self.candidates]
         return lengths
 
     def text(self, number: int) -> npt.NDArray[Any]:
-        """The token ids of a text."""
+        """Return the token ids of a text."""
         return self.tokens[self.ends[number] : self.ends[number + 1]]
 
-    def group(self, number: int) -> Rows:
-        """The rows of a group."""
+    def group(self, number: int) -> RowNumbers:
+        """Return the row numbers of a group."""
         end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self)
         return np.arange(self.starts[number], end, dtype=np.int64)
 
 
 class AnswerInputs(Examples):
-    """Model inputs made of rows; a training example is a group."""
+    """Model inputs; a training example is a group of candidates."""
 
     noun, small_last_batch = "groups of candidates", True
 
@@ -93,14 +93,14 @@ class AnswerInputs(Examples):
         return len(self.rows.starts)
 
     def training_batch(self, step: Step) -> Batch:
-        """See `Examples`; a device without a group reads one whose labels do not count."""
-        own = step.own_rows
-        batch = self.batch([self.rows.group(number) for number in (own if len(own) else step.rows[:1])])
-        return batch if len(own) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
+        """See `Examples`; a device without a group gets one with ignored labels."""
+        device_rows = step.device_rows
+        batch = self.batch([self.rows.group(number) for number in (device_rows if len(device_rows) else step.rows[:1])])
+        return batch if len(device_rows) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
 
-    def batch(self, groups: Sequence[Rows]) -> Batch:
-        """Groups of at most k rows of one question each → model input with `labels` (B, k); −100 is an empty slot."""
-        size, table = group_size(self.head, self.layout), self.rows
+    def batch(self, groups: Sequence[RowNumbers]) -> Batch:
+        """Return model input with `labels` (B, k) of groups of at most k rows; −100 marks an empty slot."""
+        size, table = get_group_size(self.head, self.layout), self.rows
         texts = [[table.text(n) for n in (table.questions[rows[0]], *table.candidates[rows])] for rows in groups]
         labels = np.full((len(groups), size), IGNORED, dtype=np.int64)
         for row, rows in zip(labels, groups, strict=True):
@@ -109,14 +109,16 @@ class AnswerInputs(Examples):
         return batch | {"labels": torch.from_numpy(labels)}
 
 
-def group_size(head: HeadKind, layout: LayoutConfig) -> int:
-    """Candidates that a model with this head reads together."""
+def get_group_size(head: HeadKind, layout: LayoutConfig) -> int:
+    """Return the number of candidates that the head reads together."""
     return 1 if head == "ie_1" else layout.candidates
 
 
-def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """The columns of `AnswerRows` of each table; a question may continue in the next table."""
-    yield _typed(ends=[0])
+def _tokenize_tables(
+    tables: Iterable[pd.DataFrame], encoder: Encoder, size: int
+) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Yield columns of `AnswerRows` for each table; a question may continue in the next table."""
+    yield _to_columns(ends=[0])
     rows = texts = tokens = begin = 0
     question, question_id = -1, None
     for table in tables:
@@ -129,7 +131,7 @@ def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Ite
         new_questions = np.arange(texts + len(ids), texts + len(read.lengths))
         questions = np.concatenate([[question], new_questions])[np.cumsum(is_new)]
         begins = np.maximum.accumulate(np.where(is_new, rows + numbers, begin))
-        yield _typed(
+        yield _to_columns(
             tokens=read.tokens,
             ends=tokens + np.cumsum(read.lengths),
             questions=questions,
@@ -141,10 +143,10 @@ def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Ite
         begin, question, question_id = begins[-1], questions[-1], ids[-1]
 
 
-def _typed(**columns: Any) -> dict[str, npt.NDArray[Any]]:
+def _to_columns(**columns: Any) -> dict[str, npt.NDArray[Any]]:
     return {name: np.asarray(columns.get(name, ()), dtype=kind) for name, kind in _DTYPES.items()}
 
 
-def _mapped(file: Path, kind: Any) -> npt.NDArray[Any]:
-    """The numbers of a file, read on use; an empty file cannot be mapped."""
+def _map_file(file: Path, kind: Any) -> npt.NDArray[Any]:
+    """Memory-map a file; an empty one cannot be mapped."""
     return np.memmap(file, dtype=kind, mode="r") if file.stat().st_size else np.empty(0, dtype=kind)

@@ -1,6 +1,6 @@
-"""Details of a set's results: how long models take, and the questions that only a joint model answers.
+"""Details of results: latency, and questions that only a joint model answers.
 
-Appendix C.3 of the MSPP paper has 71 seconds for pairs and 81 for a joint model on WikiQA's questions on one GPU.
+MSPP paper, appendix C.3: 71 seconds for a pairwise and 81 for a joint model on WikiQA, one GPU.
 """
 
 import time
@@ -12,34 +12,33 @@ import numpy as np
 import pandas as pd
 
 from contexture.tasks.answer_selection.model import AnswerModel
-from contexture.tasks.answer_selection.protocols import ranked
-from contexture.tasks.answer_selection.scoring import inputs_of, score
-from contexture.tasks.examples import spread
-from contexture.tasks.finetuned import BATCH
+from contexture.tasks.answer_selection.protocols import rank_candidates
+from contexture.tasks.answer_selection.scoring import make_inputs, score_groups
+from contexture.tasks.examples import select_evenly
+from contexture.tasks.finetuned import CHUNK_ROWS
 
-#: Candidates that are shown of a question, as in the paper.
-SHOWN = 5
+#: Candidates per question in the report, as in the paper.
+MAX_CANDIDATES = 5
 
 
 def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, rounds: int) -> list[dict[str, Any]]:
-    """Score all candidates with each model, in turns, so that other work on the machine slows all alike.
+    """Time each model on all candidates, in turns, so that other load on the machine affects all alike.
 
     Returns:
-        One dict a model: `head` (its key), `seconds` (the median of the rounds, after a round of warm-up), `rounds`,
-        `passes` (inputs that are read, each of a question and its candidates), `tokens` (of all of them, without
-        padding), `parameters` and `device`.
+        One dict per model: `head` (its key), `seconds` (median of the rounds after one warm-up), `rounds`, `passes`
+        (number of inputs), `tokens` (in all inputs, without padding), `parameters` and `device`.
     """
-    made = {head: inputs_of(model, answers) for head, model in models.items()}
+    made = {head: make_inputs(model, answers) for head, model in models.items()}
     seconds: dict[str, list[float]] = {head: [] for head in models}
     for _ in range(rounds + 1):
         for head, model in models.items():
             began = time.perf_counter()
-            score(model, *made[head])
+            score_groups(model, *made[head])
             seconds[head].append(time.perf_counter() - began)
     rows = []
     for head, model in models.items():
         inputs, groups = made[head]
-        batches = (inputs.batch(groups[first : first + BATCH]) for first in range(0, len(groups), BATCH))
+        batches = (inputs.batch(groups[first : first + CHUNK_ROWS]) for first in range(0, len(groups), CHUNK_ROWS))
         rows.append(
             {
                 "head": head,
@@ -54,47 +53,46 @@ def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, ro
     return rows
 
 
-def rescued(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
-    """Questions that pairs answer wrongly and a joint model, which re-ranks their top k, rightly (Table 4).
+def compare_joint_to_pairwise(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
+    """List questions that a joint model answers by re-ranking and the pairwise model does not (Table 4).
 
-    They are of the joint variant that has most of them with the first seed.
+    The joint variant with most such questions for the first seed is chosen.
 
     Args:
         runs: scores of the pairwise model (`grouped`) and of joint models (`reranked`): variant, seed, protocol,
             question_id, candidate_id, label, score.
-        answers: the questions and candidates: question_id, candidate_id, question, candidate.
+        answers: question_id, candidate_id, question, candidate.
 
     Returns:
-        `variant`, the joint one; `count` of such questions; `lost`, the count of those that only the pairwise model
-        answers; and `questions`, each with `question` and `candidates` in the pairwise order: `candidate`, `right`, and
-        `chosen`, whether the joint model puts it first. Empty without a pairwise or a joint model.
+        `variant` (the joint one), `count` (such questions), `lost` (questions that only the pairwise model answers) and
+        `questions`: `question` and `candidates` in pairwise order with `candidate`, `right` and `chosen` (ranked first
+        by the joint model). Empty without a pairwise or a joint model.
     """
     runs = runs[runs["seed"] == runs["seed"].min()]
     pairs, joint = (runs[runs["protocol"] == protocol] for protocol in ("grouped", "reranked"))
     if pairs.empty or joint.empty:
         return {}
     pairs = pairs[pairs["variant"] == pairs["variant"].iloc[0]]  # joint models re-rank the first one
-    first = _first(pairs)
+    first = _best_candidates(pairs)
     changes = {}
     for variant, rows in joint.groupby("variant"):
-        second = _first(rows)
+        second = _best_candidates(rows)
         right, was_right = second["label"].eq(1), first["label"].reindex(second.index).eq(1)
         changes[str(variant)] = second[right & ~was_right], int((was_right & ~right).sum())
     variant = max(sorted(changes), key=lambda name: len(changes[name][0]))
     chosen, lost = changes[variant]
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
-    examples = [chosen.iloc[number] for number in spread(np.arange(len(chosen)))]
-    questions = [_question(pairs, texts, str(example.name), example["candidate_id"]) for example in examples]
+    examples = [chosen.iloc[number] for number in select_evenly(np.arange(len(chosen)))]
+    questions = [_describe_question(pairs, texts, str(example.name), example["candidate_id"]) for example in examples]
     return {"variant": variant, "count": len(chosen), "lost": lost, "questions": questions}
 
 
-def _first(scores: pd.DataFrame) -> pd.DataFrame:
-    """The best row of each question."""
-    return ranked(scores).groupby("question_id").head(1).set_index("question_id")
+def _best_candidates(scores: pd.DataFrame) -> pd.DataFrame:
+    return rank_candidates(scores).groupby("question_id").head(1).set_index("question_id")
 
 
-def _question(pairs: pd.DataFrame, texts: pd.DataFrame, question: str, chosen: str) -> dict[str, Any]:
-    best = ranked(pairs[pairs["question_id"] == question]).head(SHOWN)
+def _describe_question(pairs: pd.DataFrame, texts: pd.DataFrame, question: str, chosen: str) -> dict[str, Any]:
+    best = rank_candidates(pairs[pairs["question_id"] == question]).head(MAX_CANDIDATES)
     rows = best.merge(texts, "left", on=["question_id", "candidate_id"])
     candidates = [
         {"candidate": row.candidate, "right": bool(row.label), "chosen": row.candidate_id == chosen}

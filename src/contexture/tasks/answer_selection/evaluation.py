@@ -1,4 +1,4 @@
-"""Evaluate all encoders on the questions of dev and test, frozen and fine-tuned, and baselines without training."""
+"""Evaluate frozen and fine-tuned encoders and baselines on the dev and test questions of a set."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -14,13 +14,19 @@ from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION_COLUMNS, to_records
 from contexture.retrieval.vectors import unit
-from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
-from contexture.tasks.answer_selection.details import measure_latency, rescued
+from contexture.tasks.answer_selection.baselines import (
+    Scores,
+    compute_idf,
+    score_by_file_order,
+    score_by_word_overlap,
+    score_randomly,
+)
+from contexture.tasks.answer_selection.details import compare_joint_to_pairwise, measure_latency
 from contexture.tasks.answer_selection.files import SPLITS
 from contexture.tasks.answer_selection.model import load_answer_model
-from contexture.tasks.answer_selection.protocols import ranked
+from contexture.tasks.answer_selection.protocols import rank_candidates
 from contexture.tasks.answer_selection.scoring import score_model
-from contexture.tasks.answer_selection.sets import tables
+from contexture.tasks.answer_selection.sets import read_tables
 from contexture.tasks.base import (
     AFTER,
     EvaluatedEncoder,
@@ -30,19 +36,19 @@ from contexture.tasks.base import (
     measure_encoders,
     serial_map,
 )
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 
 NAME = "answer_selection"
 HELD_OUT = ("dev", "test")
 COLUMNS = [*QUESTION_COLUMNS, "candidate_id", "label", "score"]
-#: All candidates' scores are kept for sets of at most so many in dev and test: one run on ASNQ has 930,062.
-KEPT = 100_000
-#: Rows whose texts are embedded at a time, and maximal number of texts whose words are counted.
-ROWS_AT_ONCE, TEXTS_COUNTED = 100_000, 1_000_000
+#: The table `scores` is saved for sets with at most this many dev and test candidates; ASNQ has 930,062.
+MAX_SCORED_ROWS = 100_000
+#: Rows that are embedded at a time, and maximal number of candidates for the idf.
+EMBEDDED_ROWS, MAX_IDF_TEXTS = 100_000, 1_000_000
 
 
-class _Run(NamedTuple):
-    """A run on test: its −MAP, variant, protocol, seed and scores."""
+class _RankedRun(NamedTuple):
+    """The rank (−MAP, variant, protocol, seed) and scores of a run on test."""
 
     rank: tuple[float, str, str, int]
     scores: pd.DataFrame
@@ -55,58 +61,60 @@ def evaluate_answers(
     rounds: int = 0,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """P@1, MAP and MRR of all encoders and baselines on a set; the tables `scores` and `questions` have more.
+    """Measure P@1, MAP and MRR of all encoders and baselines on a set, with the tables `scores` and `questions`.
 
-    The fact `examples` has test questions of the best encoder, `latency` the seconds of models, and `rescued`
-    questions that joint models answer and pairs do not.
+    The details are `examples` (test questions of the best encoder), `latency` (seconds per model) and `rescued`
+    (questions that joint models answer and pairwise ones do not).
 
     Args:
-        encoders: the one whose head is ie_1 is the pairwise model: the joint models of its seed re-rank its top k.
-        folder: of the set, as `sets.write_set` writes it; its name is that of the data.
-        options: the models that were fine-tuned on the set. The protocols of one that learned from another set before
-            are called so: `grouped_after_asnq`.
-        rounds: of the measurement of latency; 0: none.
-        each: measures encoders in parallel or one by one.
+        encoders: the one with head ie_1 is the pairwise model; the joint models of its seed re-rank its top k.
+        folder: output of `sets.write_set`, named like the set.
+        options: models that were fine-tuned on the set. A model that was fine-tuned on another set first has protocols
+            such as `grouped_after_asnq`.
+        rounds: rounds of latency measurement; 0: none.
+        parallel_map: measures encoders in parallel or serially.
     """
     parts = {split: pd.read_parquet(folder / f"{split}.parquet").assign(split=split) for split in HELD_OUT}
     parts = {split: part for split, part in parts.items() if len(part)}
     if not parts or not encoders:
         return Results()
     runs = chain(
-        _frozen(encoders, parts, parallel_map),
-        _baselines(list_seeds(encoders), parts, _idf(folder)),
-        *(_finetuned(encoders, option, parts) for option in options),
+        _score_frozen(encoders, parts, parallel_map),
+        _score_baselines(list_seeds(encoders), parts, _load_idf(folder)),
+        *(_score_finetuned(encoders, option, parts) for option in options),
     )
-    keep = sum(map(len, parts.values())) <= KEPT
+    keep = sum(map(len, parts.values())) <= MAX_SCORED_ROWS
     pairwise = {encoder.variant: encoder.head == "ie_1" for encoder in encoders}
-    best: _Run | None = None
+    best: _RankedRun | None = None
     kept, measured, compared = [], [], []
     for run in runs:
         scores, variant = run[COLUMNS], run["variant"].iloc[0]
         kept += [scores] if keep else []
         measured.append(question_metrics(scores))
         if variant in pairwise and run["split"].iloc[0] == "test":
-            best = min(filter(None, [best, *_protocols(scores, measured[-1])]), key=lambda run: run.rank)
+            best = min(filter(None, [best, *_split_by_protocol(scores, measured[-1])]), key=lambda run: run.rank)
             protocol = "grouped" if pairwise[variant] else "reranked"
             compared.append(scores[scores["protocol"] == protocol])
     questions = pd.concat(measured, ignore_index=True).sort_values(QUESTION_COLUMNS, kind="stable", ignore_index=True)
-    details: dict[str, Any] = {"examples": [_examples(best, parts["test"], folder.name)] if best else []}
+    details: dict[str, Any] = {"examples": [_select_examples(best, parts["test"], folder.name)] if best else []}
     if rounds and "test" in parts and folder.name in options:
-        latency = _latency(encoders, folder.name, parts["test"], rounds)
+        latency = _measure_latency(encoders, folder.name, parts["test"], rounds)
         details["latency"] = {folder.name: latency} if latency else {}
-    if compared and (changed := rescued(pd.concat(compared, ignore_index=True), parts["test"])):
+    if compared and (changed := compare_joint_to_pairwise(pd.concat(compared, ignore_index=True), parts["test"])):
         details["rescued"] = {folder.name: changed}
     saved = {"questions": questions} | ({"scores": pd.concat(kept, ignore_index=True)} if keep else {})
     return Results(to_records(questions, METRICS, NAME, folder.name), details, saved)
 
 
-def cosines(model: TextEncoder, answers: pd.DataFrame) -> Scores:
-    """The cosine of each row's question and candidate, each in its role; 0 if either vector is 0."""
-    blocks = [_block(model, answers[first : first + ROWS_AT_ONCE]) for first in range(0, len(answers), ROWS_AT_ONCE)]
+def score_by_cosine(model: TextEncoder, answers: pd.DataFrame) -> Scores:
+    """Return the cosine of each row's question and candidate; 0 if either vector is 0."""
+    blocks = [
+        _score_block(model, answers[first : first + EMBEDDED_ROWS]) for first in range(0, len(answers), EMBEDDED_ROWS)
+    ]
     return np.concatenate(blocks)
 
 
-def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
+def _score_block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     left, questions = pd.factorize(answers["question"])
     right, candidates = pd.factorize(answers["candidate"])
     queries, documents = unit(model.embed(list(questions), "query")), unit(model.embed(list(candidates), "document"))
@@ -114,75 +122,76 @@ def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     return scores
 
 
-def _frozen(
+def _score_frozen(
     encoders: Sequence[EvaluatedEncoder], parts: dict[str, pd.DataFrame], parallel_map: ParallelMap
 ) -> Iterator[pd.DataFrame]:
-    scores = measure_encoders(_cosines, encoders, parallel_map, parts)
+    scores = measure_encoders(_score_splits, encoders, parallel_map, parts)
     for encoder in encoders:
         for split, values in scores[encoder.models].items():
-            yield _run(parts[split].assign(score=values), encoder.variant, encoder.seed, split)
+            yield _add_run_columns(parts[split].assign(score=values), encoder.variant, encoder.seed, split)
 
 
-def _cosines(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
+def _score_splits(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
     model = load_models(encoders)
-    return {split: cosines(model, part) for split, part in parts.items()}
+    return {split: score_by_cosine(model, part) for split, part in parts.items()}
 
 
-def _baselines(seeds: Sequence[int], parts: dict[str, pd.DataFrame], idf: dict[str, float]) -> Iterator[pd.DataFrame]:
+def _score_baselines(
+    seeds: Sequence[int], parts: dict[str, pd.DataFrame], idf: dict[str, float]
+) -> Iterator[pd.DataFrame]:
     for split, part in parts.items():
         for seed in seeds:
-            yield _run(part.assign(score=random_order(part, seed)), "random_order", seed, split)
-            yield _run(part.assign(score=file_order(part)), "file_order", seed, split)
-            yield _run(part.assign(score=word_overlap(part, idf)), "word_overlap", seed, split)
+            yield _add_run_columns(part.assign(score=score_randomly(part, seed)), "random_order", seed, split)
+            yield _add_run_columns(part.assign(score=score_by_file_order(part)), "file_order", seed, split)
+            yield _add_run_columns(part.assign(score=score_by_word_overlap(part, idf)), "word_overlap", seed, split)
 
 
-def _idf(folder: Path) -> dict[str, float]:
-    """Of the candidates of all splits, or the first of them."""
-    read = (text for split in SPLITS for table in tables(folder / f"{split}.parquet") for text in table["candidate"])
-    return idf_of(islice(read, TEXTS_COUNTED))
+def _load_idf(folder: Path) -> dict[str, float]:
+    texts = (
+        text for split in SPLITS for table in read_tables(folder / f"{split}.parquet") for text in table["candidate"]
+    )
+    return compute_idf(islice(texts, MAX_IDF_TEXTS))
 
 
-def _finetuned(
+def _score_finetuned(
     encoders: Sequence[EvaluatedEncoder], option: str, parts: dict[str, pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
     pairwise: dict[tuple[int, str], Scores] = {}
     suffix = "".join(option.partition(AFTER)[1:])
     # The sort is stable: the pairwise models come first.
     for encoder in sorted(encoders, key=lambda encoder: encoder.head != "ie_1"):
-        if encoder.finetuned is None or not is_encoder(encoder.finetuned / option):
+        if encoder.finetuned_dir is None or not is_encoder(encoder.finetuned_dir / option):
             continue
-        model, seed = load_answer_model(encoder.finetuned / option), encoder.seed
+        model, seed = load_answer_model(encoder.finetuned_dir / option), encoder.seed
         for split, part in parts.items():
             if encoder.head == "ie_1":
                 scores = score_model(model, part)
                 pairwise.setdefault((seed, split), scores["score"].to_numpy(np.float64))
             else:
                 scores = score_model(model, part, pairwise.get((seed, split)))
-            yield _run(scores.assign(protocol=scores["protocol"] + suffix), encoder.variant, seed, split)
+            yield _add_run_columns(scores.assign(protocol=scores["protocol"] + suffix), encoder.variant, seed, split)
 
 
-def _latency(
+def _measure_latency(
     encoders: Sequence[EvaluatedEncoder], option: str, answers: pd.DataFrame, rounds: int
 ) -> list[dict[str, Any]]:
-    """Of the first model with each head; other models with it are as large."""
+    """Measure the first model with each head; others are as large."""
     first: dict[str, Path] = {}
     for encoder in encoders:
-        if encoder.head is not None and encoder.finetuned and is_encoder(encoder.finetuned / option):
-            first.setdefault(encoder.head, encoder.finetuned / option)
+        if encoder.head is not None and encoder.finetuned_dir and is_encoder(encoder.finetuned_dir / option):
+            first.setdefault(encoder.head, encoder.finetuned_dir / option)
     return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 
 
-def _protocols(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_Run]:
-    """A run on test by its protocols."""
+def _split_by_protocol(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_RankedRun]:
     variant, seed = str(questions["variant"].iloc[0]), int(questions["seed"].iloc[0])
     for protocol, value in questions.groupby("protocol")["map"].mean().items():
-        yield _Run((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
+        yield _RankedRun((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
 
 
-def _examples(best: _Run, answers: pd.DataFrame, data: str) -> dict[str, Any]:
-    """Questions with a right candidate at the top, and others."""
+def _select_examples(best: _RankedRun, answers: pd.DataFrame, data: str) -> dict[str, Any]:
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
-    scored = ranked(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
+    scored = rank_candidates(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
     first = scored.groupby("question_id").head(1)
     right = scored[scored["label"] == 1].drop_duplicates("question_id").set_index("question_id")["candidate"]
 
@@ -191,9 +200,8 @@ def _examples(best: _Run, answers: pd.DataFrame, data: str) -> dict[str, Any]:
         return {"question": top["question"], "found": top["candidate"], "right": right[top["question_id"]]}
 
     _, variant, protocol, _ = best.rank
-    return to_read(variant, protocol, (first["label"] == 1).tolist(), row) | {"data": data}
+    return select_examples(variant, protocol, (first["label"] == 1).tolist(), row) | {"data": data}
 
 
-def _run(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
-    """Add the columns of a run; its protocol is `frozen` unless the scores have one."""
+def _add_run_columns(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
     return scores.assign(variant=variant, seed=seed, split=split, protocol=scores.get("protocol", "frozen"))

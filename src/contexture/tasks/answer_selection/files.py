@@ -1,17 +1,16 @@
-"""Files of questions with candidate sentences, in the published forms of answer selection.
+"""Read questions with candidate sentences in the published formats of answer selection.
 
-One reader recognizes the form by the beginning of a file:
+The beginning of a file determines its format:
 
-- WikiQA (Yang, Yih and Meek, 2015): a table with the columns QuestionID, Question, …, Label. TREC-QA is also passed
-  on in this form.
-- TREC-QA (Wang, Smith and Mitamura, 2007) as jacana distributes it (Yao et al., 2013): `<QApairs id='32.1'>` with a
-  `<question>` and `<positive>` and `<negative>` blocks, of which the first line is the text, a tab between tokens, and
-  the others are its analysis. It looks like XML and is none.
-- The same as JSON lines: `{"question": …, "candidates": [{"sentence": …, "label": 1}, …]}`.
-- The same as a folder with a line a candidate in each of a.toks (questions), b.toks (candidates), sim.txt (labels) and
-  id.txt (questions' ids).
-- ASNQ (Garg, Vu and Moschitti, 2020): lines of question, sentence and label, no header. The label is 4 for a sentence
-  of the long answer that holds the short one, which alone is right; 1 to 3 are the kinds of wrong ones.
+- WikiQA (Yang, Yih and Meek, 2015): a table with the columns QuestionID, Question, …, Label; TREC-QA also exists so.
+- TREC-QA (Wang, Smith and Mitamura, 2007) as pseudo-XML of jacana (Yao et al., 2013): `<QApairs id='32.1'>` with
+  `<question>`, `<positive>` and `<negative>` blocks. The first line of a block is its text, tokens separated by tabs;
+  the others are annotations.
+- TREC-QA as JSON lines: `{"question": …, "candidates": [{"sentence": …, "label": 1}, …]}`.
+- TREC-QA as a folder of a.toks (questions), b.toks (candidates), sim.txt (labels) and id.txt (question ids), one line
+  per candidate.
+- ASNQ (Garg, Vu and Moschitti, 2020): lines of question, sentence and label, without header. Label 4 is a right
+  answer (a sentence of the long answer with the short answer); 1 to 3 are kinds of wrong ones.
 
 One question with its candidates is in memory at a time.
 """
@@ -24,36 +23,36 @@ from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from contexture.tasks.text_files import json_of, open_text, undamaged
+from contexture.tasks.text_files import catch_damage, open_text, parse_json
 
 SPLITS = ("train", "dev", "test")
 
 #: Columns of WikiQA's files.
 _COLUMNS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label", "DocumentTitle")
 #: The files of a folder of tokens: questions, candidates, labels, ids.
-TOKENS = ("a.toks", "b.toks", "sim.txt", "id.txt")
-#: ASNQ's labels, and the one that is right.
+TOKEN_FILES = ("a.toks", "b.toks", "sim.txt", "id.txt")
+#: ASNQ's labels, and the one of right answers.
 _ASNQ_LABELS, _ASNQ_RIGHT = ("1", "2", "3", "4"), "4"
 _QA_PAIRS = re.compile(r"""<QApairs id=(?:'([^']*)'|"([^"]*)")>""")
 _BLOCKS = ("<question>", "<positive>", "<negative>")
 
 
 class Candidate(NamedTuple):
-    """A sentence that may answer."""
+    """A candidate sentence."""
 
     id: str
     text: str
-    label: int  # 1: it does
+    label: int  # 1: right
     title: str = ""  # of its document
 
 
 class Question(NamedTuple):
-    """A question and candidates that stand together in the file."""
+    """A question and consecutive candidates."""
 
     id: str
     text: str
     candidates: list[Candidate]
-    renamed: bool = False  # because an earlier question has the same id
+    renamed: bool = False  # whether an earlier question has the same id
 
 
 #: A line of a file and its number.
@@ -61,49 +60,47 @@ _Line = tuple[int, str]
 
 
 def read_questions(path: Path) -> Iterator[Question]:
-    """The questions of a file, or of a folder of tokens, in its order.
+    """Yield the questions of a file or token folder in file order.
 
-    In WikiQA's form the candidates of a question must stand together and have different ids. In a folder of tokens
-    consecutive lines with the same id and question are one question, in the pseudo-XML a block is; a repeated id gets
-    the suffix `#2` and so on. In ASNQ's form a question is its text: if it is repeated, so is its id, and the
-    candidates are numbered on.
+    WikiQA: the candidates of a question must be consecutive and have distinct ids. Token folder and pseudo-XML:
+    consecutive lines with the same id and question, or a block, are one question; repeated ids get the suffixes `#2`,
+    `#3`, …. ASNQ: equal texts are one question; its candidates are numbered through the file.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is in none of the forms, or damaged; the text names file, line and remedy.
+        FileNotFoundError: no such file.
+        ValueError: unknown format or damage, with file, line and remedy.
     """
-    with undamaged(path):
+    with catch_damage(path):
         if path.is_dir():
-            yield from _token_questions(path)
+            yield from _read_token_files(path)
             return
         with open_text(path) as file:
-            yield from _line_questions(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
+            yield from _read_lines(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
 
 
-def _line_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    """Choose the form by the first line that is not empty."""
+def _read_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    """Choose the format by the first non-empty line."""
     number, first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
     if not number:
         raise ValueError(f"{path} is empty; fetch it again")
     fields, rest = first.split("\t"), chain([(number, first)], lines)
     if first.lstrip().startswith("{"):
-        yield from _json_questions(path, rest)
+        yield from _read_json(path, rest)
     elif first.startswith("<"):
-        yield from _pseudo_xml_questions(path, rest)
+        yield from _read_pseudo_xml(path, rest)
     elif len(fields) == 3:
-        yield from _asnq_questions(path, rest)
+        yield from _read_asnq(path, rest)
     elif set(fields) & set(_COLUMNS):
-        yield from _table_questions(path, rest)
+        yield from _read_table(path, rest)
     else:
         raise ValueError(
-            f"{path}, line {number}: {first[:60]!r} begins none of the forms: WikiQA's table with a header, "
+            f"{path}, line {number}: unknown format: {first[:60]!r}. Known are WikiQA's table with a header, "
             "TREC-QA's pseudo-XML, JSON lines, ASNQ's question, sentence and label from 1 to 4 with tabs between them; "
             "see docs/mspp.md"
         )
 
 
-def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    """WikiQA's form."""
+def _read_table(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     number, first = next(lines)
     header = first.split("\t")
     if missing := [column for column in _COLUMNS if column not in header]:
@@ -112,18 +109,17 @@ def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
             "columns QuestionID Question DocumentID DocumentTitle SentenceID Sentence Label"
         )
     seen: set[str] = set()
-    for question in _together(path, _table_rows(path, lines, header)):
+    for question in _group_rows(path, _read_table_rows(path, lines, header)):
         if question.id in seen:
             raise ValueError(
-                f"{path}: question {question.id} comes again, with another text or after others; let the candidates of "
-                "a question stand together, and give each question a QuestionID of its own"
+                f"{path}: question {question.id} is repeated with another text or after other questions; put the "
+                "candidates of a question in consecutive lines, and give each question a unique QuestionID"
             )
         seen.add(question.id)
         yield question
 
 
-def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
-    """Question id, question and candidate of every row."""
+def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
     columns = [header.index(column) for column in _COLUMNS]
     for number, line in lines:
         if not line:
@@ -131,7 +127,7 @@ def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterat
         fields = line.split("\t")
         if len(fields) != len(header):
             raise ValueError(
-                f"{path}, line {number}: {len(fields)} fields where the header has {len(header)}; "
+                f"{path}, line {number}: {len(fields)} fields, but the header has {len(header)}; "
                 "remove tabs and line breaks inside the fields"
             )
         question_id, question, candidate_id, text, label, title = (fields[column] for column in columns)
@@ -140,21 +136,21 @@ def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterat
         yield question_id, question, Candidate(candidate_id, text, int(label), title)
 
 
-def _together(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
-    """Consecutive rows with the same id and text as one question."""
+def _group_rows(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
+    """Join consecutive rows with the same id and text."""
     for (question_id, text), of_question in groupby(rows, key=lambda row: row[:2]):
         candidates = [row[2] for row in of_question]
-        [(most, count)] = Counter(candidate.id for candidate in candidates).most_common(1)
+        [(candidate_id, count)] = Counter(candidate.id for candidate in candidates).most_common(1)
         if count > 1:
             raise ValueError(
-                f"{path}: question {question_id} has two candidates {most}; "
-                "give every candidate of a question a SentenceID of its own"
+                f"{path}: question {question_id} has two candidates {candidate_id}; "
+                "give each candidate of a question a unique SentenceID"
             )
         yield Question(question_id, text, candidates)
 
 
-def _unique_id(question_id: str, seen: dict[str, int]) -> str:
-    """The id of a question, with #2 and so on if it is repeated; `seen`: how often."""
+def _make_unique_id(question_id: str, seen: dict[str, int]) -> str:
+    """Return the id, with the suffix #2, #3, … if it is in `seen` (id → count)."""
     name = question_id
     while name in seen:
         seen[question_id] += 1
@@ -163,7 +159,7 @@ def _unique_id(question_id: str, seen: dict[str, int]) -> str:
     return name
 
 
-def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+def _read_pseudo_xml(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     seen: dict[str, int] = {}
     question: Question | None = None
     for number, line in lines:
@@ -172,20 +168,20 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
             continue
         if match := _QA_PAIRS.fullmatch(tag):
             if question is not None:
-                raise ValueError(f"{position}: {tag} begins before </QApairs> ended question {question.id}")
+                raise ValueError(f"{position}: {tag} before </QApairs> of question {question.id}")
             question_id = match[1] or match[2] or ""
-            name = _unique_id(question_id, seen)
+            name = _make_unique_id(question_id, seen)
             question = Question(name, "", [], name != question_id)
         elif question is None or tag not in (*_BLOCKS, "</QApairs>"):
             raise ValueError(
-                f"{position}: {line[:60]!r} where <QApairs id='…'>, <question>, <positive>, <negative> or </QApairs> "
-                "should stand; give TREC-QA's pseudo-XML as jacana distributes it"
+                f"{position}: {line[:60]!r} is not <QApairs id='…'>, <question>, <positive>, <negative> or </QApairs>; "
+                "use TREC-QA's pseudo-XML from jacana"
             )
         elif tag == "</QApairs>":
             yield question
             question = None
         else:
-            text = _block(path, number, lines, tag)
+            text = _read_block(path, number, lines, tag)
             if tag == "<question>":
                 question = question._replace(text=text)
             elif not question.text:
@@ -197,80 +193,80 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
         raise ValueError(f"{path}: the file ends within question {question.id}; fetch it again")
 
 
-def _block(path: Path, begun: int, lines: Iterator[_Line], tag: str) -> str:
-    """The first line of the block that begins with line `begun`, which is its text."""
+def _read_block(path: Path, start_line: int, lines: Iterator[_Line], tag: str) -> str:
+    """Return the text of the block that begins in line `start_line`: its first line."""
     text, end = "", tag.replace("<", "</")
     for number, line in lines:
         if line.strip() == end:
             return text
         if line.startswith(("<QApairs ", "</QApairs>", *_BLOCKS)):
             raise ValueError(f"{path}, line {number}: {line.strip()} before {end}; fetch the file again")
-        if number == begun + 1:
+        if number == start_line + 1:
             text = " ".join(line.split())
-    raise ValueError(f"{path}: the file ends within {tag} of line {begun}; fetch it again")
+    raise ValueError(f"{path}: the file ends within {tag} of line {start_line}; fetch it again")
 
 
-def _json_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+def _read_json(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     for number, line in lines:
         if not line.strip():
             continue
         try:
-            row = json_of(line)
-            question = _json_text(row, "question")
+            row = parse_json(line)
+            question = _get_text(row, "question")
             candidates = [
-                Candidate(str(position), _json_text(candidate, "sentence"), _json_label(candidate))
+                Candidate(str(position), _get_text(candidate, "sentence"), _get_label(candidate))
                 for position, candidate in enumerate(row["candidates"])
             ]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(
-                f"{path}, line {number}: no JSON object with question and candidates, each of these with sentence and "
-                f"label 0 or 1 ({type(error).__name__}: {error}); fetch the file again"
+                f"{path}, line {number}: not a JSON object with question and candidates, each with sentence and label "
+                f"0 or 1 ({type(error).__name__}: {error}); fetch the file again"
             ) from None
         yield Question(str(number), question, candidates)
 
 
-def _json_text(row: Any, key: str) -> str:
+def _get_text(row: Any, key: str) -> str:
     text = row[key]
     if not isinstance(text, str):
-        raise TypeError(f"{key} is no text")
+        raise TypeError(f"{key} is not a string")
     return text
 
 
-def _json_label(row: Any) -> int:
+def _get_label(row: Any) -> int:
     if row["label"] not in (0, 1):
         raise ValueError(f"label {row['label']!r}")
     return int(row["label"])
 
 
-def _token_questions(folder: Path) -> Iterator[Question]:
-    if missing := [name for name in TOKENS if not (folder / name).is_file()]:
-        raise ValueError(f"{folder} has no {', '.join(missing)}; a folder of tokens has {', '.join(TOKENS)}")
+def _read_token_files(folder: Path) -> Iterator[Question]:
+    if missing := [name for name in TOKEN_FILES if not (folder / name).is_file()]:
+        raise ValueError(f"{folder}: missing {', '.join(missing)}; a token folder has {', '.join(TOKEN_FILES)}")
     with ExitStack() as stack:
-        files = [stack.enter_context(open_text(folder / name)) for name in TOKENS]
+        files = [stack.enter_context(open_text(folder / name)) for name in TOKEN_FILES]
         seen: dict[str, int] = {}
-        for question in _together(folder, _token_rows(folder, files)):
-            name = _unique_id(question.id, seen)
+        for question in _group_rows(folder, _read_token_rows(folder, files)):
+            name = _make_unique_id(question.id, seen)
             yield question._replace(id=name, renamed=name != question.id)
 
 
-def _token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, str, Candidate]]:
+def _read_token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, str, Candidate]]:
     for number, fields in enumerate(zip_longest(*files), start=1):
         if None in fields:
-            ended = [name for name, field in zip(TOKENS, fields, strict=True) if field is None]
+            ended = [name for name, field in zip(TOKEN_FILES, fields, strict=True) if field is None]
             raise ValueError(
-                f"{folder}: {', '.join(ended)} ended before line {number}, which {', '.join(TOKENS)} must all have; "
-                "fetch the folder again"
+                f"{folder}: {', '.join(ended)} ends before line {number}; {', '.join(TOKEN_FILES)} must have the "
+                "same number of lines; fetch the folder again"
             )
         question, text, label, question_id = (field.strip() for field in fields)
         if label not in ("0", "1"):
-            raise ValueError(f"{folder / TOKENS[2]}, line {number}: the label is {label!r}; it must be 0 or 1")
+            raise ValueError(f"{folder / TOKEN_FILES[2]}, line {number}: the label is {label!r}; it must be 0 or 1")
         yield question_id, question, Candidate(str(number), text, int(label))
 
 
-def _asnq_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    numbers: dict[str, int] = {}  # of the texts
-    read = Counter[str]()  # candidates of each text
-    for text, of_question in groupby(_asnq_rows(path, lines), key=lambda row: row[0]):
+def _read_asnq(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    numbers: dict[str, int] = {}  # text → number
+    read = Counter[str]()  # text → candidates so far
+    for text, of_question in groupby(_read_asnq_rows(path, lines), key=lambda row: row[0]):
         number = numbers.setdefault(text, len(numbers) + 1)
         rows = enumerate(of_question, start=read[text])
         candidates = [Candidate(str(position), sentence, label) for position, (_, sentence, label) in rows]
@@ -278,14 +274,14 @@ def _asnq_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         yield Question(str(number), text, candidates)
 
 
-def _asnq_rows(path: Path, lines: Iterator[_Line]) -> Iterator[tuple[str, str, int]]:
+def _read_asnq_rows(path: Path, lines: Iterator[_Line]) -> Iterator[tuple[str, str, int]]:
     for number, line in lines:
         if not line:
             continue
         fields = line.split("\t")
         if len(fields) != 3 or fields[2] not in _ASNQ_LABELS:
             raise ValueError(
-                f"{path}, line {number}: {line[:60]!r} is not question, sentence and a label from 1 to 4, a tab "
-                "between them; fetch ASNQ again"
+                f"{path}, line {number}: {line[:60]!r} is not question, sentence and label (1 to 4), separated by "
+                "tabs; fetch ASNQ again"
             )
         yield fields[0], fields[1], int(fields[2] == _ASNQ_RIGHT)

@@ -10,13 +10,13 @@ from safetensors.torch import load_file
 
 from contexture.metrics.ranking import mean_average_precision
 from contexture.tasks.answer_selection.config import AnswerModelSettings
-from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, group_size
+from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, get_group_size
 from contexture.tasks.answer_selection.head import AnswerSelection
 from contexture.tasks.answer_selection.model import AnswerModel
-from contexture.tasks.answer_selection.scoring import inputs_of, score
+from contexture.tasks.answer_selection.scoring import make_inputs, score_groups
 from contexture.tasks.base import EvaluatedEncoder
-from contexture.tasks.finetuned import HEAD
-from contexture.tasks.finetuning import Finetuning, finetune, load_joint_start
+from contexture.tasks.finetuned import HEAD_FILE
+from contexture.tasks.finetuning import Finetuning, finetune, load_joint_encoder
 from contexture.training.pretrain import OBJECTIVES_FILE
 from contexture.training.ranks import get_rank
 
@@ -31,58 +31,56 @@ def finetune_answers(
     dev: pd.DataFrame,
     folder: Path,
 ) -> float:
-    """Fine-tune an encoder with its head; return the best MAP on dev. See `finetune`.
+    """Fine-tune an encoder with its head and return the best MAP on dev; see `finetune`.
 
-    The head starts from the encoder's pre-training head of the same kind ("the same prediction heads exploited in
-    pre-training"), or from the head of the model of answer selection whose encoder it is (TANDA: first one set, then
-    another). Such a model is measured before training, too; a new head ranks by chance.
+    The head starts from the encoder's pre-training head of the same kind, or from the head of the answer-selection
+    model to which the encoder belongs (TANDA). Only such a head is measured before training. `dev` and the tables of
+    `train` have question_id, question, candidate and label, with consecutive rows per question; token ids of train are
+    written to temporary files in `folder`.
 
-    `dev` is a table with question_id, question, candidate and label, the rows of a question together, `train` such
-    tables one after the other, whose token ids are written to files in `folder` once, and read from there.
-
-    ValueError for an encoder without states of tokens, no head, no layout, or no question to train or to develop on.
+    Raise ValueError for an encoder without token states, no head, no layout, or no training or dev question.
     """
     if dev.empty:
-        raise ValueError("answer selection: there is no question of split 'dev'")
-    encoder, layout = load_joint_start(NAME, settings, evaluated, pairwise=evaluated.head == "ie_1")
-    model = AnswerModel.new(encoder, head=evaluated.head, head_style=settings.head_style, layout=layout)
-    has_trained_head = start_head(model.task, Path(evaluated.models[0]))
-    held_out, groups = inputs_of(model, dev)
+        raise ValueError("answer selection: dev has no questions")
+    encoder, layout = load_joint_encoder(NAME, settings, evaluated, pairwise=evaluated.head == "ie_1")
+    model = AnswerModel.create(encoder, head=evaluated.head, head_style=settings.head_style, layout=layout)
+    has_trained_head = copy_head(model.task, Path(evaluated.models[0]))
+    held_out, groups = make_inputs(model, dev)
     questions = dev["question_id"].factorize()[0]
     tokens = folder / f"tokens-{get_rank()}"
-    shutil.rmtree(tokens, ignore_errors=True)  # of a run that was killed
-    rows = AnswerRows.on_disk(train, encoder, group_size(model.settings.head, layout), tokens)
+    shutil.rmtree(tokens, ignore_errors=True)  # left by a killed run
+    rows = AnswerRows.on_disk(train, encoder, get_group_size(model.settings.head, layout), tokens)
     examples = AnswerInputs(rows, model.settings.head, encoder, layout)
 
     def dev_map() -> float:
-        return mean_average_precision(score(model, held_out, groups), held_out.rows.labels, questions)
+        return mean_average_precision(score_groups(model, held_out, groups), held_out.rows.labels, questions)
 
-    task = Finetuning.of_model(model, NAME, examples, "map", dev_map, from_start=has_trained_head)
+    task = Finetuning.from_model(model, NAME, examples, "map", dev_map, from_start=has_trained_head)
     best = finetune(task, settings, evaluated, folder)
     shutil.rmtree(tokens)
     return best
 
 
-def start_head(task: AnswerSelection, start: Path) -> bool:
-    """Copy the head that an encoder was trained with into `task` if it is of the same kind; return whether it was.
+def copy_head(task: AnswerSelection, start: Path) -> bool:
+    """Copy the head of the encoder folder `start` into `task` if it is of the same kind; return whether it is.
 
-    Shapes distinguish `ie_k` from `ae_k`. A pairwise head reads another state: only a pairwise model's is copied.
+    Shapes distinguish `ie_k` from `ae_k`. A pairwise head is only copied from a pairwise model.
     """
-    own = task.state_dict()
+    target = task.state_dict()
     if (start / AnswerModel.settings_file).exists():
         same = AnswerModel.load_settings(start).head == task.head.kind
-        heads = [load_file(start / HEAD)] if same else []
+        heads = [load_file(start / HEAD_FILE)] if same else []
     elif task.head.kind == "ie_1" or not (start / OBJECTIVES_FILE).exists():
         return False
     else:
         weights = load_file(start / OBJECTIVES_FILE)
-        names = sorted({name.removesuffix(f".{key}") for name in weights for key in own if name.endswith(f".{key}")})
+        names = sorted({name.removesuffix(f".{key}") for name in weights for key in target if name.endswith(f".{key}")})
         if not names:
             return False
-        heads = [{key: weights[f"{name}.{key}"] for key in own if f"{name}.{key}" in weights} for name in names]
+        heads = [{key: weights[f"{name}.{key}"] for key in target if f"{name}.{key}" in weights} for name in names]
     for head in heads:
-        if head.keys() == own.keys() and all(head[key].shape == weight.shape for key, weight in own.items()):
+        if head.keys() == target.keys() and all(head[key].shape == weight.shape for key, weight in target.items()):
             task.load_state_dict(head)
             return True
-    LOG.warning("%s: its head is of another kind than this one, which starts anew", start)
+    LOG.warning("%s: the head is of another kind; fine-tuning starts with a new head", start)
     return False

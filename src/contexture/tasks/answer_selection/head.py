@@ -15,7 +15,7 @@ from contexture.tasks.answer_selection.data import IGNORED
 
 @dataclass(config=STRICT, frozen=True)
 class AnswerSettings:
-    """What the weights of a fine-tuned model alone do not tell."""
+    """Settings of a fine-tuned model besides its weights."""
 
     head: HeadKind
     head_style: HeadStyle
@@ -30,9 +30,9 @@ class AnswerSelection(Objective):
         self.head = EvidenceHead(settings.head, encoder.hidden_size, settings.head_style)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Loss of states (B, T, H) against `labels`: (B, k), or (B, 1) for a pair; −100 marks an empty slot.
+        """Return the loss of states (B, T, H) against `labels` (B, k), or (B, 1) for pairs; −100 marks an empty slot.
 
-        Devices may have different numbers of candidates: averaged over them, it is the mean over those of all.
+        The average over devices is the mean over all candidates, also if devices have different numbers of them.
         """
         labels = batch["labels"].flatten()
         logits = self.logits(states, batch).flatten(0, 1).float()
@@ -40,11 +40,11 @@ class AnswerSelection(Objective):
         return Loss(total / gather_devices((labels != IGNORED).sum()[None]).float().mean())
 
     def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
-        """(B, k, 2)."""
+        """Return logits (B, k, 2)."""
         logits: Tensor = self.head(sentence_states(states, batch["pooling"]))
         return logits
 
 
 def relevance(logits: Tensor) -> Tensor:
-    """Logits (…, 2) → the log-odds that the candidate is an answer (…)."""
+    """Return the log-odds (…) of an answer from logits (…, 2)."""
     return nn.functional.log_softmax(logits.float(), dim=-1).diff(dim=-1).squeeze(-1)

@@ -1,9 +1,9 @@
-"""How candidates reach a joint model that takes k at a time (MSPP paper, sections 3.2 and 4.3, appendix C.1).
+"""Protocols of joint models, which read k candidates at a time (MSPP paper, sections 3.2 and 4.3, appendix C.1).
 
-*Grouped*: all candidates of a question in consecutive groups of k, ranked together by their scores (Table 1).
+*Grouped*: all candidates of a question in consecutive groups of k, ranked together by score (Table 1).
 *Reranked*: only the top k of the pairwise model, in one group (Tables 2 and 7).
 
-The tables here are of one run and one split: `question_id`, `candidate_id`, `label` (0 or 1), `score`.
+Tables have the rows of one run and split: `question_id`, `candidate_id`, `label` (0 or 1), `score`.
 """
 
 import numpy as np
@@ -15,13 +15,11 @@ from contexture.metrics.scores import check_scores
 KEYS = ["question_id"]
 
 
-def ranked(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows by question, best first, with the columns question_id, score, label and candidate_id.
+def rank_candidates(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return question_id, score, label and candidate_id by question, best first.
 
-    Ties are broken by the worst case for the model: negatives before positives, then by `candidate_id`; never by the
-    order of the rows. The index is the row's position in `scores`.
-
-    Raises ValueError for scores that `check_scores` rejects.
+    Ties are resolved against the model: negatives before positives, then by `candidate_id`. The index is the row's
+    position in `scores`. Raise ValueError for scores that `check_scores` rejects.
     """
     check_scores(scores, KEYS)
     by = [*KEYS, "score", "label", "candidate_id"]
@@ -29,33 +27,30 @@ def ranked(scores: pd.DataFrame) -> pd.DataFrame:
     return columns.sort_values(by, ascending=[column != "score" for column in by], kind="stable")
 
 
-def top_k_by(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
-    """The `k` best scored candidates of each question, in the order of the question ids.
-
-    Returns one array of positions in `scores` a question, best first as by `ranked`, which may raise ValueError.
-    """
-    rows = ranked(scores)
+def select_top_k(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
+    """Return the positions in `scores` of each question's top k, best first (`rank_candidates`), by question id."""
+    rows = rank_candidates(scores)
     top = rows[rows.groupby(KEYS).cumcount() < k]
     return [of_question.index.to_numpy() for _, of_question in top.groupby("question_id", sort=True)]
 
 
 def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
-    """Put the joint model's order of the pairwise model's top k in front of the rest in pairwise order.
+    """Rank the pairwise model's top k by the joint model, followed by the rest in pairwise order.
 
-    The metrics are then defined over the whole list: a positive that the pairwise model left out of its top k counts at
-    its rank there. The two models' scores have no common scale: the new score is the rank in the merged order from the
-    bottom; candidates that were tied in their part stay tied.
+    The new score is the rank from the bottom, as the models' scores have no common scale. Ties within either part stay
+    ties. A positive outside the top k counts at its pairwise rank.
 
     Args:
-        pairwise: question_id, candidate_id, label, score of the pairwise model for all candidates.
-        joint: [n] the joint model's scores for the rows that `top_k_by(pairwise, k)` names, for any k, NaN for others.
+        pairwise: question_id, candidate_id, label and score of the pairwise model for all candidates.
+        joint: scores (n,) of the joint model for the rows of `select_top_k(pairwise, k)`, for any k; NaN for others.
 
     Returns:
-        `pairwise`, in its own order of rows, with the new score.
+        `pairwise` with the new score.
 
-    Raises ValueError for scores that `check_scores` rejects.
+    Raises:
+        ValueError: `check_scores` rejects the scores.
     """
-    rows = ranked(pairwise)
+    rows = rank_candidates(pairwise)
     second = np.asarray(joint, np.float64)[rows.index]
     rows["top"] = ~np.isnan(second)
     rows["own"] = np.where(rows["top"], second, rows["score"])

@@ -1,4 +1,4 @@
-"""Scores of a fine-tuned model for the candidates of each question."""
+"""Score candidates with a fine-tuned model."""
 
 from collections.abc import Sequence
 
@@ -6,24 +6,24 @@ import numpy as np
 import pandas as pd
 
 from contexture.tasks.answer_selection.baselines import Scores
-from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, Rows, group_size
+from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, RowNumbers, get_group_size
 from contexture.tasks.answer_selection.head import relevance
 from contexture.tasks.answer_selection.model import AnswerModel
-from contexture.tasks.answer_selection.protocols import rerank, top_k_by
-from contexture.tasks.finetuned import by_length
+from contexture.tasks.answer_selection.protocols import rerank, select_top_k
+from contexture.tasks.finetuned import chunk_by_length
 
 
-def consecutive_groups(answers: pd.DataFrame, size: int) -> list[Rows]:
-    """Rows of each question in groups of `size`, in their order; the last group of a question may be shorter."""
+def group_candidates(answers: pd.DataFrame, size: int) -> list[RowNumbers]:
+    """Return row numbers of each question in groups of at most `size`, in order."""
     of_questions = [np.asarray(rows) for rows in answers.groupby("question_id", sort=False).indices.values()]
     return [rows[start : start + size] for rows in of_questions for start in range(0, len(rows), size)]
 
 
-def score(model: AnswerModel, inputs: AnswerInputs, groups: Sequence[Rows]) -> Scores:
-    """The log-odds of the rows in the groups; NaN for the others."""
+def score_groups(model: AnswerModel, inputs: AnswerInputs, groups: Sequence[RowNumbers]) -> Scores:
+    """Return the log-odds of the rows in groups; NaN for other rows."""
     scores = np.full(len(inputs.rows), np.nan)
     lengths = inputs.rows.lengths
-    chunks = by_length(np.array([lengths[rows].sum() for rows in groups]))
+    chunks = chunk_by_length(np.array([lengths[rows].sum() for rows in groups]))
     for numbers, _, logits in model.predict(lambda chunk: inputs.batch([groups[i] for i in chunk]), chunks):
         for number, odds in zip(numbers, relevance(logits).cpu().numpy(), strict=True):
             scores[groups[number]] = odds[: len(groups[number])]
@@ -31,33 +31,33 @@ def score(model: AnswerModel, inputs: AnswerInputs, groups: Sequence[Rows]) -> S
 
 
 def score_candidates(model: AnswerModel, question: str, candidates: Sequence[str]) -> Scores:
-    """The log-odds (candidates,) that each candidate answers the question.
+    """Return the log-odds (candidates,) that each candidate answers the question.
 
-    The model reads as many at a time as it has room for, in their order.
+    A joint model reads consecutive groups of k candidates.
     """
     answers = pd.DataFrame({"question_id": "", "question": question, "candidate": candidates, "label": 0})
-    return score(model, *inputs_of(model, answers))
+    return score_groups(model, *make_inputs(model, answers))
 
 
-def inputs_of(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs, list[Rows]]:
-    """A model's inputs made of a table of answers, and the groups in which it reads all of them."""
+def make_inputs(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs, list[RowNumbers]]:
+    """Return a model's inputs and the groups of all candidates."""
     settings = model.settings
-    size = group_size(settings.head, settings.layout)
+    size = get_group_size(settings.head, settings.layout)
     rows = AnswerRows.in_memory(answers, model.encoder, size)
-    return AnswerInputs(rows, settings.head, model.encoder, settings.layout), consecutive_groups(answers, size)
+    return AnswerInputs(rows, settings.head, model.encoder, settings.layout), group_candidates(answers, size)
 
 
 def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
     """Score the answers of one split.
 
-    Returns question_id, candidate_id, label, score, protocol. `grouped`: all candidates, in consecutive groups of k.
-    With the scores of the pairwise model also `reranked`: its top k in a new order (MSPP paper, table 2).
+    Return question_id, candidate_id, label, score and protocol: `grouped` for all candidates in consecutive groups of
+    k, and, with scores of the pairwise model, `reranked` for its top k in a new order (MSPP paper, Table 2).
     """
-    inputs, groups = inputs_of(model, answers)
+    inputs, groups = make_inputs(model, answers)
     columns = answers[["question_id", "candidate_id", "label"]]
-    tables = [columns.assign(score=score(model, inputs, groups), protocol="grouped")]
+    tables = [columns.assign(score=score_groups(model, inputs, groups), protocol="grouped")]
     if pairwise is not None:
         first = columns.assign(score=pairwise)
-        second = score(model, inputs, top_k_by(first, model.settings.layout.candidates))
+        second = score_groups(model, inputs, select_top_k(first, model.settings.layout.candidates))
         tables.append(rerank(first, second).assign(protocol="reranked"))
     return pd.concat(tables, ignore_index=True)

@@ -1,9 +1,9 @@
-"""What the rest of the project knows of answer selection."""
+"""The description of answer selection."""
 
 from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings
 from contexture.tasks.spec import LeagueUse, ModelUsage, TaskSpec
 
-#: How a model is used that scores candidates; the re-ranker of multi-hop questions is one.
+#: Also used for the re-ranker of multi-hop questions.
 USAGE = ModelUsage(
     file="answer_selection.json",
     purpose="to choose the sentence that answers",
@@ -32,7 +32,7 @@ SPEC = TaskSpec(
             "For choosing answers",
             "map",
             "MAP",
-            "100 if right answers always stand above wrong ones",
+            "100 if right answers always rank above wrong ones",
             task="answer_selection",
             tuned="grouped",
         ),

@@ -6,80 +6,85 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings, set_of
-from contexture.tasks.answer_selection.sets import PUBLISHED, checksums, tables, write_set
+from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings, get_set_name
+from contexture.tasks.answer_selection.sets import PUBLISHED, hash_set_files, read_tables, write_set
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, check_sets, read_report, write_task
 
 
 class AnswerSelectionTask:
-    """Which candidate answers the question? Frozen encoders rank by cosine, fine-tuned ones by a head."""
+    """Rank the candidate sentences of a question: frozen encoders by cosine, fine-tuned ones by a head."""
 
-    def read(self, source: AnswersConfig, demo: Path, output_dir: Path) -> None:
-        """Write `<set>/<split>.parquet` of every set, see `sets.write_set`; see `Task.read`.
+    def prepare_data(self, source: AnswersConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write `<set>/<split>.parquet` of each set (`sets.write_set`); see `Task.prepare_data`.
 
-        Raises ValueError, naming file and line, for files that are not in a form, and for sets that have the name of a
-        published one but other counts.
+        Raise ValueError with file and line for an unknown format, or for a set with a published name but other counts.
         """
-        sets = {DEMO: str(demo)} if isinstance(source.input, str) else source.input
+        sets = {DEMO: str(demo_dir)} if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, files={}) as (work, report):
             for name, folder in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     report["counts"][name] = write_set(name, Path(folder), work / name)
-                    report["files"] |= checksums(name, Path(folder))
+                    report["files"] |= hash_set_files(name, Path(folder))
 
-    def check(self, settings: AnswerSelectionSettings, data: Path) -> None:
-        """Raise ValueError if `finetune` names a set, or `sets` an unpublished one, that is not in the input."""
-        report = read_report(data)
+    def check_settings(self, settings: AnswerSelectionSettings, data_dir: Path) -> None:
+        """Raise ValueError for unknown sets in `finetune` or `sets`."""
+        report = read_report(data_dir)
         check_sets("answer_selection", settings.finetune or (), report)
         known = [*report["counts"], *report["missing"]]
         if unknown := [name for name in settings.sets if name not in known and name not in PUBLISHED]:
             raise ValueError(
-                f"answer_selection.sets: no set is called {', '.join(unknown)}; answer_selection.input has {known}, "
+                f"answer_selection.sets: unknown set {', '.join(unknown)}; answer_selection.input has {known}, "
                 f"and {', '.join(PUBLISHED)} are published"
             )
 
-    def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions and the titles of their documents; see `DocumentTask`."""
-        files = [data / name / f"{split}.parquet" for name in read_report(data)["counts"] for split in ("dev", "test")]
+    def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
+        """Return the candidates of dev and test questions with document titles; see `DocumentTask`."""
+        files = [
+            data_dir / name / f"{split}.parquet"
+            for name in read_report(data_dir)["counts"]
+            for split in ("dev", "test")
+        ]
         if not files:
             return None
         held_out = pd.concat([pd.read_parquet(file, columns=["title", "candidate"]) for file in files])
         return held_out.rename(columns={"candidate": "text"}).reset_index(drop=True)
 
-    def options(self, settings: AnswerSelectionSettings, head: str | None) -> list[str]:
-        """One model a set, and those that learned from another set before; none without a head."""
+    def list_options(self, settings: AnswerSelectionSettings, head: str | None) -> list[str]:
+        """Return one model per set, and those fine-tuned on another set first; none without a head."""
         return [] if head is None else settings.options
 
     def finetune(
-        self, settings: AnswerSelectionSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+        self, settings: AnswerSelectionSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_answers`; writes nothing if the set is missing."""
+        """See `finetune.finetune_answers`; write nothing if the set is missing."""
         from contexture.tasks.answer_selection.finetune import finetune_answers
 
-        set_dir = settings.data_of(option, data)
+        set_dir = settings.get_data_dir(option, data_dir)
         if set_dir.exists():
             dev = pd.read_parquet(set_dir / "dev.parquet")
-            finetune_answers(settings.of(option), encoder, tables(set_dir / "train.parquet"), dev, folder)
+            finetune_answers(
+                settings.get_option_settings(option), encoder, read_tables(set_dir / "train.parquet"), dev, model_dir
+            )
 
     def evaluate(
         self,
         settings: AnswerSelectionSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_answers`, for each set that is there."""
+        """Evaluate each available set; see `evaluation.evaluate_answers`."""
         from contexture.tasks.answer_selection.evaluation import evaluate_answers
 
         results = Results(details={"examples": [], "latency": {}, "rescued": {}})
-        for name in read_report(data)["counts"]:
-            options = [option for option in settings.options if set_of(option) == name]
-            of_set = evaluate_answers(encoders, data / name, options, settings.latency_rounds, parallel_map)
+        for name in read_report(data_dir)["counts"]:
+            options = [option for option in settings.options if get_set_name(option) == name]
+            of_set = evaluate_answers(encoders, data_dir / name, options, settings.latency_rounds, parallel_map)
             results.records.extend(of_set.records)
             results.details["examples"] += of_set.details.get("examples", [])
-            for fact in ("latency", "rescued"):
-                results.details[fact] |= of_set.details.get(fact, {})
+            for key in ("latency", "rescued"):
+                results.details[key] |= of_set.details.get(key, {})
             results.tables.update({f"{table}-{name}": rows for table, rows in of_set.tables.items()})
         return results

@@ -14,7 +14,7 @@ from contexture.retrieval.top import NOTHING, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS, QUERIES
-from contexture.tasks.passage_ranking import FROZEN, intervals, rank_all
+from contexture.tasks.passage_ranking import FROZEN, measure_intervals, rank_all
 
 NAME = "beir"
 #: Documents that are ranked for each query.
@@ -42,12 +42,12 @@ def evaluate_beir(
         return Results()
     tables = {beir_set.name: _evaluate(settings, encoders, beir_set, parallel_map) for beir_set in sets}
     records = [record for name, table in tables.items() for record in to_records(table, METRICS, NAME, name)]
-    details = {"intervals": {name: intervals(table) for name, table in tables.items()}}
+    details = {"intervals": {name: measure_intervals(table) for name, table in tables.items()}}
     return Results(records, details, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
 def without_own(rows: Rows, own_rows: Rows) -> Rows:
-    """The first DEPTH of rows (Q, DEPTH + 1) without `own_rows`, (Q,), the document with the query's id; −1 for none.
+    """The first DEPTH of rows (Q, DEPTH + 1) without `device_rows`, (Q,), the document with the query's id; −1 for none.
 
     BEIR leaves it out, too.
     """

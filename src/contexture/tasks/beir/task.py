@@ -7,7 +7,7 @@ from pathlib import Path
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.files import write_set
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 LOG = logging.getLogger(__name__)
 
@@ -15,13 +15,13 @@ LOG = logging.getLogger(__name__)
 class BeirTask(FrozenTask):
     """Rank documents for queries by vectors, by words, and by both."""
 
-    def read(self, source: BeirConfig, demo: Path, output_dir: Path) -> None:
-        """Write a folder for each set, see `files.write_set`. See `Task.read`."""
+    def prepare_data(self, source: BeirConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write a folder for each set, see `files.write_set`. See `Task.prepare_data`."""
         with write_task(output_dir, source.input, notes=[], split=source.split) as (work, report):
             if not source.input:
                 report["missing"]["beir"] = "beir.input names no folder: see docs/beir.md"
             for name, folder in source.input.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     report["counts"][name], notes = write_set(
                         name, Path(folder).expanduser(), source.split, work / name
                     )
@@ -33,13 +33,13 @@ class BeirTask(FrozenTask):
         self,
         settings: BeirSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_beir`; sets that are missing are left out."""
         from contexture.tasks.beir.evaluation import BeirSet, evaluate_beir
 
-        report = read_report(data)
-        sets = [BeirSet(name, data / name, vectors_dir / name, report["split"]) for name in report["counts"]]
+        report = read_report(data_dir)
+        sets = [BeirSet(name, data_dir / name, vectors_dir / name, report["split"]) for name in report["counts"]]
         return evaluate_beir(settings, encoders, sets, parallel_map)

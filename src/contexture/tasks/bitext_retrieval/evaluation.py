@@ -10,7 +10,7 @@ import pandas as pd
 from contexture.retrieval.search_index import nearest
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, Row, measure_rows
 from contexture.tasks.bitext_retrieval.files import PAPERS
-from contexture.tasks.corpus_languages import FROZEN, PCR, components, known, without
+from contexture.tasks.corpus_languages import FROZEN, PCR, compute_components, match_languages, subtract_component
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
 NAME = "bitext_retrieval"
@@ -36,7 +36,7 @@ def evaluate_bitext(
         if sentences:
             rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
             languages = {*rows["source_lang"], *rows["target_lang"]}
-            if without_text := sorted(languages - set(known(languages, sentences))):
+            if without_text := sorted(languages - set(match_languages(languages, sentences))):
                 missing[f"PCR on {name} in {', '.join(without_text)}"] = "the corpus has no text of them to fit it on"
     return Results(records, {"missing": missing})
 
@@ -49,8 +49,8 @@ def measure(
     lookup = VectorStore(vectors_dir)(encoders, sorted({*rows["source"], *rows["target"]}), name)
     accuracies = {FROZEN: _both_ways(rows, lookup, {})}
     if sentences:
-        languages = known({*rows["source_lang"], *rows["target_lang"]}, sentences)
-        common = components(encoders, languages, sentences, vectors_dir)
+        languages = match_languages({*rows["source_lang"], *rows["target_lang"]}, sentences)
+        common = compute_components(encoders, languages, sentences, vectors_dir)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
         accuracies[PCR] = _both_ways(with_text, lookup, common)
     return [
@@ -65,8 +65,8 @@ def _both_ways(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) 
     accuracies: dict[str, float] = {}
     for languages, pairs in rows.groupby(["source_lang", "target_lang"]):
         source_lang, target_lang = map(str, languages)
-        source = without(lookup, common.get(source_lang)), pairs["source"].tolist()
-        target = without(lookup, common.get(target_lang)), pairs["target"].tolist()
+        source = subtract_component(lookup, common.get(source_lang)), pairs["source"].tolist()
+        target = subtract_component(lookup, common.get(target_lang)), pairs["target"].tolist()
         accuracies[f"{source_lang}-{target_lang}"] = accuracy(source, target)
         accuracies[f"{target_lang}-{source_lang}"] = accuracy(target, source)
     for name, directions in {

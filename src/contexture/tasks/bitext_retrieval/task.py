@@ -11,24 +11,24 @@ from contexture.demo.write import LANGUAGES
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import mining_pairs, read_part, read_set
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 
 class BitextRetrievalTask(FrozenTask):
     """Which sentence of another language is the translation? The one with the largest cosine."""
 
-    def read(self, source: BitextRetrievalConfig, demo: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`.
+    def prepare_data(self, source: BitextRetrievalConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.prepare_data`.
 
         Sets that are mined stay where they are: `mining` of `TASK_FILE` has their folders.
         """
-        world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo / LANGUAGES / TATOEBA)}
+        world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo_dir / LANGUAGES / TATOEBA)}
         sets = world if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, mining={}) as (work, report):
             if not sets:
                 report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
             for name, files in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     folder = Path(files).expanduser() if isinstance(files, str) else None
                     if folder and (mined := mining_pairs(folder)):
                         report["mining"][name] = str(folder)
@@ -43,7 +43,7 @@ class BitextRetrievalTask(FrozenTask):
         self,
         settings: BitextRetrievalSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
         *,
@@ -52,12 +52,12 @@ class BitextRetrievalTask(FrozenTask):
         """See `evaluation.evaluate_bitext` and `mining.measure`; sets that are missing are left out."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
         from contexture.tasks.bitext_retrieval.mining import measure
-        from contexture.tasks.corpus_languages import every_languages_sentences
+        from contexture.tasks.corpus_languages import draw_all_corpus_sentences
 
-        report = read_report(data)
-        files = {name: data / f"{name}.parquet" for name in report["counts"] if name not in report["mining"]}
+        report = read_report(data_dir)
+        files = {name: data_dir / f"{name}.parquet" for name in report["counts"] if name not in report["mining"]}
         count = settings.pcr_sentences
-        sentences = every_languages_sentences(paragraphs, count) if count is not None and files else {}
+        sentences = draw_all_corpus_sentences(paragraphs, count) if count is not None and files else {}
         results = evaluate_bitext(encoders, files, vectors_dir, parallel_map, sentences)
         for name, folder in report["mining"].items():
             results.records.extend(measure_rows(measure, encoders, parallel_map, name, Path(folder), vectors_dir))

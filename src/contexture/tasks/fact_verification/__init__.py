@@ -1,1 +1,1 @@
-"""Fact verification: is a claim supported or refuted by its evidence, or is there not enough of it (FEVER)?"""
+"""Fact verification: does evidence support or refute a claim, or is it insufficient (FEVER)?"""

@@ -1,4 +1,4 @@
-"""Settings of fact verification: where claims and their evidence come from, and how a model is fine-tuned."""
+"""Settings of fact verification: sources of claims, and fine-tuning."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -20,28 +20,28 @@ JOINT: tuple[LabelHeadKind, ...] = ("ie_1", "ae_1")
 
 @dataclass(config=STRICT, frozen=True)
 class VerificationConfig(SourceSettings):
-    """Where claims come from."""
+    """Sources of claims."""
 
-    # demo (claims about the made-up world), or a file for each split (test may be null): JSON lines, plain or .gz, in
-    # the form of FEVER's own release, of KernelGAT's retrieved evidence, or with claim, label and a list of texts as
-    # evidence. Training stops by dev, as in the paper, which reports it all the same.
+    # demo (claims of the demo), or a file per split (test may be null): JSON lines, plain or .gz, in the format of
+    # FEVER's release, of KernelGAT's retrieved evidence, or with claim, label and a list of texts as evidence. Dev both
+    # stops training and is reported, as in the paper.
     input: dict[Literal["train", "dev", "test"], str | None] | Literal["demo"] = "demo"
-    # Folder of FEVER's wiki-*.jsonl, which have the sentences that its own release names; null: that cannot be read.
+    # Folder of FEVER's wiki-*.jsonl, which FEVER's release needs for the text of its evidence.
     wiki_pages: str | None = None
-    # Sentences of evidence of a claim; further ones are cut (k of the paper, section 4.2).
+    # Maximal number of evidence sentences per claim (k in the paper, section 4.2).
     evidence: Positive = 5
-    # Whether a sentence is preceded by the title of its page, if that is known: "Title. Sentence", as in the baselines
-    # of Tymoshenko and Moschitti (2021).
+    # Whether to put the title of its page, if known, before a sentence: "Title. Sentence", as in the baselines of
+    # Tymoshenko and Moschitti (2021).
     titles: bool = False
 
     def __post_init__(self) -> None:
         for split in ("train", "dev"):
             if self.input != DEMO and split not in self.files:
-                raise ValueError(f"input: the file of {split} is missing: set fact_verification.input.{split}")
+                raise ValueError(f"input: no file for {split}; set fact_verification.input.{split}")
 
     @property
     def files(self) -> dict[str, str]:
-        """The file of each split; none for the demo."""
+        """Split → file; empty for the demo."""
         files = () if isinstance(self.input, str) else self.input.items()
         return {split: file for split, file in files if file is not None}
 
@@ -50,23 +50,22 @@ class VerificationConfig(SourceSettings):
 class FactVerificationSettings(JointSettings):
     """How a model is fine-tuned on claims.
 
-    The defaults are the MSPP paper's values for FEVER (appendix B.1), which does not tell the epochs.
+    The defaults are the MSPP paper's values for FEVER (appendix B.1), except the epochs, which it does not report.
     """
 
-    # Models that are fine-tuned: max_pool and weighted_sum of variants that read pairs (with the head ie_1), ie_1 and
-    # ae_1 of those that read joint inputs.
+    # Models to fine-tune: max_pool and weighted_sum from pairwise variants (head ie_1), ie_1 and ae_1 from joint ones.
     heads: Annotated[list[LabelHeadKind], Field(min_length=1)] = Field(default_factory=lambda: [*PAIRWISE, *JOINT])
     # Claims per optimizer step, over all devices.
     batch_size: Positive = 64
-    # Epochs without a better accuracy on the development set before training stops.
+    # Training stops after this many epochs without a better dev accuracy.
     patience: Positive = 3
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=1000))
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.heads)) < len(self.heads):
-            raise ValueError(f"heads: one stands there twice: {self.heads}")
+            raise ValueError(f"heads: duplicate in {self.heads}")
 
     def identity(self, option: str) -> dict[str, Any]:
-        """See `TaskSettings.identity`; a head's weights do not depend on the other heads."""
+        """See `TaskSettings.identity`; the weights do not depend on `heads`."""
         return {key: value for key, value in asdict(self).items() if key != "heads"}

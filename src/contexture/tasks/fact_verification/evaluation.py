@@ -1,4 +1,4 @@
-"""Evaluate all encoders on the claims of dev and test, frozen and fine-tuned, and baselines without an encoder."""
+"""Evaluate frozen and fine-tuned encoders and baselines on the dev and test claims."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,17 +17,17 @@ from contexture.tasks.base import (
     measure_encoders,
     serial_map,
 )
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 from contexture.tasks.fact_verification.model import load_verifier
-from contexture.tasks.fact_verification.splits import SPLITS, labels_of
+from contexture.tasks.fact_verification.splits import SPLITS, list_labels
 from contexture.tasks.pairs.evaluation import overlap
 from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "fact_verification"
-#: Protocols of frozen encoders: by vectors of claim and evidence, and by the claim's alone.
+#: Protocols of frozen encoders: vectors of claim and evidence, or only of the claim.
 FROZEN, CLAIM_ONLY = "frozen", "claim_only"
-#: Split → the number of the predicted label of each claim.
+#: Split → predicted class of each claim.
 Predictions = dict[str, Labels]
 
 
@@ -36,28 +36,28 @@ def evaluate_claims(
     file: Path,
     data: str,
     heads: Sequence[str],
-    place: Path,
+    vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """The accuracy of all encoders and baselines on the claims of dev and test.
+    """Measure the accuracy of all encoders and baselines on the dev and test claims.
 
-    The table `judgements` has all predicted labels; the fact `examples` has claims of the best fine-tuned model.
+    The table `judgements` has all predicted labels; the detail `examples` has claims of the best fine-tuned model.
 
     Args:
-        encoders: their seeds are those of the baselines, too.
-        file: the claims, as `splits.ClaimSet.rows` has them.
-        data: their name.
-        heads: the models that were fine-tuned, each a protocol.
-        place: keeps vectors of the texts.
-        each: measures encoders in parallel or one by one.
+        encoders: variants and seeds; baselines have the same seeds.
+        file: Parquet file of `splits.ClaimSet.rows`.
+        data: name of the data.
+        heads: fine-tuned models, each a protocol.
+        vectors_dir: cache of vectors.
+        parallel_map: see `Task.evaluate`.
     """
     claims = pd.read_parquet(file)
-    frozen = measure_encoders(measure_frozen, encoders, parallel_map, file, place)
+    frozen = measure_encoders(measure_frozen, encoders, parallel_map, file, vectors_dir)
     folders = {
-        (encoder.variant, encoder.seed, head): encoder.finetuned / head
+        (encoder.variant, encoder.seed, head): encoder.finetuned_dir / head
         for encoder in encoders
         for head in heads
-        if encoder.finetuned is not None and (encoder.finetuned / head).exists()
+        if encoder.finetuned_dir is not None and (encoder.finetuned_dir / head).exists()
     }
     tuned = parallel_map(measure_finetuned, [(folder, file) for folder in folders.values()])
     runs = [
@@ -68,28 +68,30 @@ def evaluate_claims(
     runs += [(*run, predictions) for run, predictions in zip(folders, tuned, strict=True)]
     baselines = measure_baselines(file).items()
     runs += [(name, seed, FROZEN, predictions) for seed in list_seeds(encoders) for name, predictions in baselines]
-    tables = [_judgements(claims, *run, split) for run in runs for split in run[-1]]
+    tables = [_list_judgements(claims, *run, split) for run in runs for split in run[-1]]
     if not tables:
         return Results()
     judgements = pd.concat(tables, ignore_index=True)
     records = [
         make_record(variant, int(seed), NAME, data, float(right.mean()), protocol, split)
-        for (variant, seed, protocol, split), right in _by_run(judgements)
+        for (variant, seed, protocol, split), right in _group_by_run(judgements)
     ]
-    return Results(records, {"examples": _examples(judgements, claims, set(heads))}, {"judgements": judgements})
+    return Results(records, {"examples": _select_examples(judgements, claims, set(heads))}, {"judgements": judgements})
 
 
-def measure_frozen(encoders: Sequence[str], file: Path, place: Path) -> dict[str, Predictions]:
-    """Predict by a logistic regression on [u, v, |u−v|, u∗v] of claim and mean evidence, and by one on u alone.
+def measure_frozen(encoders: Sequence[str], file: Path, vectors_dir: Path) -> dict[str, Predictions]:
+    """Predict with a logistic regression on [u, v, |u−v|, u∗v] of claim and mean evidence, and with one on u.
 
-    Texts are embedded once, as texts of no role. The strength of the regression is that of the best accuracy on dev.
+    Texts are embedded without a role. The regularization with the best dev accuracy is chosen.
     """
-    parts, labels, classes = _parts(file)
+    parts, labels, classes = _read_splits(file)
     texts = {text for rows in parts.values() for text in [*rows["claim"], *rows["evidence"].explode()]}
-    lookup = VectorStore(place)(encoders, sorted(texts), NAME)
+    lookup = VectorStore(vectors_dir)(encoders, sorted(texts), NAME)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     claims = {part: torch.from_numpy(lookup(rows["claim"].tolist())).to(device) for part, rows in parts.items()}
-    both = {part: frozen_features(claims[part], mean_evidence(rows, lookup).to(device)) for part, rows in parts.items()}
+    both = {
+        part: frozen_features(claims[part], average_evidence(rows, lookup).to(device)) for part, rows in parts.items()
+    }
     try:
         return {
             FROZEN: classify(both, labels, len(classes)),
@@ -99,8 +101,8 @@ def measure_frozen(encoders: Sequence[str], file: Path, place: Path) -> dict[str
         raise ValueError(f"{'+'.join(encoders)} on {NAME}: {error}") from error
 
 
-def mean_evidence(rows: pd.DataFrame, lookup: Any) -> torch.Tensor:
-    """The mean of the vectors of each claim's sentences of evidence, (N, D)."""
+def average_evidence(rows: pd.DataFrame, lookup: Any) -> torch.Tensor:
+    """Return the mean vector of each claim's evidence sentences, (N, D)."""
     sizes = rows["evidence"].map(len).to_numpy()
     vectors = lookup([text for texts in rows["evidence"] for text in texts])
     sums = np.add.reduceat(vectors, np.cumsum(sizes) - sizes, axis=0)
@@ -108,9 +110,9 @@ def mean_evidence(rows: pd.DataFrame, lookup: Any) -> torch.Tensor:
 
 
 def measure_finetuned(folder: Path, file: Path) -> Predictions:
-    """Predict the labels of each split but train with a fine-tuned model."""
+    """Predict the dev and test labels with a fine-tuned model."""
     model = load_verifier(folder)
-    parts, _, classes = _parts(file)
+    parts, _, classes = _read_splits(file)
     numbers = np.array([classes.index(label) for label in model.settings.classes])
     return {
         split: numbers[model.probabilities(model.inputs(rows)).argmax(1).numpy()]
@@ -120,11 +122,11 @@ def measure_finetuned(folder: Path, file: Path) -> Predictions:
 
 
 def measure_baselines(file: Path) -> dict[str, Predictions]:
-    """`majority`: the most frequent label. `word_overlap`: a regression on the shares of shared words.
+    """Predict `majority`, the most frequent label, and `score_by_word_overlap`, a logistic regression.
 
-    Those are the shares that claim and all evidence, read as one text, have in common.
+    Its features are the shares of words that the claim and the concatenated evidence share.
     """
-    parts, labels, classes = _parts(file)
+    parts, labels, classes = _read_splits(file)
     majority = int(np.bincount(labels["train"]).argmax())
     shares = {
         part: torch.from_numpy(overlap(rows.assign(first=rows["claim"], second=rows["evidence"].map(" ".join))))
@@ -136,35 +138,33 @@ def measure_baselines(file: Path) -> dict[str, Predictions]:
     }
 
 
-def _parts(file: Path) -> tuple[dict[str, pd.DataFrame], Predictions, list[str]]:
-    """The claims of each split that is there, their labels as numbers, and the labels."""
+def _read_splits(file: Path) -> tuple[dict[str, pd.DataFrame], Predictions, list[str]]:
+    """Return split → claims, split → classes, and the labels of the classes."""
     rows = pd.read_parquet(file)
     parts = {split: part for split in SPLITS if len(part := rows[rows["split"] == split])}
-    classes = labels_of(rows)
+    classes = list_labels(rows)
     return parts, {split: coded(part["label"].tolist(), classes) for split, part in parts.items()}, classes
 
 
-def _judgements(
+def _list_judgements(
     claims: pd.DataFrame, variant: str, seed: int, protocol: str, predictions: Predictions, split: str
 ) -> pd.DataFrame:
     rows = claims.loc[claims["split"] == split, ["split", "claim_id", "label"]]
-    given = np.array(labels_of(claims))[predictions[split]]
-    return rows.assign(variant=variant, seed=seed, protocol=protocol, given=given)
+    predicted = np.array(list_labels(claims))[predictions[split]]
+    return rows.assign(variant=variant, seed=seed, protocol=protocol, given=predicted)
 
 
-def _by_run(judgements: pd.DataFrame) -> Iterator[tuple[Any, "pd.Series[bool]"]]:
-    """Variant, seed, protocol and split → whether each claim was judged rightly."""
+def _group_by_run(judgements: pd.DataFrame) -> Iterator[tuple[Any, "pd.Series[bool]"]]:
     for run, rows in judgements.groupby(["variant", "seed", "protocol", "split"], sort=False):
         yield run, rows["given"] == rows["label"]
 
 
-def _examples(judgements: pd.DataFrame, claims: pd.DataFrame, heads: set[str]) -> list[dict[str, Any]]:
-    """Claims that the best fine-tuned model on the last split judged rightly, and others."""
+def _select_examples(judgements: pd.DataFrame, claims: pd.DataFrame, heads: set[str]) -> list[dict[str, Any]]:
     last = next(split for split in reversed(SPLITS) if split in set(judgements["split"]))
     tuned = judgements[judgements["protocol"].isin(heads) & (judgements["split"] == last)]
     if tuned.empty:
         return []
-    (variant, _, protocol, _), right = max(_by_run(tuned), key=lambda run: run[1].mean())
+    (variant, _, protocol, _), right = max(_group_by_run(tuned), key=lambda run: run[1].mean())
     chosen = tuned.loc[right.index].reset_index(drop=True)
     texts = claims[claims["split"] == last].reset_index(drop=True)
 
@@ -172,4 +172,4 @@ def _examples(judgements: pd.DataFrame, claims: pd.DataFrame, heads: set[str]) -
         claim = f"{texts['claim'][number]} [{' / '.join(texts['evidence'][number])}]"
         return {"question": claim, "found": chosen["given"][number], "right": chosen["label"][number]}
 
-    return [to_read(variant, protocol, right.tolist(), row)]
+    return [select_examples(variant, protocol, right.tolist(), row)]

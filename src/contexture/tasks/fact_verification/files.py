@@ -1,9 +1,9 @@
-"""Claims as JSON lines, in three forms of FEVER's claims, which the evidence of a line tells apart.
+"""Read claims from JSON lines in three formats of FEVER, which differ in `evidence`.
 
 - *texts*: `claim`, `label`, and `evidence`, a list of texts;
 - *release* (Thorne et al., 2018: train, paper_dev, shared_task_dev): `id`, `verifiable`, `label`, `claim`, and
-  `evidence`, a list of sets of [annotation, evidence, page, sentence], numbers and the name of a page; page and
-  sentence are null where there is not enough information. Sentences are looked up in `wiki-pages/wiki-*.jsonl`;
+  `evidence`, a list of sets of [annotation, evidence, page, sentence]: numbers and the name of a page. Page and
+  sentence are null for NOT ENOUGH INFO. `wiki-pages/wiki-*.jsonl` has the sentences;
 - *retrieved* (KernelGAT's bert_*.json, Liu et al., 2020): `id`, `claim`, `label`, and `evidence`, a list of [page,
   sentence, text, score], the best first.
 """
@@ -18,7 +18,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.text_files import json_of, open_text, undamaged
+from contexture.tasks.text_files import catch_damage, open_text, parse_json
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 
@@ -28,8 +28,8 @@ REMEDY = (
     "fact_verification.input.train=bert_train.json,fact_verification.input.dev=bert_dev.json; see docs/mspp.md."
 )
 
-#: Form → name of a published file → its number of claims, by label if that is published: Thorne et al. (2018), table 1,
-#: of which paper_dev and paper_test are halves; MSPP paper, table 6.
+#: Format → published file → number of claims, by label if published: Thorne et al. (2018), Table 1, of which paper_dev
+#: and paper_test are halves; MSPP paper, Table 6.
 PUBLISHED: dict[str, dict[str, tuple[int, ...]]] = {
     "release": {
         "train.jsonl": (80_035, 29_775, 35_639),
@@ -40,15 +40,15 @@ PUBLISHED: dict[str, dict[str, tuple[int, ...]]] = {
     "retrieved": {"bert_train.json": (145_406,), "bert_dev.json": (19_998,)},
 }
 
-#: How FEVER's tokenizer writes brackets and colons.
+#: Brackets and colons in FEVER's tokenization.
 _BRACKETS = {"LRB": "(", "RRB": ")", "LSB": "[", "RSB": "]", "LCB": "{", "RCB": "}", "COLON": ":"}
 _ESCAPED = re.compile(rf"-({'|'.join(_BRACKETS)})-")
-#: KernelGAT's files lost the hyphens.
+#: The same without hyphens, as in KernelGAT's files.
 _BARE = re.compile(rf"(?<![A-Z])({'|'.join(_BRACKETS)})(?![A-Z])")
 
 
 class Evidence(NamedTuple):
-    """A sentence of a page, "" if unknown; `text` is None until it is looked up."""
+    """A sentence of a page ("" if unknown); `text` is None until it is looked up."""
 
     page: str
     number: int
@@ -65,21 +65,20 @@ class Claim(NamedTuple):
 
 
 def read_claims(path: Path) -> tuple[list[Claim], str]:
-    """The claims of a file and their form: texts, release or retrieved; "" if no claim has evidence.
+    """Return the claims of a file and their format: texts, release or retrieved; "" if no claim has evidence.
 
     Raises:
-        BenchmarkMissing: the file is absent.
-        ValueError: a line is not in a form, forms are mixed, or the file has the name of a published one and other
-            counts; the text names file and line.
+        BenchmarkMissing: the file is missing.
+        ValueError: invalid lines, mixed formats, or a published file name with other counts.
     """
     claims: list[Claim] = []
     known = ""
     try:
-        for number, line in _lines(path):
+        for number, line in _read_lines(path):
             try:
                 claim, form = _parse_claim(line, number)
                 if form and known and form != known:
-                    raise ValueError(f"evidence in the form {form!r}, where the lines before have {known!r}")
+                    raise ValueError(f"evidence in the format {form!r}, but earlier lines have {known!r}")
             except ValueError as error:
                 raise ValueError(f"{path}, line {number}: {error}") from None
             known = known or form
@@ -87,74 +86,74 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
     except FileNotFoundError as error:
         raise BenchmarkMissing("fact verification", path, REMEDY) from error
     except IsADirectoryError:
-        raise ValueError(f"{path} is a folder; name the file of claims in it") from None
+        raise ValueError(f"{path} is a folder; name a file of claims") from None
     if not claims:
         raise ValueError(f"{path} is empty; fetch it again")
     _check_published(path, claims, known)
     return claims, known
 
 
-def characters(text: str, bare: bool = False) -> str:
-    """Turn FEVER's tokens back into characters: -LRB-, -COLON- and the like, `` and ''; with `bare` LRB, too.
+def detokenize_fever(text: str, bare: bool = False) -> str:
+    """Replace FEVER's tokens -LRB-, -COLON-, …, `` and '' by characters; if `bare`, also LRB, COLON, ….
 
-    Texts stay tokenized otherwise: there are spaces before full stops.
+    Spaces before punctuation remain.
     """
     for pattern in (_ESCAPED, _BARE) if bare else (_ESCAPED,):
         text = pattern.sub(lambda match: _BRACKETS[match[1]], text)
     return " ".join(text.replace("``", '"').replace("''", '"').split())
 
 
-def title_of(page: str, bare: bool = False) -> str:
-    """The name of a page as it is written: Soul_Food_-LRB-film-RRB- → Soul Food (film)."""
-    return characters(page.replace("_", " "), bare)
+def format_title(page: str, bare: bool = False) -> str:
+    """Return the title of a page: Soul_Food_-LRB-film-RRB- → Soul Food (film)."""
+    return detokenize_fever(page.replace("_", " "), bare)
 
 
-def page_key(page: str) -> str:
-    """A page's name for comparison: claims and pages do not compose accents alike."""
+def normalize_page(page: str) -> str:
+    """Return a page name for comparison; claims and pages compose accents differently."""
     return unicodedata.normalize("NFC", page)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that are not empty, with their numbers."""
-    with undamaged(path), open_text(path) as file:
+def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    with catch_damage(path), open_text(path) as file:
         yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
 
 
 def _parse_claim(line: str, number: int) -> tuple[Claim, str]:
     try:
-        row = json_of(line)
+        row = parse_json(line)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"no JSON ({error}); fetch the file again") from None
+        raise ValueError(f"invalid JSON ({error}); fetch the file again") from None
     if not isinstance(row, dict) or not isinstance(row.get("claim"), str) or not row["claim"].strip():
-        raise ValueError("no object with a text `claim`; see docs/mspp.md for the forms of a line")
+        raise ValueError("not a JSON object with a text `claim`; docs/mspp.md describes the formats")
     label = row.get("label")
     if label is None:
-        raise ValueError("no label, which FEVER keeps secret of its test sets; name a file that has labels")
+        raise ValueError("no label; FEVER's test sets have none; use a file with labels")
     if label not in LABELS:
-        raise ValueError(f"the label is {label!r}; it must be one of {', '.join(LABELS)}")
+        raise ValueError(f"label is {label!r}; it must be {', '.join(LABELS)}")
     if not isinstance(row.get("evidence"), list):
-        raise ValueError("no list `evidence`; it may be empty")
+        raise ValueError("no list `evidence` (it may be empty)")
     form, evidence = _parse_evidence(row["evidence"])
     claim_id = number if row.get("id") is None else row["id"]
-    return Claim(str(claim_id), characters(row["claim"]), label, tuple(dict.fromkeys(evidence))), form
+    return Claim(str(claim_id), detokenize_fever(row["claim"]), label, tuple(dict.fromkeys(evidence))), form
 
 
 def _parse_evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
-    """The form of a claim's evidence, "" without any, and its sentences in their order."""
+    """Return the format of a claim's evidence ("" if there is none) and its sentences in order."""
     if not items:
         return "", []
     if all(isinstance(item, str) for item in items):
-        return "texts", [Evidence("", number, characters(item)) for number, item in enumerate(items)]
+        return "texts", [Evidence("", number, detokenize_fever(item)) for number, item in enumerate(items)]
     if all(_is_retrieved(item) for item in items):
         return "retrieved", [
-            Evidence(title_of(page, bare=True), number, characters(text, bare=True)) for page, number, text, _ in items
+            Evidence(format_title(page, bare=True), number, detokenize_fever(text, bare=True))
+            for page, number, text, _ in items
         ]
     if all(isinstance(item, list) and item and all(map(_is_named, item)) for item in items):
         named = [(page, number) for item in items for _, _, page, number in item if page is not None]
-        return "release", [Evidence(page_key(page), number, None) for page, number in named]
+        return "release", [Evidence(normalize_page(page), number, None) for page, number in named]
     raise ValueError(
-        "evidence is neither a list of texts, nor of sets of [annotation, evidence, page, sentence], nor of "
-        f"[page, sentence, text, score]: {json.dumps(items)[:80]}"
+        "`evidence` must be a list of texts, of sets of [annotation, evidence, page, sentence], or of "
+        f"[page, sentence, text, score], not {json.dumps(items)[:80]}"
     )
 
 
@@ -171,7 +170,6 @@ def _has_types(item: Any, kinds: Sequence[Any]) -> bool:
 
 
 def _check_published(path: Path, claims: list[Claim], form: str) -> None:
-    """Raise ValueError for a file that has a published one's name and form, but not its claims."""
     published = PUBLISHED.get(form, {}).get(path.name.removesuffix(".gz"))
     if published is None:
         return
@@ -179,38 +177,38 @@ def _check_published(path: Path, claims: list[Claim], form: str) -> None:
     counts = tuple(by_label[label] for label in LABELS)
     if counts != published and (sum(counts),) != published:
         raise ValueError(
-            f"{path}: {_describe(counts)}, but the published file of this name has {_describe(published)}: fetch it "
-            "again, or give another file another name"
+            f"{path}: {_describe_counts(counts)}, but the published file of this name has "
+            f"{_describe_counts(published)}: fetch it again, or rename another file"
         )
 
 
-def _describe(counts: tuple[int, ...]) -> str:
+def _describe_counts(counts: tuple[int, ...]) -> str:
     by_label = ", ".join(f"{name} {count:,}" for name, count in zip(LABELS, counts, strict=False))
     return f"{sum(counts):,} claims" + (f" ({by_label})" if len(counts) == len(LABELS) else "")
 
 
-def wiki_sentences(folder: Path, wanted: set[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], str]]:
-    """The sentences of `wanted` pages (see `page_key`) and numbers that a folder of wiki-*.jsonl has, file by file.
+def find_wiki_sentences(folder: Path, wanted: set[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], str]]:
+    """Yield ((page, number), sentence) from a folder of wiki-*.jsonl for the `wanted` pages and numbers.
 
-    A line is an object with `id`, the page, and `lines`: a sentence a line, number, text and names of linked pages,
-    separated by tabs.
+    Pages are compared by `normalize_page`. A line of the files is a JSON object with `id`, the page, and `lines`, one
+    sentence per line: number, text and names of linked pages, separated by tabs.
 
     Raises:
-        BenchmarkMissing: there are no such files.
-        ValueError: a line is not in the form, which the text names with its file, or a file is damaged.
+        BenchmarkMissing: no such files.
+        ValueError: an invalid line or a damaged file.
     """
     files = sorted([*folder.glob("wiki-*.jsonl"), *folder.glob("wiki-*.jsonl.gz")])
     if not files:
         raise BenchmarkMissing("FEVER's wiki-pages", folder / "wiki-001.jsonl", REMEDY)
     pages = {page for page, _ in wanted}
     for path in files:
-        for number, line in _lines(path):
+        for number, line in _read_lines(path):
             try:
-                row = json_of(line)
-                page, sentences = page_key(row["id"]), row["lines"].split("\n")
+                row = parse_json(line)
+                page, sentences = normalize_page(row["id"]), row["lines"].split("\n")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(
-                    f"{path}, line {number}: no JSON object with id and lines ({error}); fetch the file again"
+                    f"{path}, line {number}: not a JSON object with id and lines ({error}); fetch the file again"
                 ) from None
             if page not in pages:
                 continue

@@ -7,8 +7,8 @@ import pandas as pd
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.fact_verification.config import PAIRWISE, FactVerificationSettings
 from contexture.tasks.fact_verification.model import Verifier
-from contexture.tasks.fact_verification.splits import labels_of
-from contexture.tasks.finetuning import Finetuning, finetune, load_joint_start
+from contexture.tasks.fact_verification.splits import list_labels
+from contexture.tasks.finetuning import Finetuning, finetune, load_joint_encoder
 
 NAME = "fact_verification"
 
@@ -16,13 +16,13 @@ NAME = "fact_verification"
 def finetune_claims(
     settings: FactVerificationSettings, head: str, evaluated: EvaluatedEncoder, claims: pd.DataFrame, folder: Path
 ) -> float:
-    """Fine-tune an encoder with a new head; return the best accuracy on dev. See `finetune`."""
-    encoder, layout = load_joint_start(NAME, settings, evaluated, pairwise=head in PAIRWISE)
-    classes = labels_of(claims)
-    model = Verifier.new(encoder, head=head, head_style=settings.head_style, layout=layout, classes=classes)
+    """Fine-tune an encoder with a new head and return the best accuracy on dev; see `finetune`."""
+    encoder, layout = load_joint_encoder(NAME, settings, evaluated, pairwise=head in PAIRWISE)
+    classes = list_labels(claims)
+    model = Verifier.create(encoder, head=head, head_style=settings.head_style, layout=layout, classes=classes)
     train, dev = (model.inputs(claims[claims["split"] == split]) for split in ("train", "dev"))
 
     def accuracy() -> float:
         return float((model.probabilities(dev).argmax(1).numpy() == dev.labels).mean())
 
-    return finetune(Finetuning.of_model(model, NAME, train, "accuracy", accuracy), settings, evaluated, folder)
+    return finetune(Finetuning.from_model(model, NAME, train, "accuracy", accuracy), settings, evaluated, folder)

@@ -1,4 +1,4 @@
-"""A fine-tuned model that judges claims: its inputs, an encoder with room for them, and a head; and it on disk."""
+"""The fine-tuned model of claims and its inputs."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -19,12 +19,12 @@ from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
 from contexture.tasks.fact_verification.config import PAIRWISE
 from contexture.tasks.fact_verification.splits import PLACEHOLDER
-from contexture.tasks.finetuned import Examples, FinetunedModel, Step, by_length, lay_out
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step, chunk_by_length, lay_out
 from contexture.tasks.pairs.features import coded
 
 
 class ClaimInputs(Examples):
-    """Model inputs made of the claims of one split, by the vocabulary of an encoder."""
+    """Model inputs of claims and their evidence."""
 
     noun = "claims"
 
@@ -36,7 +36,7 @@ class ClaimInputs(Examples):
         texts = [[str(claim), *evidence[: layout.candidates]] for claim, evidence in pairs]
         read = tokenize_texts([text for example in texts for text in example], encoder.vocabulary)
         ids = iter(np.split(read.tokens, np.cumsum(read.lengths)[:-1]))
-        #: The token ids of each claim and of its sentences of evidence.
+        #: Token ids of each claim and its evidence sentences.
         self.texts = [[next(ids) for _ in example] for example in texts]
         self.labels = coded(claims["label"].tolist(), classes)
 
@@ -45,7 +45,7 @@ class ClaimInputs(Examples):
 
     def training_batch(self, step: Step) -> Batch:
         """See `Examples`."""
-        return self.batch(step.own_rows)
+        return self.batch(step.device_rows)
 
     @property
     def tokens(self) -> Ints:
@@ -53,7 +53,7 @@ class ClaimInputs(Examples):
         return np.array([sum(map(len, example)) for example in self.texts], np.int64)
 
     def batch(self, rows: Ints) -> Batch:
-        """Claims → model input with `labels` (B,) and `present` (B, S), which sentences, or pairs, are there.
+        """Return model input with `labels` (B,) and `present` (B, S), the mask of existing sentences or pairs.
 
         Joint inputs have S = k+1, the claim first. Pairs have S = k and one input row each; `pair_rows` (P,) and
         `pair_slots` (P,) are their positions in `present`.
@@ -73,7 +73,7 @@ class ClaimInputs(Examples):
 
 @dataclass(config=STRICT, frozen=True)
 class VerifierSettings:
-    """Settings that the weights of a fine-tuned model do not tell."""
+    """Settings of a fine-tuned model besides its weights."""
 
     head: LabelHeadKind
     head_style: HeadStyle
@@ -90,11 +90,11 @@ class ClaimVerification(Objective):
         self.head = LabelHead(settings.head, encoder.hidden_size, len(settings.classes), settings.head_style)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Loss of states (B, T, H), or (P, T, H) of pairs, against `labels` (B,)."""
+        """Return the loss of states (B, T, H), or (P, T, H) of pairs, against `labels` (B,)."""
         return Loss(nn.functional.cross_entropy(self.logits(states, batch), batch["labels"]))
 
     def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
-        """(B, labels) of a batch of `ClaimInputs`."""
+        """Return logits (B, labels) of a batch of `ClaimInputs`."""
         sentences, present = sentence_states(states, batch["pooling"]), batch["present"]
         if "pair_rows" in batch:
             pairs = sentences[:, 0]
@@ -113,19 +113,19 @@ class Verifier(FinetunedModel):
     task: ClaimVerification
 
     def inputs(self, claims: pd.DataFrame) -> ClaimInputs:
-        """Claims as the model reads them."""
+        """Return the model inputs of a table of claims."""
         settings = self.settings
         return ClaimInputs(claims, settings.classes, settings.head, self.encoder, settings.layout)
 
     def probabilities(self, inputs: ClaimInputs) -> Tensor:
-        """(N, labels), independent of the other claims."""
+        """Return probabilities (N, labels)."""
         probabilities = torch.empty(len(inputs), len(self.settings.classes))
-        for rows, _, logits in self.predict(inputs.batch, by_length(inputs.tokens)):
+        for rows, _, logits in self.predict(inputs.batch, chunk_by_length(inputs.tokens)):
             probabilities[rows] = logits.softmax(dim=1).cpu()
         return probabilities
 
     def judge(self, claim: str, evidence: Sequence[str]) -> dict[str, float]:
-        """Label → probability; the model reads the first sentences of evidence that it has room for."""
+        """Return label → probability from the first k sentences of evidence."""
         read = [*evidence][: self.settings.layout.candidates] or [PLACEHOLDER]
         row = pd.DataFrame({"claim": [claim], "evidence": [read], "label": [self.settings.classes[0]]})
         [probabilities] = self.probabilities(self.inputs(row)).tolist()

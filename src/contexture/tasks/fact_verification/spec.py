@@ -1,4 +1,4 @@
-"""What the rest of the project knows of fact verification."""
+"""The description of fact verification."""
 
 from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
 from contexture.tasks.spec import TaskSpec
@@ -13,7 +13,7 @@ SPEC = TaskSpec(
     former_key="verification",
     data={"fever": "FEVER"},
     protocols={
-        "claim_only": "frozen, the claim alone",
+        "claim_only": "frozen, claim only",
         "frozen": "frozen",
         "max_pool": "pairs, max-pooling",
         "weighted_sum": "pairs, weighted sum",

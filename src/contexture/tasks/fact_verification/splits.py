@@ -1,4 +1,4 @@
-"""Claims of all splits as one table: evidence looked up and cut, repeated claims counted, splits kept apart."""
+"""One table of the claims of all splits, with evidence and without claims shared between splits."""
 
 import logging
 from collections import Counter
@@ -9,46 +9,49 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from contexture.tasks.fact_verification.config import VerificationConfig
-from contexture.tasks.fact_verification.files import LABELS, Claim, Evidence, characters, title_of, wiki_sentences
+from contexture.tasks.fact_verification.files import (
+    LABELS,
+    Claim,
+    Evidence,
+    detokenize_fever,
+    find_wiki_sentences,
+    format_title,
+)
 from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
 
 SPLITS = ("train", "dev", "test")
-#: Evidence of a claim that has none. Tymoshenko and Moschitti (2021) released the same.
+#: Evidence of a claim without evidence, as in the data of Tymoshenko and Moschitti (2021).
 PLACEHOLDER = "none"
 COLUMNS = ["split", "claim_id", "claim", "label", "pages", "evidence"]
 
 
 class ClaimSet(NamedTuple):
-    """The claims of all splits: rows with `COLUMNS`, `pages` and `evidence` as lists; counts by split."""
+    """Claims of all splits: rows with `COLUMNS` (`pages` and `evidence` are lists), and counts by split."""
 
     rows: pd.DataFrame
     counts: dict[str, Any]
 
 
-def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> ClaimSet:
-    """Look up named evidence, keep the first sentences of each claim's, and keep splits apart.
-
-    A claim that is in a later split as well is dropped from the earlier one.
+def build_claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> ClaimSet:
+    """Look up evidence, cut it to `config.evidence` sentences, and drop claims that a later split contains.
 
     Raises:
-        BenchmarkMissing: claims name sentences, and `config.wiki_pages` is none, or a folder without pages.
-        ValueError: a split has no claims left, all training claims have one label, or another split has a label that
-            they lack.
+        BenchmarkMissing: claims refer to sentences, and `config.wiki_pages` is not set or has no pages.
+        ValueError: a split has no claims left, all training claims have one label, or dev or test has a label that
+            train lacks.
     """
-    sentences = _look_up(splits, Path(config.wiki_pages) if config.wiki_pages else None)
+    sentences = _find_sentences(splits, Path(config.wiki_pages) if config.wiki_pages else None)
     tables, counts = [], dict[str, Any]()
     later: set[str] = set()
     for split in reversed([name for name in SPLITS if name in splits]):
         keys = [claim.text.casefold() for claim in splits[split]]
         kept = [claim for claim, key in zip(splits[split], keys, strict=True) if key not in later]
         if not kept:
-            raise ValueError(
-                f"fact_verification.input: no claim is left in {split} that is not in a later split as well"
-            )
-        rows, of_evidence = _table(kept, sentences, config)
-        counts[split] = _counts(rows) | of_evidence | {
+            raise ValueError(f"fact_verification.input: a later split contains all claims of {split}; use other files")
+        rows, of_evidence = _build_table(kept, sentences, config)
+        counts[split] = _count_claims(rows) | of_evidence | {
             "repeated_in_it": len(kept) - len(set(keys) - later),
             "also_in_a_later_split": len(keys) - len(kept),
         }  # fmt: skip
@@ -59,19 +62,18 @@ def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> 
     counts = {split: counts[split] for split in SPLITS if split in counts}
     _warn_without_evidence(counts)
     if len(labels) < len(LABELS):
-        counts["labels"] = f"{' and '.join(labels)} alone"
-        LOG.warning("claims have the labels %s: a task of %d labels", counts["labels"], len(labels))
+        counts["labels"] = f"{' and '.join(labels)} only"
+        LOG.warning("claims have %d labels: %s", len(labels), counts["labels"])
     return ClaimSet(table, counts)
 
 
-def labels_of(rows: pd.DataFrame) -> list[str]:
-    """The labels of the training claims, in FEVER's order."""
+def list_labels(rows: pd.DataFrame) -> list[str]:
+    """Return the labels of the training claims, in FEVER's order."""
     labels = set(rows.loc[rows["split"] == "train", "label"])
     return [label for label in LABELS if label in labels]
 
 
-def _look_up(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tuple[str, int], str]:
-    """The sentences that claims name by page and number."""
+def _find_sentences(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tuple[str, int], str]:
     evidence = (sentence for claims in splits.values() for claim in claims for sentence in claim.evidence)
     wanted = {(sentence.page, sentence.number) for sentence in evidence if sentence.text is None}
     if not wanted:
@@ -81,13 +83,12 @@ def _look_up(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tup
             "Set fact_verification.wiki_pages to the folder with FEVER's wiki-*.jsonl (wiki-pages.zip of fever.ai)."
         )
         raise BenchmarkMissing(f"the text of {len(wanted):,} sentences of evidence", Path("wiki-001.jsonl"), remedy)
-    return dict(wiki_sentences(folder, wanted))
+    return dict(find_wiki_sentences(folder, wanted))
 
 
-def _table(
+def _build_table(
     claims: list[Claim], sentences: Mapping[tuple[str, int], str], config: VerificationConfig
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Rows of one split, and counts of their evidence."""
     rows, counts = [], Counter[str]()
     for claim in claims:
         resolved = [_resolve(sentence, sentences) for sentence in claim.evidence]
@@ -103,35 +104,35 @@ def _table(
 
 
 def _resolve(sentence: Evidence, sentences: Mapping[tuple[str, int], str]) -> tuple[str, str] | None:
-    """Page and text of a sentence; None if it is not found."""
+    """Return page and text of a sentence; None if it is unknown."""
     page, number, text = sentence
     if text is not None:
         return page, text
     known = sentences.get((page, number))
-    return None if known is None else (title_of(page), characters(known))
+    return None if known is None else (format_title(page), detokenize_fever(known))
 
 
-def _counts(rows: pd.DataFrame) -> dict[str, Any]:
+def _count_claims(rows: pd.DataFrame) -> dict[str, Any]:
     has_none = rows["evidence"].map(lambda texts: texts == [PLACEHOLDER])
-    counts: dict[str, Any] = {"claims": len(rows)} | _by_label(rows)
+    counts: dict[str, Any] = {"claims": len(rows)} | _count_labels(rows)
     counts["evidence_sentences"] = int(rows["evidence"].map(len).sum() - has_none.sum())
-    return counts | ({"without_evidence": _by_label(rows[has_none])} if has_none.any() else {})
+    return counts | ({"without_evidence": _count_labels(rows[has_none])} if has_none.any() else {})
 
 
-def _by_label(rows: pd.DataFrame) -> dict[str, int]:
+def _count_labels(rows: pd.DataFrame) -> dict[str, int]:
     counts = Counter(rows["label"])
     return {label: counts[label] for label in LABELS if counts[label]}
 
 
 def _check_labels(rows: pd.DataFrame) -> list[str]:
-    labels = labels_of(rows)
+    labels = list_labels(rows)
     if len(labels) < 2:
-        raise ValueError(f"fact_verification.input: all claims of train are {labels[0]}; give others, too")
+        raise ValueError(f"fact_verification.input: all train claims are {labels[0]}; at least two labels are needed")
     for split in ("dev", "test"):
         if unknown := sorted(set(rows.loc[rows["split"] == split, "label"]) - set(labels)):
             raise ValueError(
-                f"fact_verification.input: {split} has claims that are {', '.join(unknown)}, train has "
-                f"{', '.join(labels)} alone: give files of one set"
+                f"fact_verification.input: {split} has the labels {', '.join(unknown)}, train only "
+                f"{', '.join(labels)}; use files of one data set"
             )
     return labels
 
@@ -140,8 +141,8 @@ def _warn_without_evidence(counts: Mapping[str, Any]) -> None:
     for split, of_split in counts.items():
         if without := of_split.get("without_evidence"):
             LOG.warning(
-                "%d claims of %s have no evidence, for which stands %r: %s. Where that is one label more often than "
-                "others, it tells the label",
+                "%d claims of %s have no evidence, replaced by %r: %s. If one label is more frequent among them, the "
+                "placeholder reveals it",
                 *(sum(without.values()), split, PLACEHOLDER),
                 ", ".join(f"{label} {count:,}" for label, count in without.items()),
             )

@@ -10,78 +10,82 @@ from contexture.demo.write import CLAIMS
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.files import read_claims
-from contexture.tasks.fact_verification.splits import SPLITS, claim_set
-from contexture.tasks.task_folder import file_digests, note_missing, read_report, write_task
+from contexture.tasks.fact_verification.splits import SPLITS, build_claim_set
+from contexture.tasks.task_folder import catch_missing, hash_files, read_report, write_task
 
-ROWS = "claims.parquet"
+CLAIMS_FILE = "claims.parquet"
 
 
 class FactVerificationTask:
-    """Does the evidence support a claim? Frozen encoders answer by a probe, fine-tuned ones by a head."""
+    """Classify claims by their evidence: frozen encoders with a probe, fine-tuned ones with a head."""
 
-    def read(self, source: VerificationConfig, demo: Path, output_dir: Path) -> None:
-        """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.read`.
+    def prepare_data(self, source: VerificationConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write `claims.parquet` (`splits.ClaimSet.rows`); see `Task.prepare_data`.
 
-        Raises ValueError, naming file and line, for files that are not in the format.
+        Raise ValueError with file and line for an invalid file.
         """
-        named = source.files or {split: str(demo / CLAIMS / f"{split}.jsonl") for split in SPLITS}
-        files = {split: Path(named[split]) for split in SPLITS if split in named}
+        paths = source.files or {split: str(demo_dir / CLAIMS / f"{split}.jsonl") for split in SPLITS}
+        files = {split: Path(paths[split]) for split in SPLITS if split in paths}
         name = "fever" if source.files else DEMO
-        with write_task(output_dir, [name]) as (work, report), note_missing(report, name):
-            rows, counts = claim_set({split: read_claims(file)[0] for split, file in files.items()}, source)
-            rows.to_parquet(work / ROWS)
-            report["counts"], report["files"] = counts, file_digests(files.values())
+        with write_task(output_dir, [name]) as (work, report), catch_missing(report, name):
+            rows, counts = build_claim_set({split: read_claims(file)[0] for split, file in files.items()}, source)
+            rows.to_parquet(work / CLAIMS_FILE)
+            report["counts"], report["files"] = counts, hash_files(files.values())
 
-    def check(self, settings: FactVerificationSettings, data: Path) -> None:
-        """Raise ValueError if claims have more evidence than a joint input has room for."""
-        if settings.layout is None or (claims := _claims(data)) is None:
+    def check_settings(self, settings: FactVerificationSettings, data_dir: Path) -> None:
+        """Raise ValueError if claims have more evidence than fits into a joint input."""
+        if settings.layout is None or (claims := _load_claims(data_dir)) is None:
             return
-        most, room = int(claims["evidence"].map(len).max()), settings.layout.candidates
-        if most > room:
+        max_evidence, room = int(claims["evidence"].map(len).max()), settings.layout.candidates
+        if max_evidence > room:
             raise ValueError(
-                f"claims have up to {most} sentences of evidence, a joint input has room for {room}: set "
+                f"claims have up to {max_evidence} sentences of evidence, but a joint input has room for {room}: set "
                 f"fact_verification.evidence={room}"
             )
 
-    def documents(self, data: Path) -> pd.DataFrame | None:
-        """The evidence of dev and test claims and the titles of its pages; see `DocumentTask`."""
-        if (claims := _claims(data)) is None:
+    def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
+        """Return the evidence of dev and test claims with page titles; see `DocumentTask`."""
+        if (claims := _load_claims(data_dir)) is None:
             return None
         held_out = claims[claims["split"].ne("train")].explode(["pages", "evidence"])
         return held_out[["pages", "evidence"]].set_axis(["title", "text"], axis=1).reset_index(drop=True)
 
-    def options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
-        """The heads for pairs of variants that read pairs (with the head ie_1), the joint ones of the others."""
+    def list_options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
+        """Return the pairwise heads for variants with head ie_1, the joint heads for others."""
         if head is None:
             return []
         return [option for option in settings.heads if option in (PAIRWISE if head == "ie_1" else JOINT)]
 
     def finetune(
-        self, settings: FactVerificationSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+        self,
+        settings: FactVerificationSettings,
+        option: str,
+        encoder: EvaluatedEncoder,
+        data_dir: Path,
+        model_dir: Path,
     ) -> None:
-        """See `finetune.finetune_claims`; writes nothing if the claims are missing."""
+        """See `finetune.finetune_claims`; write nothing if the claims are missing."""
         from contexture.tasks.fact_verification.finetune import finetune_claims
 
-        if (claims := _claims(data)) is not None:
-            finetune_claims(settings, option, encoder, claims, folder)
+        if (claims := _load_claims(data_dir)) is not None:
+            finetune_claims(settings, option, encoder, claims, model_dir)
 
     def evaluate(
         self,
         settings: FactVerificationSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_claims`; empty if the claims are missing."""
+        """See `evaluation.evaluate_claims`; return no results if the claims are missing."""
         from contexture.tasks.fact_verification.evaluation import evaluate_claims
 
-        if not (data / ROWS).exists():
+        if not (data_dir / CLAIMS_FILE).exists():
             return Results()
-        name = read_report(data)["name"]
-        return evaluate_claims(encoders, data / ROWS, name, settings.heads, vectors_dir, parallel_map)
+        name = read_report(data_dir)["name"]
+        return evaluate_claims(encoders, data_dir / CLAIMS_FILE, name, settings.heads, vectors_dir, parallel_map)
 
 
-def _claims(data: Path) -> pd.DataFrame | None:
-    """The claims that `read` wrote; None if they were missing."""
-    return pd.read_parquet(data / ROWS) if (data / ROWS).exists() else None
+def _load_claims(data: Path) -> pd.DataFrame | None:
+    return pd.read_parquet(data / CLAIMS_FILE) if (data / CLAIMS_FILE).exists() else None

@@ -29,11 +29,11 @@ class HeldOutSettings(TaskSettings):
     # Questions of each kind at most.
     questions: Positive = 300
 
-    def search_words(self, passages: Path) -> Bm25Config:
-        """BM25 without the function words of the passages' main language; see `TaskSettings.search_words`."""
+    def get_bm25_config(self, passages_dir: Path) -> Bm25Config:
+        """BM25 without the function words of the passages' main language; see `TaskSettings.get_bm25_config`."""
         from contexture.retrieval.parquet_rows import read_batches
 
-        ids = (doc_id for batch in read_batches(passages, ["doc_id"]) for doc_id in batch["doc_id"].to_pylist())
+        ids = (doc_id for batch in read_batches(passages_dir, ["doc_id"]) for doc_id in batch["doc_id"].to_pylist())
         languages = Counter(doc_id.partition(":")[0] for doc_id in ids)
         main = max(sorted(languages), key=lambda lang: languages[lang], default="")
         return Bm25Config(stop_words=STOP_WORDS.get(main))

@@ -15,7 +15,15 @@ from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial
 from contexture.tasks.held_out.config import BEFORE
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
 from contexture.tasks.held_out.spec import SPEC
-from contexture.tasks.passage_ranking import BM25, COMPARED, FROZEN, HYBRID, intervals, rank_all, with_interval
+from contexture.tasks.passage_ranking import (
+    BM25,
+    COMPARED_METRIC,
+    FROZEN,
+    HYBRID,
+    mean_with_interval,
+    measure_intervals,
+    rank_all,
+)
 
 NAME = "held_out"
 #: Rows that are ranked for each question.
@@ -61,7 +69,7 @@ def evaluate_held_out(
     tables = [ranking.metrics(rows, variant, seed) for (variant, seed), rows in rankings.items()]
     table = pd.concat(tables, ignore_index=True)
     records = [row for kind in KINDS for row in to_records(table[table["kind"] == kind], METRICS, NAME, kind)]
-    by_kind = {kind: intervals(rows) for kind, rows in table.groupby("kind", sort=False)}
+    by_kind = {kind: measure_intervals(rows) for kind, rows in table.groupby("kind", sort=False)}
     means = table.groupby(["variant", "kind", "query_id"], sort=False)[METRICS].mean().reset_index()
     details |= {"intervals": by_kind, "advice": advice(means, variants), "learned": learned(means, variants)}
     return Results(records, details, {"questions": means})
@@ -134,13 +142,13 @@ def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
     is_users = means["kind"] == "questions"
     users, made = means[is_users], means[~is_users]
     basis = users if users["query_id"].nunique() >= ENOUGH or made.empty else made
-    values = basis.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED)
+    values = basis.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED_METRIC)
     counts = values.groupby("kind").transform("size")
     weights = (len(values) / (counts * values.index.get_level_values("kind").nunique())).to_numpy()
     weighted = values.mul(weights, axis=0)  # whose mean is that of the kinds' means
     scores = {str(name): float(score) for name, score in weighted.mean().items()}
     best = max(scores, key=lambda name: scores[name])
-    gain = with_interval(weighted[best] - weighted[BM25])
+    gain = mean_with_interval(weighted[best] - weighted[BM25])
     return {
         "take": best if gain[1] > 0 else BM25,
         "best": best,
@@ -155,14 +163,16 @@ def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
 def learned(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, dict[str, list[float]]]:
     """Difference of each encoder to itself untrained, by kind of question and encoder: mean and 95% interval."""
     return {
-        str(kind): _learned(rows.pivot_table(index="query_id", columns="variant", values=COMPARED), variants)
+        str(kind): _learned(rows.pivot_table(index="query_id", columns="variant", values=COMPARED_METRIC), variants)
         for kind, rows in means.groupby("kind", sort=False)
     }
 
 
 def _learned(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[float]]:
     """`scores` has one row per question, one column per search."""
-    return {name: with_interval(scores[name] - scores[name + BEFORE]) for name in variants if name + BEFORE in variants}
+    return {
+        name: mean_with_interval(scores[name] - scores[name + BEFORE]) for name in variants if name + BEFORE in variants
+    }
 
 
 def best_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
@@ -176,7 +186,7 @@ def card_section(records: Sequence[Mapping[str, Any]], variant: str) -> str:
     values = {
         (record["data"], record["variant"]): record["value"]
         for record in records
-        if record["metric"] == COMPARED and record["variant"] in searches and record["seed"] == 0
+        if record["metric"] == COMPARED_METRIC and record["variant"] in searches and record["seed"] == 0
     }
     if not values:
         return ""

@@ -102,7 +102,7 @@ def gather(
     questions += [*sentences, *_users_questions(user_rows, named)]
     num_held = len({row["doc_id"] for row in held})
     unknown = frozenset(name for name, items in named.items() if not items)
-    words = settings.search_words(passages)
+    words = settings.get_bm25_config(passages)
     return Evidence(questions, folder / CANDIDATES, rows, len(documents), num_held, unknown, words)
 
 

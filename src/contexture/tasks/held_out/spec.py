@@ -12,7 +12,7 @@ SPEC = TaskSpec(
     corpus=("passages", "paragraphs"),
     documents_note="Held out of all that was learned but the vocabulary, which is of the whole text.",
     chooses_encoder=True,
-    own_questions="contexture.tasks.held_out.own_questions:check_questions",
+    question_checker="contexture.tasks.held_out.own_questions:check_questions",
     data={
         "own_text": "your own text",
         "headings": "a heading → its section",

@@ -17,8 +17,8 @@ QUESTIONS = "questions.parquet"
 class HeldOutTask(FrozenTask):
     """Are questions that held-out documents give away answered by a search in the whole corpus?"""
 
-    def read(self, source: HeldOutConfig, demo: Path, output_dir: Path) -> None:
-        """Write `questions.parquet`, the user's own; see `Task.read`.
+    def prepare_data(self, source: HeldOutConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write `questions.parquet`, the user's own; see `Task.prepare_data`.
 
         Raises ValueError, naming file and line, for a file that is not in the format.
         """
@@ -33,7 +33,7 @@ class HeldOutTask(FrozenTask):
         self,
         settings: HeldOutSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
         *,
@@ -49,19 +49,19 @@ class HeldOutTask(FrozenTask):
 
         if passages is None or paragraphs is None:
             raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
-        user_rows = pd.read_parquet(data / QUESTIONS)
+        user_rows = pd.read_parquet(data_dir / QUESTIONS)
         evidence = gather(passages, paragraphs, user_rows, settings, vectors_dir / "evidence")
         if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
         return evaluate_held_out(encoders, evidence, vectors_dir, parallel_map)
 
-    def best_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
+    def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """See `EncoderChooser`; published models, which are measured besides, are no choice."""
         from contexture.tasks.held_out.evaluation import best_encoder
 
         return best_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]
 
-    def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
+    def render_card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
         """See `evaluation.card_section`."""
         from contexture.tasks.held_out.evaluation import card_section
 

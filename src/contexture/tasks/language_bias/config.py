@@ -36,6 +36,6 @@ class LanguageBiasSettings(TaskSettings):
         if unknown := [name for name in self.drawn if name not in variants]:
             raise ValueError(f"language_bias.drawn: no variant is called {unknown}; there are {sorted(variants)}")
 
-    def restricted(self, variants: Collection[str]) -> Self:
+    def restrict_variants(self, variants: Collection[str]) -> Self:
         """The same for fewer variants."""
         return replace(self, drawn=[name for name in self.drawn if name in variants])

@@ -12,7 +12,14 @@ from threadpoolctl import threadpool_limits
 from contexture.retrieval.search_index import nearest
 from contexture.retrieval.vectors import Array, unit
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, make_record, measure_encoders
-from contexture.tasks.corpus_languages import PCR, PROTOCOLS, components, every_languages_sentences, known, without
+from contexture.tasks.corpus_languages import (
+    PCR,
+    PROTOCOLS,
+    compute_components,
+    draw_all_corpus_sentences,
+    match_languages,
+    subtract_component,
+)
 from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
 
@@ -45,10 +52,10 @@ def evaluate_bias(
     details: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
     first_seed = [encoder for encoder in encoders if not encoder.seed]
     drawn = {encoder.models for encoder in first_seed if encoder.variant in settings.drawn}
-    sentences = every_languages_sentences(paragraphs, settings.pcr_sentences) if files else {}
+    sentences = draw_all_corpus_sentences(paragraphs, settings.pcr_sentences) if files else {}
     for name, file in files.items():
         table = pd.read_parquet(file)
-        languages = known(table["lang"], sentences)
+        languages = match_languages(table["lang"], sentences)
         if without_text := sorted(set(table["lang"]) - set(languages)):
             reason = "the corpus has no text of them for PCR"
             details["missing"][f"language bias of {name} in {', '.join(without_text)}"] = reason
@@ -94,10 +101,12 @@ def measure(
     table = pd.read_parquet(file)
     texts = {lang: table.loc[table["lang"] == lang, "text"].tolist() for lang in languages}
     lookup = VectorStore(vectors_dir)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
-    common = components(encoders, languages, sentences, vectors_dir)
+    common = compute_components(encoders, languages, sentences, vectors_dir)
     results: dict[str, dict[str, Any]] = {}
     for protocol in PROTOCOLS:
-        sides = [without(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages]
+        sides = [
+            subtract_component(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages
+        ]
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         vectors = unit(np.concatenate(sides))
         results[protocol] = {"neighbours": neighbour_languages(vectors, numbers, NEIGHBOURS).tolist()}

@@ -9,20 +9,20 @@ from contexture.demo.write import LANGUAGES
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.files import read_sentences
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 
 class LanguageBiasTask(FrozenTask):
     """Of which languages are a sentence's nearest neighbours? Before and after each language's component is removed."""
 
-    def read(self, source: LanguageBiasConfig, demo: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `files.read_sentences`. See `Task.read`."""
-        sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo / LANGUAGES / PAWSX)}
+    def prepare_data(self, source: LanguageBiasConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write `<set>.parquet` of every set, see `files.read_sentences`. See `Task.prepare_data`."""
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo_dir / LANGUAGES / PAWSX)}
         with write_task(output_dir, sets) as (work, report):
             if not sets:
                 report["missing"]["language_bias"] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
             for name, folder in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     rows = read_sentences(name, Path(folder).expanduser())
                     rows.to_parquet(work / f"{name}.parquet")
                     counts = rows["lang"].value_counts()
@@ -32,7 +32,7 @@ class LanguageBiasTask(FrozenTask):
         self,
         settings: LanguageBiasSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
         *,
@@ -41,7 +41,7 @@ class LanguageBiasTask(FrozenTask):
         """See `evaluation.evaluate_bias`; sets that are missing are left out."""
         from contexture.tasks.language_bias.evaluation import evaluate_bias
 
-        report = read_report(data)
-        files = {name: data / f"{name}.parquet" for name in report["counts"]}
+        report = read_report(data_dir)
+        files = {name: data_dir / f"{name}.parquet" for name in report["counts"]}
         results = evaluate_bias(settings, encoders, files, paragraphs, vectors_dir, parallel_map)
         return Results(results.records, results.details | {"missing": report["missing"] | results.details["missing"]})

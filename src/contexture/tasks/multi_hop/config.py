@@ -73,7 +73,7 @@ class MultiHopSettings(TaskSettings):
         if unknown := [name for name in self.retrieval.finetune if name != DATA]:
             raise ValueError(f"retrieval.finetune: there is {DATA} alone, not {', '.join(unknown)}")
 
-    def of(self, option: str) -> Any:
+    def get_option_settings(self, option: str) -> Any:
         """See `TaskSettings`."""
         return {RERANKER: self.reranker, READER: self.reading, DATA: self.retrieval}[option]
 
@@ -81,6 +81,6 @@ class MultiHopSettings(TaskSettings):
         """See `TaskSettings`."""
         self.retrieval.check_variants(variants)
 
-    def restricted(self, variants: Collection[str]) -> Self:
+    def restrict_variants(self, variants: Collection[str]) -> Self:
         """See `TaskSettings`."""
-        return replace(self, retrieval=self.retrieval.restricted(variants))
+        return replace(self, retrieval=self.retrieval.restrict_variants(variants))

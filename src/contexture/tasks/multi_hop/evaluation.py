@@ -14,7 +14,7 @@ from contexture.metrics.scores import to_records
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import score_candidates as pair_scores
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopSettings
 from contexture.tasks.multi_hop.data import HopQuestions, Paragraphs, read_paragraphs, read_questions
 from contexture.tasks.multi_hop.finetune import MAX_PARAGRAPHS, finetune_reader, finetune_reranker, start_of
@@ -102,7 +102,7 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
     assert settings.reader is not None
     start = start_of(settings.reader, seed, folder / "start")
     identity = {
-        "settings": {name: asdict(settings.of(name)) for name in (RERANKER, READER)},
+        "settings": {name: asdict(settings.get_option_settings(name)) for name in (RERANKER, READER)},
         "paragraphs": settings.paragraphs,
         "seed": seed,
         "start": encoder_checksum(start),
@@ -120,7 +120,7 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
 
 def _reader_of(encoder: EvaluatedEncoder) -> Path | None:
     """The folder of the models made of a variant's own Transformer; None without."""
-    folder = encoder.finetuned
+    folder = encoder.finetuned_dir
     return folder if folder is not None and (folder / READER / ReaderModel.settings_file).exists() else None
 
 
@@ -194,4 +194,4 @@ def _example(result: HopResults) -> dict[str, Any]:
             "right": f"{values['right']} (in {values['right_titles']})",
         }
 
-    return to_read(result.variant, result.protocol, [em == 1 for em in result.table["answer_em"]], row)
+    return select_examples(result.variant, result.protocol, [em == 1 for em in result.table["answer_em"]], row)

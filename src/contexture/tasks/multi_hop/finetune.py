@@ -19,7 +19,7 @@ from contexture.encoders.saved import is_encoder, seed_dir
 from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
-from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.multi_hop.config import MultiHopSettings, ReaderSettings
 from contexture.tasks.multi_hop.data import HopQuestions, read_paragraphs, read_questions
 from contexture.tasks.multi_hop.inputs import ReaderInputs, labels
@@ -72,8 +72,8 @@ class ReaderExamples(Examples):
     def training_batch(self, step: Step) -> Batch:
         """See `Examples`; with the labels `kind`, `first`, `last` (B,) and `support` (B, S)."""
         inputs, expected = [], []
-        for number in (self.chosen[row] for row in step.own_rows):
-            rows = step.generator(number).permutation(self.paragraphs[number]).tolist()
+        for number in (self.chosen[row] for row in step.device_rows):
+            rows = step.make_generator(number).permutation(self.paragraphs[number]).tolist()
             inputs.append(self.inputs.input(self.questions.ranked.texts[number], rows))
             answer, details = self.questions.answers[number], self.questions.details[number]
             expected.append(labels(inputs[-1], answer, self.spans[number], details, self.inputs.paragraphs.titles))
@@ -88,7 +88,7 @@ def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data:
     The probability from which a sentence is a fact is chosen on dev, too. ValueError for an encoder without states of
     tokens.
     """
-    encoder = load_start(evaluated)
+    encoder = load_start_encoder(evaluated)
     encoder.transformer.resize_tables(settings.tokens, 2)
     model = ReaderModel(encoder, ReaderModelSettings(settings.tokens))
     paragraphs = read_paragraphs(data)

@@ -9,7 +9,7 @@ import pandas as pd
 from contexture.encoders.saved import is_encoder, seed_dir
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
-from contexture.tasks.task_folder import leave_out, note_missing, write_task
+from contexture.tasks.task_folder import catch_missing, report_missing, write_task
 
 LOG = logging.getLogger(__name__)
 NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
@@ -18,8 +18,8 @@ NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpot
 class MultiHopTask:
     """What is the answer, and which sentences say so? By paragraphs that an encoder's vectors find."""
 
-    def read(self, source: MultiHopConfig, demo: Path, output_dir: Path) -> None:
-        """Write the questions as answer ranking does, with answers and sentences; see `Task.read`.
+    def prepare_data(self, source: MultiHopConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write the questions as answer ranking does, with answers and sentences; see `Task.prepare_data`.
 
         Raises ValueError, naming the file, for files that are not in the format.
         """
@@ -27,16 +27,16 @@ class MultiHopTask:
         from contexture.tasks.ranking.data import write_set
 
         questions = source.ranking_set
-        with write_task(output_dir, [DATA], notes=[]) as (work, report), note_missing(report, "multi_hop"):
+        with write_task(output_dir, [DATA], notes=[]) as (work, report), catch_missing(report, "multi_hop"):
             if questions is None:
-                leave_out(report, "multi_hop", NO_FILES)
+                report_missing(report, "multi_hop", NO_FILES)
                 return
             report["counts"], report["notes"] = write_set(questions, work / DATA)
             write_answers(questions, work / DATA)
 
-    def check(self, settings: MultiHopSettings, data: Path) -> None:
+    def check_settings(self, settings: MultiHopSettings, data_dir: Path) -> None:
         """Raise ValueError for a `reader` that does not exist, and for data without questions of some split."""
-        if not (data / DATA).exists():
+        if not (data_dir / DATA).exists():
             return
         from contexture.encoders.named import find_models
         from contexture.tasks.ranking.data import read_split, trainable
@@ -44,53 +44,53 @@ class MultiHopTask:
         if settings.reader is not None and not is_encoder(seed_dir(Path(settings.reader), 0)):
             find_models(settings.reader)
         for split in ("train", "dev"):
-            if not len(trainable(read_split(data / DATA, split))):
+            if not len(trainable(read_split(data_dir / DATA, split))):
                 raise ValueError(
                     f"multi_hop.input has no {split} question with a right and a wrong paragraph, and re-ranker and "
                     "reader learn from them: give more questions"
                 )
-        if not len(read_split(data / DATA, "test")):
+        if not len(read_split(data_dir / DATA, "test")):
             raise ValueError("multi_hop.input has no test question with a gold paragraph: give more questions")
 
-    def documents(self, data: Path) -> pd.DataFrame | None:
+    def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
         """The candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import documents
 
-        return documents(data / DATA) if (data / DATA).exists() else None
+        return documents(data_dir / DATA) if (data_dir / DATA).exists() else None
 
-    def options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
+    def list_options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
         """The encoder that finds, if it is fine-tuned; re-ranker and reader, if each variant has its own."""
         return [*settings.retrieval.finetune, *([] if settings.reader else [RERANKER, READER])]
 
     def finetune(
-        self, settings: MultiHopSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+        self, settings: MultiHopSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
         """See `finetune`; nothing is written if the questions are missing, or an encoder has no states to read."""
         from contexture.encoders.saved import read_settings
         from contexture.tasks.multi_hop.finetune import finetune_reader, finetune_reranker
         from contexture.tasks.ranking.finetune import finetune_ranking
 
-        questions = data / DATA
+        questions = data_dir / DATA
         if not questions.exists():
             return
         if option == DATA:
-            finetune_ranking(settings.retrieval, encoder, questions, folder)
+            finetune_ranking(settings.retrieval, encoder, questions, model_dir)
         elif not read_settings(Path(encoder.models[0])).config.has_states:
             LOG.warning("%s has no states of tokens: it is no %s", encoder.variant, option)
         elif option == RERANKER:
-            finetune_reranker(settings, encoder, questions, folder)
+            finetune_reranker(settings, encoder, questions, model_dir)
         else:
-            finetune_reader(settings.reading, encoder, questions, folder)
+            finetune_reader(settings.reading, encoder, questions, model_dir)
 
     def evaluate(
         self,
         settings: MultiHopSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_multi_hop`; nothing if the questions are missing."""
         from contexture.tasks.multi_hop.evaluation import evaluate_multi_hop
 
-        return evaluate_multi_hop(settings, encoders, data, vectors_dir, parallel_map)
+        return evaluate_multi_hop(settings, encoders, data_dir, vectors_dir, parallel_map)

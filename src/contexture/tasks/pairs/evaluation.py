@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from contexture.encoders.base import Encoder
-from contexture.tasks.answer_selection.baselines import words
+from contexture.tasks.answer_selection.baselines import split_words
 from contexture.tasks.base import (
     EvaluatedEncoder,
     ParallelMap,
@@ -50,7 +50,7 @@ def evaluate_pairs(
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():
         frozen = measure_encoders(measure_frozen, encoders, parallel_map, name, file, settings, vectors_dir)
-        folders = [encoder.finetuned / name if encoder.finetuned else None for encoder in encoders]
+        folders = [encoder.finetuned_dir / name if encoder.finetuned_dir else None for encoder in encoders]
         tuned = [folder for folder in folders if folder and folder.exists()]
         finetuned = dict(zip(tuned, parallel_map(measure_finetuned, [(folder, file) for folder in tuned]), strict=True))
         for encoder in encoders:
@@ -99,7 +99,7 @@ def measure_finetuned(folder: Path, file: Path) -> Accuracies:
 
 
 def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracies]:
-    """`majority`: the most frequent label. `word_overlap`: a logistic regression on the shares of common words."""
+    """`majority`: the most frequent label. `score_by_word_overlap`: a logistic regression on the shares of common words."""
     parts, labels, classes = _parts(file, train_rows)
     majority = np.bincount(labels["train"]).argmax()
     overlaps = {part: torch.from_numpy(overlap(rows)) for part, rows in parts.items()}
@@ -114,7 +114,7 @@ def overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
     """Common words as a share of the first sentence's, of the second's, and of those of both, (N, 3)."""
     shares = []
     for texts in zip(rows["first"], rows["second"], strict=True):
-        first, second = (words(text) for text in texts)
+        first, second = (split_words(text) for text in texts)
         common = len(first & second)
         shares.append([common / max(1, len(vocabulary)) for vocabulary in (first, second, first | second)])
     return np.array(shares, np.float32)

@@ -15,7 +15,7 @@ from typing import TextIO
 import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.text_files import open_text, undamaged
+from contexture.tasks.text_files import catch_damage, open_text
 
 #: Headers and keys of the two sentences and of the label.
 NAMES = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
@@ -55,7 +55,7 @@ def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
 
 def read_rows(path: Path) -> pd.DataFrame:
     """`first`, `second` and `label` of every row of a file; ValueError as of `read_set`."""
-    with undamaged(path), open_text(path) as file:
+    with catch_damage(path), open_text(path) as file:
         return pd.DataFrame(_rows(path, file), columns=["first", "second", "label"], dtype=object)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.tasks.base import EvaluatedEncoder
-from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.pairs.model import PairInputs, PairModel, PairModelSettings
 from contexture.tasks.pairs.splits import first_rows
@@ -13,7 +13,7 @@ from contexture.tasks.pairs.splits import first_rows
 
 def finetune_pairs(settings: PairSettings, evaluated: EvaluatedEncoder, rows: pd.DataFrame, folder: Path) -> float:
     """Fine-tune an encoder with a new linear layer; return the best accuracy on dev. See `finetune`."""
-    encoder = load_start(evaluated)
+    encoder = load_start_encoder(evaluated)
     train, dev = (rows[rows["part"] == part] for part in ("train", "dev"))
     classes = sorted(train["label"].unique())
     model = PairModel(encoder, PairModelSettings(classes, settings.features))

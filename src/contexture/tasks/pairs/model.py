@@ -15,7 +15,7 @@ from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
-from contexture.tasks.finetuned import Examples, FinetunedModel, Step, evaluating
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step, evaluation_mode
 from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.pairs.features import ROWS, coded, features_of, select_cross_layers
 
@@ -87,7 +87,7 @@ class PairInputs(Examples):
 
     def training_batch(self, step: Step) -> dict[str, Any]:
         """First, then second sentences by role, and `labels`."""
-        rows = self.trained_on[step.own_rows]
+        rows = self.trained_on[step.device_rows]
         sentences = select_rows(self.parts, self.sentences[:, rows].ravel())
         roles = self.encoder.plain_roles
         texts = {role: self.encoder.batch(sentences, role, self.tokens_at_once) for role in roles}
@@ -108,7 +108,7 @@ class PairInputs(Examples):
             vectors[chunk] = encoder.embed_tokens(select_rows(self.parts, chunk))
         device = next(encoder.parameters()).device
         first, second = torch.from_numpy(vectors).to(device)[torch.from_numpy(self.sentences).to(device)]
-        with evaluating(encoder, model.task):
+        with evaluation_mode(encoder, model.task):
             chunks = zip(first.split(ROWS), second.split(ROWS), strict=True)
             predicted = [model.task.logits(encoder, *chunk).argmax(1).cpu().numpy() for chunk in chunks]
         right: npt.NDArray[np.bool_] = np.concatenate(predicted) == self.labels

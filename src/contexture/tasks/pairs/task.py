@@ -15,7 +15,7 @@ from contexture.tasks.pairs.config import PairsConfig, PairSettings, SetInLangua
 from contexture.tasks.pairs.files import read_set
 from contexture.tasks.pairs.languages import language_files, read_languages
 from contexture.tasks.pairs.splits import PARTS, PairSet, split_set
-from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, check_sets, read_report, write_task
 
 LOG = logging.getLogger(__name__)
 
@@ -23,15 +23,15 @@ LOG = logging.getLogger(__name__)
 class PairsTask:
     """Which relation do two sentences have? By a linear layer on their vectors, frozen and fine-tuned."""
 
-    def read(self, source: PairsConfig, demo: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `splits.PairSet`; its counts say how it is split. See `Task.read`.
+    def prepare_data(self, source: PairsConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write `<set>.parquet` of every set, see `splits.PairSet` and `Task.prepare_data`.
 
         Raises ValueError, naming file and line, for files that are not in a format.
         """
-        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo))}
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo_dir))}
         with write_task(output_dir, sets, sets=[]) as (work, report):
             for name, files in sets.items():
-                with note_missing(report, name):
+                with catch_missing(report, name):
                     pairs = _read(name, files)
                     if pairs.note:
                         LOG.warning("%s: %s", name, pairs.note)
@@ -39,35 +39,35 @@ class PairsTask:
                     report["sets"].append(name)
                     report["counts"][name] = _counts(pairs)
 
-    def check(self, settings: PairSettings, data: Path) -> None:
+    def check_settings(self, settings: PairSettings, data_dir: Path) -> None:
         """Raise ValueError if encoders are to be fine-tuned on a set that the input lacks."""
-        check_sets("pairs", settings.finetune, read_report(data))
+        check_sets("pairs", settings.finetune, read_report(data_dir))
 
-    def options(self, settings: PairSettings, head: str | None) -> list[str]:
+    def list_options(self, settings: PairSettings, head: str | None) -> list[str]:
         """One model a set."""
         return settings.finetune
 
     def finetune(
-        self, settings: PairSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+        self, settings: PairSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
         """See `finetune.finetune_pairs`; nothing is written if the set is missing."""
         from contexture.tasks.pairs.finetune import finetune_pairs
 
-        if (file := data / f"{option}.parquet").exists():
-            finetune_pairs(settings, encoder, pd.read_parquet(file), folder)
+        if (file := data_dir / f"{option}.parquet").exists():
+            finetune_pairs(settings, encoder, pd.read_parquet(file), model_dir)
 
     def evaluate(
         self,
         settings: PairSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_pairs`; sets that are missing are left out."""
         from contexture.tasks.pairs.evaluation import evaluate_pairs
 
-        files = {name: data / f"{name}.parquet" for name in read_report(data)["counts"]}
+        files = {name: data_dir / f"{name}.parquet" for name in read_report(data_dir)["counts"]}
         return evaluate_pairs(settings, encoders, files, vectors_dir, parallel_map)
 
 

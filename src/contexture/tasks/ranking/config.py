@@ -122,6 +122,6 @@ class RankingSettings(StepSettings):
         if unknown := [name for name in self.scores if name not in variants]:
             raise ValueError(f"scores: no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
 
-    def restricted(self, variants: Collection[str]) -> Self:
+    def restrict_variants(self, variants: Collection[str]) -> Self:
         """The settings of these variants alone."""
         return replace(self, scores={name: score for name, score in self.scores.items() if name in variants})

@@ -20,7 +20,7 @@ from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.vectors import Vectors, unit, write_vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 from contexture.tasks.ranking.config import Protocol, RankingSettings, Score
 from contexture.tasks.ranking.data import PROTOCOLS, WORDS, Questions, read_pools, read_split, read_texts
 from contexture.tasks.ranking.ranks import (
@@ -70,8 +70,8 @@ class SetModel:
         """Folders or names."""
         if not self.tuned:
             return self.evaluated.models
-        assert self.evaluated.finetuned is not None
-        return (str(self.evaluated.finetuned / self.data.name),)
+        assert self.evaluated.finetuned_dir is not None
+        return (str(self.evaluated.finetuned_dir / self.data.name),)
 
     @property
     def protocol(self) -> Protocol:
@@ -156,7 +156,7 @@ def evaluate_ranking(
 def models_of(encoder: EvaluatedEncoder, data: RankedSet, settings: RankingSettings) -> Iterator[SetModel]:
     """Yield the frozen model of a variant on a set, and the fine-tuned one if there is one."""
     yield SetModel(encoder, data, tuned=False)
-    if encoder.finetuned is not None and data.name in settings.finetune:
+    if encoder.finetuned_dir is not None and data.name in settings.finetune:
         yield SetModel(encoder, data, tuned=True)
 
 
@@ -318,7 +318,7 @@ def _example(model: SetModel, scored: Scored) -> dict[str, Any]:
         texts = {"found": describe(number, first[position]), "right": describe(number, answer)}
         return {"question": questions.texts[number]} | texts
 
-    return to_read(model.evaluated.variant, model.protocol, right, row)
+    return select_examples(model.evaluated.variant, model.protocol, right, row)
 
 
 def _best(results: Sequence[SetResults]) -> SetResults:

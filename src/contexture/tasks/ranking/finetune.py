@@ -1,7 +1,6 @@
 """Fine-tune an encoder on questions, each with a right candidate among wrong ones (Cross-Thought, section 3.3)."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,13 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.cross import CrossLayers
-from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import select_rows
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.seeding import mix
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
-from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.ranking.data import Questions, Rows, check_set, read_split, read_texts, trainable
 
@@ -101,8 +99,10 @@ class RankedQuestions(Examples):
 
     def training_batch(self, step: Step) -> dict[str, Any]:
         """The batch that `AnswerRanking` reads."""
-        numbers, settings = self.chosen[step.own_rows], self.settings
-        candidates = [draw_training_rows(self.questions, n, settings.negatives, step.generator(n)) for n in numbers]
+        numbers, settings = self.chosen[step.device_rows], self.settings
+        candidates = [
+            draw_training_rows(self.questions, n, settings.negatives, step.make_generator(n)) for n in numbers
+        ]
         rows, columns = to_columns(candidates)
         texts = select_rows(self.texts, np.searchsorted(self.used, rows))
         return {
@@ -144,18 +144,9 @@ def finetune_ranking(settings: RankingSettings, evaluated: EvaluatedEncoder, dat
     ValueError for a set without questions to train or to develop on.
     """
     check_set(data)
-    texts, encoder = read_texts(data), load_start(evaluated)
+    texts, encoder = read_texts(data), load_start_encoder(evaluated)
     encoder.recompute = settings.recompute
     held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
-    task = Finetuning(
-        label="ranking",
-        encoder=encoder,
-        head=AnswerRanking(encoder),
-        examples=RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings),
-        metric="loss",
-        score=partial(held_out.loss, encoder),
-        save=partial(save_encoder, encoder),
-        lower_is_better=True,
-        from_start=True,
-    )
+    examples = RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings)
+    task = Finetuning.from_loss("ranking", encoder, AnswerRanking(encoder), examples, held_out.loss)
     return finetune(task, settings, evaluated, folder)

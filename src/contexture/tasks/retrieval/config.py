@@ -49,7 +49,7 @@ class RankingSettings(TaskSettings):
         if unknown := [name for name in self.named_variants() if name not in variants]:
             raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
 
-    def restricted(self, variants: Collection[str]) -> Self:
+    def restrict_variants(self, variants: Collection[str]) -> Self:
         """The same for these variants alone."""
         return replace(self, hybrid=[name for name in self.hybrid if name in variants])
 
@@ -89,15 +89,15 @@ class RetrievalSettings(RankingSettings, StepSettings):
         """See `RankingSettings.named_variants`."""
         return [*self.open_domain, *self.hybrid, *([self.indexed] if self.indexed else [])]
 
-    def search_words(self, passages: Path) -> Bm25Config:
-        """See `TaskSettings.search_words`."""
+    def get_bm25_config(self, passages_dir: Path) -> Bm25Config:
+        """See `TaskSettings.get_bm25_config`."""
         return self.bm25
 
-    def restricted(self, variants: Collection[str]) -> Self:
+    def restrict_variants(self, variants: Collection[str]) -> Self:
         """The same for these variants alone."""
         indexed = self.indexed if self.indexed in variants else None
         return replace(
-            super().restricted(variants),
+            super().restrict_variants(variants),
             open_domain=[name for name in self.open_domain if name in variants],
             indexed=indexed,
             indexes=self.indexes if indexed else [],

@@ -17,7 +17,7 @@ from contexture.retrieval.search_index import compare_indexes, search_exact
 from contexture.retrieval.top import EVEN, Rows, fuse
 from contexture.retrieval.vectors import Vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
-from contexture.tasks.examples import to_read
+from contexture.tasks.examples import select_examples
 from contexture.tasks.passage_ranking import BM25, FROZEN, HYBRID
 from contexture.tasks.retrieval.config import RECALL_AT, RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
@@ -105,7 +105,7 @@ def evaluate_retrieval(
     tables = [table for model_tables, _, _ in measured for table in model_tables]
     indexes = [row for _, rows, _ in measured for row in rows]
     best = max(range(len(models)), key=lambda i: (models[i].share or 0.0, _recall_at_10(measured[i][0][0])))
-    shares = settings.shares if any(encoder.finetuned for encoder in encoders) else []
+    shares = settings.shares if any(encoder.finetuned_dir for encoder in encoders) else []
     for pool, (rows, _) in zip(pools, searches, strict=True):
         ranks = pool.ranks(questions, rows)
         tables += [
@@ -170,7 +170,7 @@ def _examples(model: Measured, questions: pd.DataFrame, pool: Pool, rows: Rows) 
             "right": f"{answer['title']}: {answer['sentence']}",
         }
 
-    return to_read(model.evaluated.variant, _protocol(model.share), right, row)
+    return select_examples(model.evaluated.variant, _protocol(model.share), right, row)
 
 
 def _weight(
@@ -197,9 +197,9 @@ def _recall_at_10(ranks: pd.DataFrame) -> float:
 def models_of(encoder: EvaluatedEncoder, settings: RetrievalSettings) -> Iterator[Measured]:
     """The frozen encoders, and the models fine-tuned from them."""
     yield Measured(encoder, encoder.models)
-    if encoder.finetuned is not None:
+    if encoder.finetuned_dir is not None:
         for share in settings.shares:
-            yield Measured(encoder, (str(encoder.finetuned / option_name(share)),), share)
+            yield Measured(encoder, (str(encoder.finetuned_dir / option_name(share)),), share)
 
 
 def unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:

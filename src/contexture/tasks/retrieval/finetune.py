@@ -3,7 +3,6 @@
 Two-tower paper, section 4.1.
 """
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import torch
 from torch import nn
 
 from contexture.encoders.base import Encoder, tokenize_texts
-from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.settings import InBatchNegativesConfig
@@ -23,7 +21,7 @@ from contexture.seeding import mix
 from contexture.streams.base import part_rows
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
-from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
 
@@ -102,24 +100,16 @@ def finetune_retrieval(
 
     See `finetune`. ValueError if the questions are too few for the share.
     """
-    seed, encoder = evaluated.seed, load_start(evaluated)
+    seed, encoder = evaluated.seed, load_start_encoder(evaluated)
     encoder.recompute = settings.recompute
     splits = split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
     train, dev = (answered(questions, candidates, splits == split) for split in ("train", "dev"))
     if not len(train) or not len(dev):
         raise ValueError(f"{share:g} % of {len(questions)} questions are too few to train on and hold some out")
     held_out = HeldOut(dev, questions, candidates, mix(seed, 6))
-    task = Finetuning(
-        "in_batch_negatives",
-        encoder,
-        InBatchNegatives(InBatchNegativesConfig(), encoder),
-        QuestionPairs(train, questions, candidates, encoder, settings.tokens_at_once),
-        "loss",
-        partial(held_out.loss, encoder),
-        partial(save_encoder, encoder),
-        lower_is_better=True,
-        from_start=True,
-    )
+    head = InBatchNegatives(InBatchNegativesConfig(), encoder)
+    examples = QuestionPairs(train, questions, candidates, encoder, settings.tokens_at_once)
+    task = Finetuning.from_loss("in_batch_negatives", encoder, head, examples, held_out.loss)
     return finetune(task, settings, evaluated, folder)
 
 

@@ -13,7 +13,7 @@ from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, split_questions
 from contexture.tasks.retrieval.squad import read_squad
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
 QUESTIONS, CANDIDATES = "questions.parquet", "candidates.parquet"
@@ -24,27 +24,27 @@ OPEN_SEED = 0
 class RetrievalTask:
     """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
 
-    def read(self, source: RetrievalConfig, demo: Path, output_dir: Path) -> None:
-        """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.
+    def prepare_data(self, source: RetrievalConfig, demo_dir: Path, output_dir: Path) -> None:
+        """Write `questions.parquet` and `candidates.parquet`; see `Task.prepare_data` and `reqa.reqa_tables`.
 
         `task.json` also has `lang`, the language of the passages. Raises ValueError, naming file and position, for
         files that are not in the format.
         """
         name = DEMO if source.input == DEMO else source.format
-        files: Path | list[Path] = demo / RETRIEVAL
+        files: Path | list[Path] = demo_dir / RETRIEVAL
         if source.input != DEMO:
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
-        with write_task(output_dir, [name], lang=source.lang) as (work, report), note_missing(report, name):
+        with write_task(output_dir, [name], lang=source.lang) as (work, report), catch_missing(report, name):
             questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
             questions.to_parquet(work / QUESTIONS)
             candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)
             report["counts"] = reqa_counts(questions, candidates)
 
-    def check(self, settings: RetrievalSettings, data: Path) -> None:
+    def check_settings(self, settings: RetrievalSettings, data_dir: Path) -> None:
         """Raise ValueError, before hours of pre-training, if a share of the questions is too few."""
-        if not (data / QUESTIONS).exists():
+        if not (data_dir / QUESTIONS).exists():
             return
-        ids = pd.read_parquet(data / QUESTIONS)["question_id"].tolist()
+        ids = pd.read_parquet(data_dir / QUESTIONS)["question_id"].tolist()
         for share in settings.shares:
             if set(split_questions(ids, share / 100, 0)) != {"train", "dev", "test"}:
                 raise ValueError(
@@ -52,33 +52,33 @@ class RetrievalTask:
                     "share out of retrieval's shares, or give more questions"
                 )
 
-    def documents(self, data: Path) -> pd.DataFrame | None:
+    def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
         """All passages, as all are candidates of every question; see `DocumentTask`."""
-        if not (data / CANDIDATES).exists():
+        if not (data_dir / CANDIDATES).exists():
             return None
-        passages = pd.read_parquet(data / CANDIDATES, columns=["passage_id", "title", "passage"])
+        passages = pd.read_parquet(data_dir / CANDIDATES, columns=["passage_id", "title", "passage"])
         return passages.drop_duplicates("passage_id")[["title", "passage"]].rename(columns={"passage": "text"})
 
-    def options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
+    def list_options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
         """One model per share."""
         return [option_name(share) for share in settings.shares]
 
     def finetune(
-        self, settings: RetrievalSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+        self, settings: RetrievalSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
         """See `finetune.finetune_retrieval`; nothing is written if the questions are missing."""
         from contexture.tasks.retrieval.finetune import finetune_retrieval
 
-        if (data / QUESTIONS).exists():
-            questions, candidates = pd.read_parquet(data / QUESTIONS), pd.read_parquet(data / CANDIDATES)
+        if (data_dir / QUESTIONS).exists():
+            questions, candidates = pd.read_parquet(data_dir / QUESTIONS), pd.read_parquet(data_dir / CANDIDATES)
             shares = {option_name(share): share for share in settings.shares}
-            finetune_retrieval(settings, shares[option], encoder, questions, candidates, folder)
+            finetune_retrieval(settings, shares[option], encoder, questions, candidates, model_dir)
 
     def evaluate(
         self,
         settings: RetrievalSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
         *,
@@ -91,10 +91,10 @@ class RetrievalTask:
         from contexture.tasks.retrieval.evaluation import Pool, evaluate_retrieval
         from contexture.tasks.retrieval.open_domain import grow
 
-        if not (data / QUESTIONS).exists():
+        if not (data_dir / QUESTIONS).exists():
             return Results()
-        questions, report = pd.read_parquet(data / QUESTIONS), read_report(data)
-        closed = data / CANDIDATES
+        questions, report = pd.read_parquet(data_dir / QUESTIONS), read_report(data_dir)
+        closed = data_dir / CANDIDATES
         pools = [Pool(closed, vectors_dir / "closed")]
         if passages is not None and (count := settings.open_domain_pairs):
             grown = grow(closed, passages, count, OPEN_SEED, report["lang"], vectors_dir / "open_domain")

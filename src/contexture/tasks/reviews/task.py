@@ -10,7 +10,7 @@ import pandas as pd
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import AMAZON, read_reviews
-from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
+from contexture.tasks.task_folder import catch_missing, read_report, report_missing, write_task
 
 LOG = logging.getLogger(__name__)
 #: The table of the reviews.
@@ -20,13 +20,13 @@ TABLE = "reviews.parquet"
 class ReviewsTask(FrozenTask):
     """Is a review praise or blame? Learned in English, tested in every language."""
 
-    def read(self, source: ReviewsConfig, demo: Path, output_dir: Path) -> None:
+    def prepare_data(self, source: ReviewsConfig, demo_dir: Path, output_dir: Path) -> None:
         """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
         with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
-                leave_out(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
+                report_missing(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
                 return
-            with note_missing(report, AMAZON):
+            with catch_missing(report, AMAZON):
                 rows, report["missing"] = read_reviews(Path(source.input))
                 for reason in report["missing"].values():
                     LOG.warning("%s", reason)
@@ -37,16 +37,16 @@ class ReviewsTask(FrozenTask):
         self,
         settings: ReviewSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.measure`; no records if the files were missing."""
         from contexture.tasks.reviews.evaluation import measure
 
-        if not read_report(data)["counts"].get("test"):
+        if not read_report(data_dir)["counts"].get("test"):
             return Results()
-        return Results(measure_rows(measure, encoders, parallel_map, data / TABLE, vectors_dir))
+        return Results(measure_rows(measure, encoders, parallel_map, data_dir / TABLE, vectors_dir))
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class SentenceSettings(TaskSettings):
             if unknown := [name for name in names if name not in known]:
                 raise ValueError(f"{key}: no variant is called {', '.join(unknown)}; there are {sorted(known)}")
 
-    def restricted(self, variants: Collection[str]) -> Self:
+    def restrict_variants(self, variants: Collection[str]) -> Self:
         """The same for fewer variants; an ensemble that lacks a member is none."""
         known = {*variants, WORD_AVERAGE}
         return replace(

@@ -21,7 +21,7 @@ SPEC = TaskSpec(
     source=SentenceTasksConfig,
     implementation="contexture.tasks.sentences.task:Sentences",
     corpus=("paragraphs", "words"),
-    measures_models="contexture.tasks.sentences.command:measure_models",
+    model_evaluator="contexture.tasks.sentences.command:measure_models",
     former_key="sentence_tasks",
     subtasks={
         "mr": "MR",

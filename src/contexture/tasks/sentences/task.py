@@ -23,8 +23,8 @@ SENTEVAL = "senteval"
 class Sentences(FrozenTask):
     """The task of encoders of sentences, which are measured as they are."""
 
-    def read(self, source: SentenceTasksConfig, demo: Path, output_dir: Path) -> None:
-        """See `Task.read`. A file that is not as published is a ValueError here, before hours are spent.
+    def prepare_data(self, source: SentenceTasksConfig, demo_dir: Path, output_dir: Path) -> None:
+        """See `Task.prepare_data`. A file that is not as published is a ValueError here, before hours are spent.
 
         `TASK_FILE` also says in which `folder` the files are and by which `row_counts` they are read, how many lines
         were `dropped`, and `name` and `path` of the `analogies` and the `image_captions`, or null; `languages` has
@@ -33,12 +33,12 @@ class Sentences(FrozenTask):
         from contexture.tasks.sentences.downstream import SentenceTasks
 
         is_demo = source.input == DEMO
-        folder, name = (demo / SENTENCES, DEMO) if is_demo else (Path(source.input), SENTEVAL)
+        folder, name = (demo_dir / SENTENCES, DEMO) if is_demo else (Path(source.input), SENTEVAL)
         counts = "any" if is_demo else source.row_counts
         tasks = SentenceTasks.read(folder, counts)
         missing = dict(tasks.missing)
         languages: dict[str, dict[str, Any]] = {}
-        for code, language_dir in _languages(source, demo).items():
+        for code, language_dir in _languages(source, demo_dir).items():
             translated = SentenceTasks.read(Path(language_dir), counts)
             languages[code] = _counts(Path(language_dir), translated)
             if translated.missing:
@@ -46,7 +46,7 @@ class Sentences(FrozenTask):
         more_sets: dict[str, dict[str, str] | None] = {}
         for key, find in (("analogies", _analogies), ("image_captions", _image_captions)):
             try:
-                more_sets[key] = find(source, demo)
+                more_sets[key] = find(source, demo_dir)
             except BenchmarkMissing as error:
                 more_sets[key], missing[key] = None, str(error)
         for key, reason in missing.items():
@@ -60,7 +60,7 @@ class Sentences(FrozenTask):
         self,
         settings: SentenceSettings,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
         *,
@@ -86,7 +86,7 @@ class Sentences(FrozenTask):
         from contexture.tasks.sentences.vectors import VectorStore
 
         _check(settings, encoders, paragraphs, words)
-        report = read_report(data)
+        report = read_report(data_dir)
         store = VectorStore(vectors_dir, words if settings.expansion else None)
         averages = [] if words is None else [EvaluatedEncoder(WORD_AVERAGE, 0, (str(words),))]
         with_average = [*encoders, *averages]

@@ -13,7 +13,7 @@ TEXTS = ["salt is traded", "the sea is deep", "who met Ash?"]
 class ToyTask(FrozenTask):
     """For each of three sentences, the nearest sentence should be itself."""
 
-    def read(self, source: Any, demo: Path, output_dir: Path) -> None:
+    def prepare_data(self, source: Any, demo_dir: Path, output_dir: Path) -> None:
         """Write the task's data; there are no source files."""
         with write_task(output_dir, ["toy_box"]) as (_, report):
             report["counts"] = {"sentences": len(TEXTS)}
@@ -22,7 +22,7 @@ class ToyTask(FrozenTask):
         self,
         settings: Any,
         encoders: Sequence[EvaluatedEncoder],
-        data: Path,
+        data_dir: Path,
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
