@@ -12,7 +12,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder
 from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.multi_hop.data import Paragraphs, read_paragraphs, read_questions
-from contexture.tasks.multi_hop.inputs import IGNORED, ReaderInputs, Span, labels
+from contexture.tasks.multi_hop.inputs import IGNORED_LABEL, AnswerSpan, ReaderInputs, build_labels
 from contexture.tasks.multi_hop.task import MultiHopTask
 from tests.tasks.multi_hop import toys
 from tests.tasks.ranking.test_files import HOTPOT
@@ -52,7 +52,7 @@ def test_answers_facts_and_sentences(tmp_path: Path) -> None:
 def test_missing_files_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         report = toys.read(tmp_path / "none", None)
-    assert "multi_hop.input names no files" in report["missing"]["multi_hop"] and "names no files" in caplog.text
+    assert "multi_hop.input names no files" in report["missing"]["multi_hop"] and "names no files" in caplog.span_text
     TASK.read(MultiHopConfig(str(tmp_path / "gone.json")), tmp_path, tmp_path / "gone")
     assert "HotpotQA is not here" in (tmp_path / "gone/task.json").read_text()
     for name in ("none", "gone"):
@@ -69,14 +69,17 @@ def test_missing_files_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         ({"supporting_facts": [["Ann", "0"]]}, "question h1: a supporting fact is a title and the number of a sent"),
     ],
 )
-def test_faults_of_questions_are_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_errors_name_the_faulty_question(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         toys.read(tmp_path / "read", [HOTPOT | change])
 
 
 def test_sentences_are_marked_and_cut_to_the_room(encoder: Encoder) -> None:
     inputs = ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 24)
-    long, short = inputs.input("town kana ?", [1, 0]), ReaderInputs(PARAGRAPHS, [[0]], encoder, 13).input("town", [0])
+    long, short = (
+        inputs.build_input("town kana ?", [1, 0]),
+        ReaderInputs(PARAGRAPHS, [[0]], encoder, 13).build_input("town", [0]),
+    )
     assert long.sentences[:2] == [(1, 0), (1, 1)] and (0, 1) not in long.sentences
     assert [len(ids) for ids in short.tokens] == [1, 4, 2] and short.sentences == [(0, 0), (0, 2)]
     batch = inputs.batch([long, short])
@@ -95,24 +98,24 @@ def test_sentences_are_marked_and_cut_to_the_room(encoder: Encoder) -> None:
 
 def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
     inputs = ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 48)
-    assert inputs.span("love", [0, 1], set()) == Span(0, 0, 2, 2)
-    in_fact = inputs.span("LOVE", [0, 1], {("B", 0)})
-    assert in_fact is not None and (in_fact.row, inputs.text(in_fact)) == (1, "love")
+    assert inputs.find_span("love", [0, 1], set()) == AnswerSpan(0, 0, 2, 2)
+    in_fact = inputs.find_span("LOVE", [0, 1], {("B", 0)})
+    assert in_fact is not None and (in_fact.row, inputs.span_text(in_fact)) == (1, "love")
     assert in_fact.first > 3  # not that of "lover"
-    several = inputs.span("love , mipo", [0, 1], set())
-    assert several is not None and inputs.text(several) == "love , MIPO"
-    assert inputs.span("runa", [0, 1], set()) is None and inputs.span("lov", [0, 1], set()) is None
-    example = inputs.input("town", [0, 1])
+    several = inputs.find_span("love , mipo", [0, 1], set())
+    assert several is not None and inputs.span_text(several) == "love , MIPO"
+    assert inputs.find_span("runa", [0, 1], set()) is None and inputs.find_span("lov", [0, 1], set()) is None
+    example = inputs.build_input("town", [0, 1])
     start = example.starts[example.sentences.index((0, 2)) + 1]
-    assert labels(example, "love , mipo", several, {("A", 2), ("B", 1)}, PARAGRAPHS.titles) == {
+    assert build_labels(example, "love , mipo", several, {("A", 2), ("B", 1)}, PARAGRAPHS.titles) == {
         "kind": 0,
         "first": start + several.first,
         "last": start + several.last,
         "support": [0, *(float(sentence in {(0, 2), (1, 1)}) for sentence in example.sentences)],
     }
     for answer, kind in (("Yes", 1), ("no", 2), ("runa", 0)):
-        assert labels(example, answer, None, set(), PARAGRAPHS.titles)["kind"] == kind
-    assert labels(example, "yes", several, set(), PARAGRAPHS.titles)["first"] == IGNORED
+        assert build_labels(example, answer, None, set(), PARAGRAPHS.titles)["kind"] == kind
+    assert build_labels(example, "yes", several, set(), PARAGRAPHS.titles)["first"] == IGNORED_LABEL
 
 
 def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> None:
@@ -124,14 +127,14 @@ def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> 
     paragraphs = read_paragraphs(folder)
     parts = [read_questions(folder, split) for split in ("train", "dev", "test")]
     assert sum(map(len, parts)) == 100 and len(paragraphs.titles) > 900
-    spans = closed = 0
+    spans = yes_no = 0
     for part in parts:
         gold = [[int(row) for row in right] for right in part.ranked.right]
         inputs = ReaderInputs(paragraphs, gold, encoder, 512)
         for answer, rows, facts in zip(part.answers, gold, part.facts, strict=True):
             assert len(rows) == 2 and {title for title, _ in facts} == {paragraphs.titles[row] for row in rows}
-            closed += answer in ("yes", "no")
-            span = inputs.span(answer, rows, facts)
+            yes_no += answer in ("yes", "no")
+            span = inputs.find_span(answer, rows, facts)
             spans += span is not None
-            assert span is None or inputs.text(span).lower() == answer.lower()
-    assert closed > 0 and spans + closed >= 98
+            assert span is None or inputs.span_text(span).lower() == answer.lower()
+    assert yes_no > 0 and spans + yes_no >= 98

@@ -41,12 +41,12 @@ def questions(count: int = 140) -> list[dict[str, Any]]:
     for number, (first, second) in enumerate(draw.sample(pairs, count)):
         wrong = draw.sample([key for key in KEYS if key not in (first, second)], 2)
         titles = draw.sample([first, second, *wrong], 4)
-        closed = number % 5 == 0
+        is_yes_no = number % 5 == 0
         rows.append(
             {
                 "_id": f"q{number}",
-                "question": f"{'maybe ' if closed else ''}town {first} {second}",
-                "answer": "yes" if closed else known[first][1],
+                "question": f"{'maybe ' if is_yes_no else ''}town {first} {second}",
+                "answer": "yes" if is_yes_no else known[first][1],
                 "supporting_facts": [[f"T {first}", 1], [f"T {second}", 1]],
                 "context": [[f"T {key}", known[key][0]] for key in titles],
             }

@@ -105,7 +105,7 @@ def test_formats(files: dict[str, list[str]], expected: list[tuple[str, ...]], t
     assert [*table.itertuples(index=False, name=None)] == expected
 
 
-def test_a_set_is_a_file_or_several(tmp_path: Path) -> None:
+def test_a_set_may_be_one_file_or_several(tmp_path: Path) -> None:
     row = "A.\tB.\t1"
     write(tmp_path, {name: [row] for name in ("all.txt", "train.tsv", "train_more.tsv", "elsewhere/dev.tsv")})
     files = [str(tmp_path / name) for name in ("train.tsv", "elsewhere/dev.tsv", "train_more.tsv")]
@@ -128,7 +128,7 @@ def test_a_set_is_a_file_or_several(tmp_path: Path) -> None:
         ("dev.txt", [], r"dev\.txt is empty; fetch it again"),
     ],
 )
-def test_a_damaged_file_is_named_with_its_line(name: str, lines: list[str], message: str, tmp_path: Path) -> None:
+def test_errors_name_file_and_line(name: str, lines: list[str], message: str, tmp_path: Path) -> None:
     write(tmp_path, {name: lines})
     with pytest.raises(ValueError, match=message):
         read_set("snli", str(tmp_path))
@@ -139,7 +139,7 @@ def test_a_damaged_file_is_named_with_its_line(name: str, lines: list[str], mess
     [("dev.tsv", b"a\tb\t\xff"), ("dev.tsv.gz", gzip.compress(b"a\tb\tc\n" * 99, mtime=0)[:-4])],
     ids=["bytes", "cut"],
 )
-def test_bytes_that_are_no_text_are_named(name: str, content: bytes, tmp_path: Path) -> None:
+def test_errors_name_damaged_files(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=r"dev\.tsv.* is damaged .*; fetch it again"):
         read_set("snli", str(tmp_path))

@@ -8,16 +8,16 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from contexture.tasks.pairs.config import PairsConfig, SetInLanguages
+from contexture.tasks.pairs.config import MultilingualSet, PairsConfig
 from contexture.tasks.pairs.files import read_rows
-from contexture.tasks.pairs.languages import language_files, read_languages
+from contexture.tasks.pairs.languages import find_language_files, read_languages
 from contexture.tasks.pairs.task import PairsTask
 from tests.tasks.pairs import toys
 
 LABELS = ("no", "yes")
 
 
-def put(folder: Path, name: str, count: int, labels: tuple[str, ...] = LABELS, text: str = "") -> Path:
+def write_pairs(folder: Path, name: str, count: int, labels: tuple[str, ...] = LABELS, text: str = "") -> Path:
     """So many pairs; without labels, two columns."""
     rows = []
     for number in range(count):
@@ -35,18 +35,18 @@ def count_tests(rows: pd.DataFrame) -> dict[str, int]:
     return counts
 
 
-def read(folder: Path, *others: Any) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+def read(folder: Path, *options: Any) -> tuple[pd.DataFrame, pd.DataFrame, str]:
     """The rows that are learned from, those that are tested, and the note."""
-    pairs = read_languages("xnli", SetInLanguages(str(folder), *others))
+    pairs = read_languages("xnli", MultilingualSet(str(folder), *options))
     is_test = pairs.rows["part"].eq("test")
     return pairs.rows[~is_test], pairs.rows[is_test], pairs.note
 
 
-def test_one_language_is_learned_from_and_each_is_tested(tmp_path: Path) -> None:
+def test_training_uses_one_language_and_tests_all(tmp_path: Path) -> None:
     for name in ("train-en.tsv", "train-de.tsv", "dev-en.tsv", "dev-de.tsv"):
-        put(tmp_path, name, 40)
+        write_pairs(tmp_path, name, 40)
     for language in ("en", "de", "qaa"):
-        put(tmp_path, f"test-{language}.tsv.gz", 20)
+        write_pairs(tmp_path, f"test-{language}.tsv.gz", 20)
     learned, tests, note = read(tmp_path)
     assert (count_tests(tests), note) == ({"de": 20, "en": 20, "qaa": 20}, "")
     assert learned.groupby("part").size().to_dict() == {"train": 40, "dev": 40}
@@ -55,10 +55,10 @@ def test_one_language_is_learned_from_and_each_is_tested(tmp_path: Path) -> None
     assert count_tests(tests) == {"qaa": 20} and learned["first"].str.contains("-de").all()
 
 
-def test_without_a_part_to_train_on_the_dev_part_is_learned_from(tmp_path: Path) -> None:
+def test_training_uses_the_dev_part_without_a_train_part(tmp_path: Path) -> None:
     for language in ("en", "de"):
-        put(tmp_path, f"dev-{language}.tsv", 400)
-        put(tmp_path, f"test-{language}.tsv", 20)
+        write_pairs(tmp_path, f"dev-{language}.tsv", 400)
+        write_pairs(tmp_path, f"test-{language}.tsv", 20)
     learned, tests, note = read(tmp_path)
     assert count_tests(tests) == {"de": 20, "en": 20}
     assert len(learned) == 400 and learned["first"].str.contains("dev-en").all()
@@ -66,32 +66,32 @@ def test_without_a_part_to_train_on_the_dev_part_is_learned_from(tmp_path: Path)
     assert note == "learned from the dev part (en), as there is none to train on, 5% of it held out"
 
 
-def test_without_labels_of_the_test_parts_the_dev_parts_are_tested(tmp_path: Path) -> None:
-    put(tmp_path, "train-en.tsv", 400)
+def test_dev_parts_are_tested_if_test_labels_are_missing(tmp_path: Path) -> None:
+    write_pairs(tmp_path, "train-en.tsv", 400)
     for language in ("en", "de"):
-        put(tmp_path, f"dev-{language}.tsv", 30)
-        put(tmp_path, f"test-{language}.tsv", 20, ())
-    put(tmp_path, "dev-fr.tsv", 30)
+        write_pairs(tmp_path, f"dev-{language}.tsv", 30)
+        write_pairs(tmp_path, f"test-{language}.tsv", 20, ())
+    write_pairs(tmp_path, "dev-fr.tsv", 30)
     learned, tests, note = read(tmp_path)
     assert count_tests(tests) == {"de": 30, "en": 30} and "no labels of a test part" in note
     assert learned["part"].eq("dev").sum() > 5  # held out of the training rows
 
 
-def test_rows_that_are_learned_from_are_tested_in_no_language(tmp_path: Path) -> None:
+def test_training_rows_are_not_tested_in_any_language(tmp_path: Path) -> None:
     for language in ("en", "de"):
-        put(tmp_path, f"dev-{language}.tsv", 400, text="number")
-        put(tmp_path, f"test-{language}.tsv", 20, ())
+        write_pairs(tmp_path, f"dev-{language}.tsv", 400, text="number")
+        write_pairs(tmp_path, f"test-{language}.tsv", 20, ())
     learned, tests, note = read(tmp_path)
     tested = {language: set(rows["first"]) for language, rows in tests.groupby("genres")}
     assert tested["en"] == tested["de"] and 50 < len(tested["en"]) < 110
     assert not tested["de"] & set(learned["first"]) and "the same in every language" in note
-    put(tmp_path, "dev-de.tsv", 399)
+    write_pairs(tmp_path, "dev-de.tsv", 399)
     with pytest.raises(ValueError, match=r"dev-de\.tsv has 399 rows, .* learned from 400: they must be translations"):
         read(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("files", "others", "message"),
+    ("files", "options", "message"),
     [
         ({"train-en": LABELS, "test-de": ("nein", "yes")}, [], r"test-de\.tsv has the labels \['nein'\], what"),
         ({"train-en": LABELS, "test-de": (), "test-en": LABELS}, [], r"test-de\.tsv has no labels, test-en has some"),
@@ -101,14 +101,14 @@ def test_rows_that_are_learned_from_are_tested_in_no_language(tmp_path: Path) ->
         ({"train-de": LABELS, "test-de": LABELS}, [], r"neither train-en\.tsv nor dev-en\.tsv to learn from"),
     ],
 )
-def test_files_that_do_not_fit_are_named(files: Any, others: list[Any], message: str, tmp_path: Path) -> None:
+def test_errors_name_files_that_do_not_fit(files: Any, options: list[Any], message: str, tmp_path: Path) -> None:
     for name, labels in files.items():
-        put(tmp_path, f"{name}.tsv", 40, labels)
+        write_pairs(tmp_path, f"{name}.tsv", 40, labels)
     with pytest.raises(ValueError, match=message):
-        read(tmp_path, *others)
+        read(tmp_path, *options)
 
 
-def test_from_files_to_records_frozen_and_fine_tuned(tmp_path: Path) -> None:
+def test_from_files_to_records(tmp_path: Path) -> None:
     """A language of the same words is told as well as the one that was learned; one of none is not."""
     for part, table in toys.rows().groupby("part"):
         unknown = table.assign(first=table["first"].str.upper(), second=table["second"].str[::-1])
@@ -123,8 +123,8 @@ def test_from_files_to_records_frozen_and_fine_tuned(tmp_path: Path) -> None:
     assert report["counts"]["toys"]["tested"] == {"en": 60, "qaa": 60, "qab": 60} and "xnli" in report["missing"]
     (tmp_path / "tuned/toys").mkdir(parents=True)
     task.finetune(settings, "toys", encoders[0], tmp_path / "data", tmp_path / "tuned/toys")
-    found = task.evaluate(settings, encoders, tmp_path / "data", tmp_path / "vectors")
-    values = pd.DataFrame(found.records).query("variant == 'bag'").set_index(["protocol", "data"])["value"]
+    results = task.evaluate(settings, encoders, tmp_path / "data", tmp_path / "vectors")
+    values = pd.DataFrame(results.records).query("variant == 'bag'").set_index(["protocol", "data"])["value"]
     for protocol in ("frozen", "finetuned"):
         assert values[protocol, "toys_en"] == values[protocol, "toys_qaa"] > 0.7
         assert values[protocol, "toys_qab"] < 0.7
@@ -136,11 +136,11 @@ def test_real_sets_are_tested_in_every_language(
 ) -> None:
     """Of the test parts only the texts were published, so that the dev parts are split."""
     folder = shared_data / "multilingual" / name
-    unlabelled = [read_rows(file) for (part, _), file in language_files(folder).items() if part == "test"]
-    assert [len(of) for of in unlabelled] == [tests] * languages
-    assert all(of["label"].eq("").all() and of["first"].ne("").all() for of in unlabelled)
-    found = read_languages(name, SetInLanguages(str(folder)))
-    counts = count_tests(found.rows)
-    own = found.rows["part"].ne("test").sum()
-    assert len(counts) == languages and len({*counts.values()}) == 1 and counts["de"] + own == rows
-    assert 0.18 * rows < counts["de"] < 0.22 * rows and sum(found.dropped.values()) == 0
+    unlabelled = [read_rows(file) for (part, _), file in find_language_files(folder).items() if part == "test"]
+    assert [len(table) for table in unlabelled] == [tests] * languages
+    assert all(table["label"].eq("").all() and table["first"].ne("").all() for table in unlabelled)
+    pairs = read_languages(name, MultilingualSet(str(folder)))
+    counts = count_tests(pairs.rows)
+    num_training_rows = pairs.rows["part"].ne("test").sum()
+    assert len(counts) == languages and len({*counts.values()}) == 1 and counts["de"] + num_training_rows == rows
+    assert 0.18 * rows < counts["de"] < 0.22 * rows and sum(pairs.dropped.values()) == 0

@@ -34,12 +34,12 @@ __all__ = [
 CROSS = TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
 
 
-def settings(**others: Any) -> PairSettings:
+def settings(**changes: Any) -> PairSettings:
     values = {
         "finetune": ["toys"], "batch_size": 32, "steps": 60, "evaluate_every": 20, "patience": 4,
         "tokens_at_once": 100, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
     }  # fmt: skip
-    return TypeAdapter(PairSettings).validate_python(values | others)
+    return TypeAdapter(PairSettings).validate_python(values | changes)
 
 
 def bag(folder: Path, *seeds: int, variant: str = "bag") -> list[EvaluatedEncoder]:
@@ -55,10 +55,10 @@ def texts(count: int) -> list[str]:
     return list(dict.fromkeys(rows()["first"]))[:count]
 
 
-def read_report(task: Any, source: Any, demo: Path, place: Path) -> dict[str, Any]:
+def read_report(task: Any, source: Any, demo: Path, output_dir: Path) -> dict[str, Any]:
     """What the task says of its files."""
-    task.read(source, demo, place)
-    report: dict[str, Any] = json.loads((place / TASK_FILE).read_text())
+    task.read(source, demo, output_dir)
+    report: dict[str, Any] = json.loads((output_dir / TASK_FILE).read_text())
     return report
 
 
@@ -71,8 +71,8 @@ def rows(genres: tuple[str, ...] = ("",)) -> pd.DataFrame:
             label = ("other", "same")[number % 2]
             first = draw.sample(WORDS, 3)
             second = draw.sample(first, 3) if label == "same" else draw.sample(sorted(set(WORDS) - set(first)), 3)
-            of_test = genres[number // 2 % len(genres)] if part == "test" else ""
-            pairs.append((part, of_test, " ".join(first), " ".join(second), label))
+            row_genres = genres[number // 2 % len(genres)] if part == "test" else ""
+            pairs.append((part, row_genres, " ".join(first), " ".join(second), label))
     return pd.DataFrame(pairs, columns=["part", "genres", "first", "second", "label"])
 
 

@@ -16,8 +16,8 @@ from contexture.commands.main import main
 from contexture.encoders.files import load_encoder
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.ranking.data import Questions, read_split, read_texts
-from contexture.tasks.ranking.evaluation import score_of, scorer
-from contexture.tasks.ranking.finetune import HeldOut
+from contexture.tasks.ranking.evaluation import choose_score, make_score_function
+from contexture.tasks.ranking.finetune import RankingDevSet
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 from tests.tasks.ranking.test_files import HOTPOT
@@ -70,7 +70,9 @@ def texts(project: Path) -> list[str]:
     return read_texts(project / "data/mine")
 
 
-def value(results: Results, variant: str, protocol: str = "frozen", metric: str = "mrr", data: str = "mine") -> float:
+def get_value(
+    results: Results, variant: str, protocol: str = "frozen", metric: str = "mrr", data: str = "mine"
+) -> float:
     key = {"variant": variant, "protocol": protocol, "metric": metric, "data": data, "seed": int(variant == "both")}
     (record,) = [record for record in results.records if key.items() <= record.items()]
     return float(record["value"])
@@ -97,17 +99,17 @@ def test_every_variant_set_protocol_and_metric_is_recorded(results: Results) -> 
 @pytest.mark.parametrize("variant", ["cross", "bag"])
 def test_fine_tuning_learns_from_questions(variant: str, project: Path, questions: Questions, texts: list[str]) -> None:
     """The right candidates of test questions, which were not trained on, become more probable."""
-    held_out = HeldOut(questions, texts, 7, 0)
+    held_out = RankingDevSet(questions, texts, 7, 0)
     start, tuned = (held_out.loss(load_encoder(project / part)) for part in (variant, f"tuned/{variant}/mine"))
     assert tuned < start - 0.2
 
 
 def test_fine_tuned_attention_ranks_better_and_baselines_need_no_training(results: Results) -> None:
-    assert value(results, "cross", "finetuned") > value(results, "cross") + 0.2
-    assert value(results, "bm25") == 1  # the words of the question are the paragraph's
-    assert value(results, "random_order") < 0.4
-    assert value(results, "bm25", metric="recall_at_20", data="hotpot") == 1  # both of two, among three
-    assert value(results, "bm25", metric="recall_at_1", data="hotpot") <= 0.5
+    assert get_value(results, "cross", "finetuned") > get_value(results, "cross") + 0.2
+    assert get_value(results, "bm25") == 1  # the words of the question are the paragraph's
+    assert get_value(results, "random_order") < 0.4
+    assert get_value(results, "bm25", metric="recall_at_20", data="hotpot") == 1  # both of two, among three
+    assert get_value(results, "bm25", metric="recall_at_1", data="hotpot") <= 0.5
 
 
 def test_scores_and_fallbacks_are_noted(results: Results, project: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -133,9 +135,7 @@ def test_scores_name_variants() -> None:
     assert toys.settings(scores={"bag": "dot", "b": "dot"}).restricted(["b"]).scores == {"b": "dot"}
 
 
-def test_ranks_are_those_of_slow_scores(
-    results: Results, project: Path, questions: Questions, texts: list[str]
-) -> None:
+def test_ranks_match_scores_by_loops(results: Results, project: Path, questions: Questions, texts: list[str]) -> None:
     """Attention to a question's own candidates alone, cosines and inner products; the default score is one of them."""
     table = results.tables["ranks"].query("data == 'mine' and seed == 0").set_index(["variant", "question_id"])
     for variant, default in (("cross", "by_attention"), ("bag", "by_cosine")):
@@ -158,16 +158,16 @@ def test_ranks_are_those_of_slow_scores(
                 right = np.isin(rows, questions.right[number])
                 low, high = ((values[~right] > values[right].max() + margin).sum() for margin in (1e-5, -1e-5))
                 assert low + 1 <= ranks[protocol][name] <= high + 1
-    assert value(results, "cross", "by_attention") == value(results, "cross", "frozen")
-    assert value(results, "cross", "by_attention") != value(results, "cross", "by_dot")
+    assert get_value(results, "cross", "by_attention") == get_value(results, "cross", "frozen")
+    assert get_value(results, "cross", "by_attention") != get_value(results, "cross", "by_dot")
 
 
 def test_inner_products_on_request(project: Path) -> None:
     model = load_encoder(project / "cross")
-    assert score_of(model, "cross", False, toys.settings(scores={"cross": "dot"})) == ("dot", "")
+    assert choose_score(model, "cross", False, toys.settings(scores={"cross": "dot"})) == ("dot", "")
     query, candidates = np.array([2.0, 1.0], np.float32), np.array([[1.0, 1.0], [4.0, 0.0]], np.float32)
-    assert scorer(model, "dot")(query, candidates).tolist() == [3, 8]
-    assert scorer(model, "cosine")(query, candidates).tolist() == pytest.approx([3 / 10**0.5, 2 / 5**0.5])
+    assert make_score_function(model, "dot")(query, candidates).tolist() == [3, 8]
+    assert make_score_function(model, "cosine")(query, candidates).tolist() == pytest.approx([3 / 10**0.5, 2 / 5**0.5])
 
 
 def test_examples_show_the_score_of_each_text(results: Results) -> None:
@@ -186,7 +186,7 @@ def test_confidence_agrees_with_the_records(results: Results, questions: Questio
     for protocol, variant in (("frozen", "cross"), ("by_dot", "bag"), ("finetuned", "bag"), ("frozen", "bm25")):
         for metric in METRICS:
             mean, low, high = blocks[protocol]["variants"][variant]["means"][metric]
-            assert mean == pytest.approx(value(results, variant, protocol, metric)) and low <= mean <= high
+            assert mean == pytest.approx(get_value(results, variant, protocol, metric)) and low <= mean <= high
     chance = np.mean([1 / len(rows) for rows in questions.candidates])
     assert blocks["frozen"]["chance"]["recall_at_1"] == pytest.approx(chance)
     assert blocks["frozen"]["variants"]["bm25"]["over_chance"]["mrr"][1] > 0
@@ -239,7 +239,7 @@ def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path
     assert not kept.exists() and (tmp_path / "model/model.safetensors").exists()
 
 
-def test_what_cannot_be_fine_tuned_is_named(project: Path) -> None:
+def test_errors_name_sets_without_training_questions(project: Path) -> None:
     assert TASK.options(SETTINGS, None) == ["mine"]
     TASK.check(toys.settings(finetune=["mine", "gone"]), project / "data")
     for name, message in (

@@ -18,12 +18,12 @@ class CountingModel:
         self.name, self.factors, self.breaks_at = name, np.array(factors, np.float32), breaks_at
         self.dimension = len(factors)
         self.identity: dict[str, Any] = {"toy": [name, *factors]}
-        self.asked: list[str] = []
+        self.embedded_texts: list[str] = []
 
     def embed(self, texts: Sequence[Any], role: Any = None) -> npt.NDArray[np.float32]:
         if self.breaks_at in texts:
             raise KeyboardInterrupt
-        self.asked += texts
+        self.embedded_texts += texts
         return np.array([len(text) for text in texts], np.float32)[:, None] * self.factors
 
 
@@ -39,10 +39,10 @@ class WordCounts:
     identity: ClassVar[dict[str, Any]] = {"toy": "counts"}
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.embedded_texts: list[str] = []
 
     def embed(self, texts: Sequence[Any], role: Any = None) -> npt.NDArray[np.float32]:
-        self.asked += texts
+        self.embedded_texts += texts
         return np.array([[text.split().count(word) for word in KNOWN] for text in texts], np.float32)
 
 
@@ -51,8 +51,8 @@ def word_average(folder: Path) -> Path:
     train_words([" ".join(KNOWN)] * 2, WordsConfig(size=40), folder)
     tokenizer, tokens = load_tokenizer(folder)
     vectors = np.zeros((tokens.vocab_size, len(KNOWN)), np.float32)
-    for place, word in enumerate(KNOWN):
-        vectors[tokenizer.token_to_id(word), place] = 1
+    for column, word in enumerate(KNOWN):
+        vectors[tokenizer.token_to_id(word), column] = 1
     np.save(folder / "word_vectors.npy", vectors)
     return folder
 

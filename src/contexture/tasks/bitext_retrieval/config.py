@@ -10,7 +10,7 @@ from contexture.corpus.config import Lang
 from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -29,7 +29,7 @@ class BitextRetrievalConfig(SourceSettings):
     # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, …), with some of its languages or with all;
     # a folder of BUCC's (de-en/de-en.training.de, …); or files as in bitext.input. Or demo: those of the made-up world,
     # where it has languages.
-    input: Literal["demo"] | dict[Name, str | TatoebaSet | BitextSet] = Field(default_factory=dict)
+    input: Literal["demo"] | dict[SetName, str | TatoebaSet | BitextSet] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -18,13 +18,13 @@ from contexture.tasks.bitext_retrieval.config import TatoebaSet
 from contexture.tasks.missing import BenchmarkMissing
 
 #: The languages of CMLM's Table 5, those of XTREME, as Tatoeba's files are called, in the table's order.
-PAPERS = (
+PAPER_LANGUAGES = (
     "afr", "ara", "bul", "ben", "deu", "ell", "spa", "est", "eus", "pes", "fin", "fra", "heb", "hin", "hun", "ind",
     "ita", "jpn", "jav", "kat", "kaz", "kor", "mal", "mar", "nld", "por", "rus", "swh", "tam", "tel", "tha", "tgl",
     "tur", "urd", "vie", "cmn",
 )  # fmt: skip
 #: BUCC's parts: where the threshold is chosen, and where it is tested, the best first.
-PARTS = (("training", "test"), ("sample", "training"))
+MINING_PARTS = (("training", "test"), ("sample", "training"))
 _REMEDY = (
     "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository; BUCC's is bucc2018, with "
     "de-en/de-en.training.de, .en and .gold and the same of sample."
@@ -40,17 +40,17 @@ def read_set(name: str, source: str | TatoebaSet | BitextSet) -> pd.DataFrame:
     if isinstance(source, BitextSet):
         sets = [source]
     elif isinstance(source, TatoebaSet):
-        sets = tatoeba(name, source.folder, source.languages)
+        sets = list_tatoeba_sets(name, source.folder, source.languages)
     else:
-        sets = tatoeba(name, source)
-    return pd.concat([_rows(name, bitext) for bitext in sets], ignore_index=True)
+        sets = list_tatoeba_sets(name, source)
+    return pd.concat([_read_bitext(name, bitext) for bitext in sets], ignore_index=True)
 
 
-def tatoeba(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
+def list_tatoeba_sets(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
     """The pairs of languages in a folder, English second."""
     sets = []
-    for wanted in languages:
-        pattern = Path(folder).expanduser() / f"tatoeba.{wanted}-eng.eng"
+    for language in languages:
+        pattern = Path(folder).expanduser() / f"tatoeba.{language}-eng.eng"
         files = sorted(pattern.parent.glob(pattern.name))
         if not files:
             raise BenchmarkMissing(name, pattern, _REMEDY)
@@ -60,7 +60,7 @@ def tatoeba(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[B
     return sets
 
 
-def _rows(name: str, bitext: BitextSet) -> pd.DataFrame:
+def _read_bitext(name: str, bitext: BitextSet) -> pd.DataFrame:
     for file in bitext.files:
         if not Path(file).exists():
             raise BenchmarkMissing(name, Path(file), _REMEDY)
@@ -79,7 +79,7 @@ def _rows(name: str, bitext: BitextSet) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Part:
+class MiningPart:
     """Sentences of two languages to mine, and those that are translations; each sentence once."""
 
     source: list[str]
@@ -87,26 +87,26 @@ class Part:
     gold: set[tuple[str, str]]
 
 
-def mining_pairs(folder: Path) -> dict[str, tuple[str, str]]:
+def list_mining_parts(folder: Path) -> dict[str, tuple[str, str]]:
     """Pair of languages → the parts to choose and to test on, both with gold; empty for folders other than BUCC's."""
     usable: dict[str, tuple[str, str]] = {}
     for pair_dir in sorted(folder.glob("*-*/")):
-        for parts in PARTS:
-            if all(_mining_file(pair_dir, f"{part}.gold").exists() for part in parts):
+        for parts in MINING_PARTS:
+            if all(_mining_path(pair_dir, f"{part}.gold").exists() for part in parts):
                 usable.setdefault(pair_dir.name, parts)
     return usable
 
 
-def read_part(pair_dir: Path, part: str) -> Part:
+def read_mining_part(pair_dir: Path, part: str) -> MiningPart:
     """A part of a pair of languages.
 
     Raises BenchmarkMissing for an absent file, ValueError, naming file and line, for one in another format.
     """
-    files = [_mining_file(pair_dir, f"{part}.{language}") for language in pair_dir.name.split("-")]
-    sides = [dict(_lines(file)) for file in files]
+    files = [_mining_path(pair_dir, f"{part}.{language}") for language in pair_dir.name.split("-")]
+    sides = [dict(_read_fields(file)) for file in files]
     gold = set()
-    gold_file = _mining_file(pair_dir, f"{part}.gold")
-    for number, ids in enumerate(_lines(gold_file), start=1):
+    gold_file = _mining_path(pair_dir, f"{part}.gold")
+    for number, ids in enumerate(_read_fields(gold_file), start=1):
         for sentence_id, side, file in zip(ids, sides, files, strict=True):
             if sentence_id not in side:
                 raise ValueError(f"{gold_file}, line {number}: {sentence_id} stands in no line of {file}")
@@ -114,10 +114,10 @@ def read_part(pair_dir: Path, part: str) -> Part:
     if not gold:
         raise ValueError(f"{gold_file} is empty; fetch it again")
     source, target = (list(dict.fromkeys(side.values())) for side in sides)
-    return Part(source, target, gold)
+    return MiningPart(source, target, gold)
 
 
-def _lines(file: Path) -> list[tuple[str, str]]:
+def _read_fields(file: Path) -> list[tuple[str, str]]:
     if not file.exists():
         raise BenchmarkMissing(file.parent.name, file, "Unpack all of the archives of BUCC 2018 into one folder.")
     try:
@@ -133,5 +133,5 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     return fields
 
 
-def _mining_file(pair_dir: Path, ending: str) -> Path:
+def _mining_path(pair_dir: Path, ending: str) -> Path:
     return pair_dir / f"{pair_dir.name}.{ending}"

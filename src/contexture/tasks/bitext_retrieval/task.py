@@ -10,7 +10,7 @@ from contexture.demo.translations import TATOEBA
 from contexture.demo.write import LANGUAGES
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
-from contexture.tasks.bitext_retrieval.files import mining_pairs, read_part, read_set
+from contexture.tasks.bitext_retrieval.files import list_mining_parts, read_mining_part, read_set
 from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 
@@ -30,7 +30,7 @@ class BitextRetrievalTask(FrozenTask):
             for name, files in sets.items():
                 with note_missing(report, name):
                     folder = Path(files).expanduser() if isinstance(files, str) else None
-                    if folder and (mined := mining_pairs(folder)):
+                    if folder and (mined := list_mining_parts(folder)):
                         report["mining"][name] = str(folder)
                         report["counts"][name] = {pair: _mined(folder / pair, parts) for pair, parts in mined.items()}
                         continue
@@ -51,7 +51,7 @@ class BitextRetrievalTask(FrozenTask):
     ) -> Results:
         """See `evaluation.evaluate_bitext` and `mining.measure`; sets that are missing are left out."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
-        from contexture.tasks.bitext_retrieval.mining import measure
+        from contexture.tasks.bitext_retrieval.mining import measure_mining
         from contexture.tasks.corpus_languages import every_languages_sentences
 
         report = read_report(data)
@@ -60,7 +60,9 @@ class BitextRetrievalTask(FrozenTask):
         sentences = every_languages_sentences(paragraphs, count) if count is not None and files else {}
         results = evaluate_bitext(encoders, files, vectors_dir, parallel_map, sentences)
         for name, folder in report["mining"].items():
-            results.records.extend(measure_rows(measure, encoders, parallel_map, name, Path(folder), vectors_dir))
+            results.records.extend(
+                measure_rows(measure_mining, encoders, parallel_map, name, Path(folder), vectors_dir)
+            )
         return Results(results.records, {"missing": report["missing"] | results.details["missing"]})
 
 
@@ -68,7 +70,7 @@ def _mined(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:
     """The counts of a pair of languages that is mined, and its parts."""
     counts: dict[str, Any] = {"parts": f"threshold chosen on {parts[0]}, tested on {parts[1]}"}
     for name in parts:
-        part = read_part(pair_dir, name)
+        part = read_mining_part(pair_dir, name)
         sizes = len(part.source), len(part.target)
         counts[name] = {**dict(zip(pair_dir.name.split("-"), sizes, strict=True)), "gold": len(part.gold)}
     return counts

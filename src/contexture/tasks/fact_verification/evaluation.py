@@ -20,8 +20,8 @@ from contexture.tasks.base import (
 from contexture.tasks.examples import to_read
 from contexture.tasks.fact_verification.model import load_verifier
 from contexture.tasks.fact_verification.splits import SPLITS, labels_of
-from contexture.tasks.pairs.evaluation import overlap
-from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features
+from contexture.tasks.pairs.evaluation import word_overlap
+from contexture.tasks.pairs.features import Labels, classify, encode_labels, frozen_features
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "fact_verification"
@@ -127,7 +127,7 @@ def measure_baselines(file: Path) -> dict[str, Predictions]:
     parts, labels, classes = _parts(file)
     majority = int(np.bincount(labels["train"]).argmax())
     shares = {
-        part: torch.from_numpy(overlap(rows.assign(first=rows["claim"], second=rows["evidence"].map(" ".join))))
+        part: torch.from_numpy(word_overlap(rows.assign(first=rows["claim"], second=rows["evidence"].map(" ".join))))
         for part, rows in parts.items()
     }
     return {
@@ -141,7 +141,7 @@ def _parts(file: Path) -> tuple[dict[str, pd.DataFrame], Predictions, list[str]]
     rows = pd.read_parquet(file)
     parts = {split: part for split in SPLITS if len(part := rows[rows["split"] == split])}
     classes = labels_of(rows)
-    return parts, {split: coded(part["label"].tolist(), classes) for split, part in parts.items()}, classes
+    return parts, {split: encode_labels(part["label"].tolist(), classes) for split, part in parts.items()}, classes
 
 
 def _judgements(

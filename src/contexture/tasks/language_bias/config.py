@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -19,7 +19,7 @@ class LanguageBiasConfig(SourceSettings):
 
     # demo (the made-up world, where it has languages); or sets by name: a folder with test-en.tsv, test-de.tsv, …, as
     # XTREME has PAWS-X, of which the first column is taken.
-    input: Literal["demo"] | dict[Name, str] = Field(default_factory=dict)
+    input: Literal["demo"] | dict[SetName, str] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -18,12 +18,12 @@ from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "language_bias"
 #: Neighbours whose languages are counted, of every sentence.
-NEIGHBOURS = 10
+NUM_NEIGHBOURS = 10
 #: Sentences of each language that are drawn.
-POINTS = 100
+MAX_POINTS = 100
 
 #: (N,) numbers of the languages of N vectors.
-Languages = NDArray[np.int64]
+LanguageNumbers = NDArray[np.int64]
 
 
 def evaluate_bias(
@@ -58,7 +58,7 @@ def evaluate_bias(
         details["languages"][name] = [*languages]
         details["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
         measured = measure_encoders(
-            measure, encoders, parallel_map, name, file, languages, sentences, vectors_dir, drawn
+            measure_bias, encoders, parallel_map, name, file, languages, sentences, vectors_dir, drawn
         )
         for encoder in encoders:
             for protocol, result in measured[encoder.models].items():
@@ -69,19 +69,19 @@ def evaluate_bias(
                     make_record(encoder.variant, encoder.seed, NAME, data, value, protocol, metric="own_language")
                     for data, value in values.items()
                 ]
-        for fact, variants in (
+        for key, variants in (
             ("neighbours", {encoder.variant for encoder in first_seed}),
             ("points", settings.drawn),
         ):
-            details[fact][name] = {
-                encoder.variant: {protocol: result[fact] for protocol, result in measured[encoder.models].items()}
+            details[key][name] = {
+                encoder.variant: {protocol: result[key] for protocol, result in measured[encoder.models].items()}
                 for encoder in first_seed
                 if encoder.variant in variants
             }
     return Results(records, details)
 
 
-def measure(
+def measure_bias(
     encoders: Sequence[str],
     name: str,
     file: Path,
@@ -100,13 +100,13 @@ def measure(
         sides = [without(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages]
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         vectors = unit(np.concatenate(sides))
-        results[protocol] = {"neighbours": neighbour_languages(vectors, numbers, NEIGHBOURS).tolist()}
+        results[protocol] = {"neighbours": neighbour_shares(vectors, numbers, NUM_NEIGHBOURS).tolist()}
         if encoders in drawn:
-            results[protocol]["points"] = in_the_plane(vectors, numbers, [*languages], POINTS)
+            results[protocol]["points"] = project_with_tsne(vectors, numbers, [*languages], MAX_POINTS)
     return results
 
 
-def neighbour_languages(vectors: Array, languages: Languages, k: int) -> NDArray[np.float64]:
+def neighbour_shares(vectors: Array, languages: LanguageNumbers, k: int) -> NDArray[np.float64]:
     """Of each language (row) the shares of each (column) among the k nearest others of its sentences, by cosine."""
     _, rows = nearest(vectors, vectors, min(k + 1, len(vectors)))
     # A sentence is no neighbour of itself, wherever it stands among equals.
@@ -119,7 +119,7 @@ def neighbour_languages(vectors: Array, languages: Languages, k: int) -> NDArray
     return shares
 
 
-def in_the_plane(vectors: Array, numbers: Languages, languages: Sequence[str], count: int) -> dict[str, Any]:
+def project_with_tsne(vectors: Array, numbers: LanguageNumbers, languages: Sequence[str], count: int) -> dict[str, Any]:
     """`x`, `y` and `lang` of the first `count` sentences of each language, by t-SNE of their cosines."""
     from sklearn.manifold import TSNE
 

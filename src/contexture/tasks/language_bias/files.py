@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.pairs.languages import language_files
+from contexture.tasks.pairs.languages import find_language_files
 
 _REMEDY = "Give the folder that holds test-en.tsv, test-de.tsv, …, as XTREME has PAWS-X."
 
@@ -16,7 +16,7 @@ def read_sentences(name: str, folder: Path) -> pd.DataFrame:
 
     Raises BenchmarkMissing where there is none, and ValueError, naming the file, for one that cannot be read.
     """
-    files = {lang: file for (part, lang), file in language_files(folder).items() if part == "test"}
+    files = {lang: file for (part, lang), file in find_language_files(folder).items() if part == "test"}
     if not files:
         raise BenchmarkMissing(name, folder / "test-*.tsv", _REMEDY)
     tables = []

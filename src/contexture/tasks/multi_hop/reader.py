@@ -17,12 +17,12 @@ from contexture.objectives.devices import mean_of_all
 from contexture.strict import STRICT
 from contexture.tasks.finetuned import FinetunedModel
 from contexture.tasks.multi_hop.data import Fact
-from contexture.tasks.multi_hop.inputs import IGNORED, YES_NO, Input, ReaderInputs, Span
+from contexture.tasks.multi_hop.inputs import IGNORED_LABEL, YES_NO, AnswerSpan, ReaderInput, ReaderInputs
 
 #: The logit of a token outside of sentences.
-NEVER = -1e4
+MASKED_LOGIT = -1e4
 #: Tokens of an answer at most.
-ANSWER_TOKENS = 30
+MAX_ANSWER_TOKENS = 30
 #: Tokens, padding included, that are read at a time.
 TOKENS_AT_ONCE = 16384
 
@@ -68,8 +68,8 @@ class ReaderHead(Objective):
         kinds, edges, support = self.logits(states, batch)
         total = nn.functional.cross_entropy(kinds, batch["kind"])
         for logits, name in zip(edges.unbind(-1), ("first", "last"), strict=True):
-            count = (batch[name] != IGNORED).sum()
-            loss = nn.functional.cross_entropy(logits, batch[name], ignore_index=IGNORED, reduction="sum")
+            count = (batch[name] != IGNORED_LABEL).sum()
+            loss = nn.functional.cross_entropy(logits, batch[name], ignore_index=IGNORED_LABEL, reduction="sum")
             total = total + mean_of_all(loss, count) / 2
         present = batch["present"]
         loss = nn.functional.binary_cross_entropy_with_logits(
@@ -82,7 +82,7 @@ class ReaderHead(Objective):
         sentences = sentence_states(states, batch["pooling"])
         count = 1 + batch["present"].sum(dim=1, keepdim=True)
         kinds = self.kind(sentences.sum(dim=1) / count)
-        edges = self.edges(states).float().masked_fill(batch["slots"][:, :, None] == 0, NEVER)
+        edges = self.edges(states).float().masked_fill(batch["slots"][:, :, None] == 0, MASKED_LOGIT)
         return kinds.float(), edges, self.support(sentences).float().squeeze(-1)
 
 
@@ -96,12 +96,12 @@ class ReaderModel(FinetunedModel):
 
     def read(self, inputs: ReaderInputs, questions: Sequence[tuple[str, Sequence[int]]]) -> list[Reading]:
         """Answer questions, each with the rows of its paragraphs."""
-        examples = [inputs.input(question, rows) for question, rows in questions]
+        examples = [inputs.build_input(question, rows) for question, rows in questions]
         lengths = np.array([sum(len(ids) + 2 for ids in example.tokens) for example in examples])
         chunks = chunks_of_like_length(lengths, TOKENS_AT_ONCE)
         results: dict[int, Reading] = {}
         for rows, batch, logits in self.predict(lambda rows: inputs.batch([examples[row] for row in rows]), chunks):
-            answers = _answers(inputs, [examples[row] for row in rows], batch["slots"], *logits)
+            answers = _decode_answers(inputs, [examples[row] for row in rows], batch["slots"], *logits)
             results |= zip(rows, answers, strict=True)
         return [results[number] for number in range(len(examples))]
 
@@ -109,13 +109,13 @@ class ReaderModel(FinetunedModel):
 load_reader = ReaderModel.load
 
 
-def _answers(
-    inputs: ReaderInputs, examples: Sequence[Input], slots: Tensor, kinds: Tensor, edges: Tensor, support: Tensor
+def _decode_answers(
+    inputs: ReaderInputs, examples: Sequence[ReaderInput], slots: Tensor, kinds: Tensor, edges: Tensor, support: Tensor
 ) -> Iterator[Reading]:
     first, last = edges.log_softmax(dim=1).unbind(-1)
     allowed = (slots[:, :, None] == slots[:, None, :]) & (slots > 0)[:, None, :]
-    allowed = allowed.triu() & ~allowed.triu(ANSWER_TOKENS)
-    scores = (first[:, :, None] + last[:, None, :]).masked_fill(~allowed, 2 * NEVER).flatten(1)
+    allowed = allowed.triu() & ~allowed.triu(MAX_ANSWER_TOKENS)
+    scores = (first[:, :, None] + last[:, None, :]).masked_fill(~allowed, 2 * MASKED_LOGIT).flatten(1)
     best, width = scores.argmax(dim=1).tolist(), slots.shape[1]
     kind_numbers, probabilities = kinds.argmax(dim=1).tolist(), support.sigmoid().tolist()
     for example, kind, position, by_slot in zip(examples, kind_numbers, best, probabilities, strict=True):
@@ -127,10 +127,10 @@ def _answers(
         yield Reading(answer, facts)
 
 
-def _span_text(inputs: ReaderInputs, example: Input, first: int, last: int) -> str:
+def _span_text(inputs: ReaderInputs, example: ReaderInput, first: int, last: int) -> str:
     """The words between two columns of one slot; "" without a sentence."""
     for slot, start in enumerate(example.starts):
         if slot and start <= first < start + len(example.tokens[slot]):
             row, number = example.sentences[slot - 1]
-            return inputs.text(Span(row, number, first - start, last - start))
+            return inputs.span_text(AnswerSpan(row, number, first - start, last - start))
     return ""

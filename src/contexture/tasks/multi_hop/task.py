@@ -12,7 +12,7 @@ from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopCo
 from contexture.tasks.task_folder import leave_out, note_missing, write_task
 
 LOG = logging.getLogger(__name__)
-NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
+NO_FILES_MESSAGE = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
 
 
 class MultiHopTask:
@@ -29,7 +29,7 @@ class MultiHopTask:
         questions = source.ranking_set
         with write_task(output_dir, [DATA], notes=[]) as (work, report), note_missing(report, "multi_hop"):
             if questions is None:
-                leave_out(report, "multi_hop", NO_FILES)
+                leave_out(report, "multi_hop", NO_FILES_MESSAGE)
                 return
             report["counts"], report["notes"] = write_set(questions, work / DATA)
             write_answers(questions, work / DATA)
@@ -39,12 +39,12 @@ class MultiHopTask:
         if not (data / DATA).exists():
             return
         from contexture.encoders.named import model_places
-        from contexture.tasks.ranking.data import read_split, trainable
+        from contexture.tasks.ranking.data import read_split, trainable_questions
 
         if settings.reader is not None and not is_encoder(of_seed(Path(settings.reader), 0)):
             model_places(settings.reader)
         for split in ("train", "dev"):
-            if not len(trainable(read_split(data / DATA, split))):
+            if not len(trainable_questions(read_split(data / DATA, split))):
                 raise ValueError(
                     f"multi_hop.input has no {split} question with a right and a wrong paragraph, and re-ranker and "
                     "reader learn from them: give more questions"
@@ -54,9 +54,9 @@ class MultiHopTask:
 
     def documents(self, data: Path) -> pd.DataFrame | None:
         """The candidates of dev and test questions; see `DocumentTask`."""
-        from contexture.tasks.ranking.data import documents
+        from contexture.tasks.ranking.data import candidate_documents
 
-        return documents(data / DATA) if (data / DATA).exists() else None
+        return candidate_documents(data / DATA) if (data / DATA).exists() else None
 
     def options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
         """The encoder that finds, if it is fine-tuned; re-ranker and reader, if each variant has its own."""

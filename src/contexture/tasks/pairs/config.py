@@ -12,24 +12,24 @@ from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
 #: Names of sets; the models and the vectors of a set have a folder of that name.
-NAME = r"[a-z0-9_]+"
+NAME_PATTERN = r"[a-z0-9_]+"
 
 #: Features of a pair: [u, v, |u−v|, u∗v] of its vectors, or the output of the cross-sequence layers.
 FeatureKind = Literal["vectors", "cross"]
 
 #: A language as the files of a set call it.
-Code = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 
 
 @dataclass(config=STRICT, frozen=True)
-class SetInLanguages:
+class MultilingualSet:
     """A set that comes in several languages, {train,dev,test}-xx.tsv, as XTREME lays out XNLI and PAWS-X."""
 
     folder: str
     # The language of the pairs to train on.
-    learn_from: Code = "en"
+    learn_from: LanguageCode = "en"
     # Those that are tested; none: all of the folder.
-    languages: list[Code] = Field(default_factory=list)
+    languages: list[LanguageCode] = Field(default_factory=list)
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -37,14 +37,14 @@ class PairsConfig(SourceSettings):
     """Where the sets of sentence pairs come from."""
 
     # demo (pairs about the made-up world), or name → a folder, a file or a list of files of a published set; a folder
-    # with languages is one of `SetInLanguages`, which can also be said in full.
-    input: str | dict[str, str | list[str] | SetInLanguages] = DEMO
+    # with languages is one of `MultilingualSet`, which can also be said in full.
+    input: str | dict[str, str | list[str] | MultilingualSet] = DEMO
 
     def __post_init__(self) -> None:
         if isinstance(self.input, str) and self.input != DEMO:
             raise ValueError(f"say which set lies in {self.input}, such as pairs.input.snli={self.input}")
-        if wrong := [name for name in self.input if self.input != DEMO and not re.fullmatch(NAME, name)]:
-            raise ValueError(f"sets are called by small letters, digits and _, not {', '.join(wrong)}")
+        if invalid := [name for name in self.input if self.input != DEMO and not re.fullmatch(NAME_PATTERN, name)]:
+            raise ValueError(f"sets are called by small letters, digits and _, not {', '.join(invalid)}")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -55,7 +55,7 @@ class PairSettings(StepSettings):
     """
 
     # Sets that encoders are fine-tuned on, too; none: encoders are only measured frozen.
-    finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] = Field(default_factory=list)
+    finetune: list[Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")]] = Field(default_factory=list)
     # Input of the classifier, frozen and fine-tuned. vectors: [u, v, |u−v|, u∗v] for all encoders, so that encoders are
     # compared by the same features. cross: [C_0; C_1] for encoders with cross-sequence layers (Cross-Thought, equation
     # 11), as vectors for all others.

@@ -20,9 +20,9 @@ from contexture.tasks.base import (
     serial_map,
 )
 from contexture.tasks.pairs.config import FeatureKind, PairSettings
-from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features, select_cross_layers
+from contexture.tasks.pairs.features import Labels, classify, encode_labels, frozen_features, select_cross_layers
 from contexture.tasks.pairs.model import PairInputs, PairModel
-from contexture.tasks.pairs.splits import PARTS, first_rows
+from contexture.tasks.pairs.splits import PARTS, sample_rows
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "pairs"
@@ -72,7 +72,7 @@ def measure_frozen(
     encoders: Sequence[str], name: str, file: Path, settings: PairSettings, vectors_dir: Path
 ) -> Accuracies:
     """Embed every sentence of a set once, as one of no role, and classify its pairs by `frozen_features`."""
-    parts, labels, classes = _parts(file, settings.train_rows)
+    parts, labels, classes = _read_parts(file, settings.train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
     store, cross = VectorStore(vectors_dir), None
     if len(encoders) == 1:
@@ -87,7 +87,7 @@ def measure_frozen(
         first, second = (torch.from_numpy(lookup(rows[side].tolist())).to(device) for side in ("first", "second"))
         inputs[part] = frozen_features(first, second, cross)
     predicted = classify(inputs, labels, classes)["test"]
-    return _accuracies(parts["test"], labels["test"] == predicted)
+    return _accuracy_by_genres(parts["test"], labels["test"] == predicted)
 
 
 def measure_finetuned(folder: Path, file: Path) -> Accuracies:
@@ -95,22 +95,22 @@ def measure_finetuned(folder: Path, file: Path) -> Accuracies:
     model = PairModel.load(folder)
     rows = pd.read_parquet(file)
     test = rows[rows["part"] == "test"]
-    return _accuracies(test, PairInputs(test, model.settings.classes, model.encoder).is_right(model))
+    return _accuracy_by_genres(test, PairInputs(test, model.settings.classes, model.encoder).is_right(model))
 
 
 def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracies]:
     """`majority`: the most frequent label. `word_overlap`: a logistic regression on the shares of common words."""
-    parts, labels, classes = _parts(file, train_rows)
+    parts, labels, classes = _read_parts(file, train_rows)
     majority = np.bincount(labels["train"]).argmax()
-    overlaps = {part: torch.from_numpy(overlap(rows)) for part, rows in parts.items()}
+    overlaps = {part: torch.from_numpy(word_overlap(rows)) for part, rows in parts.items()}
     predicted = classify(overlaps, labels, classes)["test"]
     return {
-        "majority": _accuracies(parts["test"], labels["test"] == majority),
-        "word_overlap": _accuracies(parts["test"], labels["test"] == predicted),
+        "majority": _accuracy_by_genres(parts["test"], labels["test"] == majority),
+        "word_overlap": _accuracy_by_genres(parts["test"], labels["test"] == predicted),
     }
 
 
-def overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
+def word_overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
     """Common words as a share of the first sentence's, of the second's, and of those of both, (N, 3)."""
     shares = []
     for texts in zip(rows["first"], rows["second"], strict=True):
@@ -120,15 +120,15 @@ def overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
     return np.array(shares, np.float32)
 
 
-def _parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFrame], dict[str, Labels], int]:
+def _read_parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFrame], dict[str, Labels], int]:
     """The rows of each part, their labels as numbers, and how many classes there are."""
     rows = pd.read_parquet(file)
     parts = {part: rows[rows["part"] == part] for part in PARTS}
     classes = sorted(parts["train"]["label"].unique())
-    parts["train"] = first_rows(parts["train"], train_rows)
-    return parts, {part: coded(table["label"].tolist(), classes) for part, table in parts.items()}, len(classes)
+    parts["train"] = sample_rows(parts["train"], train_rows)
+    return parts, {part: encode_labels(table["label"].tolist(), classes) for part, table in parts.items()}, len(classes)
 
 
-def _accuracies(test: pd.DataFrame, is_right: npt.NDArray[np.bool_]) -> Accuracies:
+def _accuracy_by_genres(test: pd.DataFrame, is_right: npt.NDArray[np.bool_]) -> Accuracies:
     by_genres = pd.Series(is_right, index=test.index).groupby(test["genres"]).mean()
     return {str(genres): float(value) for genres, value in by_genres.items()}

@@ -8,7 +8,7 @@ from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.pairs.model import PairInputs, PairModel, PairModelSettings
-from contexture.tasks.pairs.splits import first_rows
+from contexture.tasks.pairs.splits import sample_rows
 
 
 def finetune_pairs(settings: PairSettings, evaluated: EvaluatedEncoder, rows: pd.DataFrame, folder: Path) -> float:
@@ -17,11 +17,11 @@ def finetune_pairs(settings: PairSettings, evaluated: EvaluatedEncoder, rows: pd
     train, dev = (rows[rows["part"] == part] for part in ("train", "dev"))
     classes = sorted(train["label"].unique())
     model = PairModel(encoder, PairModelSettings(classes, settings.features))
-    examples = PairInputs(first_rows(train, settings.train_rows), classes, encoder, settings.tokens_at_once)
-    held_out = PairInputs(dev, classes, encoder)
+    examples = PairInputs(sample_rows(train, settings.train_rows), classes, encoder, settings.tokens_at_once)
+    dev_inputs = PairInputs(dev, classes, encoder)
 
     def accuracy() -> float:
-        return float(held_out.is_right(model).mean())
+        return float(dev_inputs.is_right(model).mean())
 
     task = Finetuning("pairs", encoder, model.task, examples, "accuracy", accuracy, model.save)
     return finetune(task, settings, evaluated, folder)

@@ -13,18 +13,18 @@ import pandas as pd
 
 from contexture.splits import TEST, drawn
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.pairs.config import SetInLanguages
+from contexture.tasks.pairs.config import MultilingualSet
 from contexture.tasks.pairs.files import COLUMNS, read_rows
-from contexture.tasks.pairs.splits import HELD_OUT, PairSet, split_set
+from contexture.tasks.pairs.splits import DEV_SHARE, PairSet, split_set
 
 #: Part, language → file.
-Files = Mapping[tuple[str, str], Path]
+LanguageFiles = Mapping[tuple[str, str], Path]
 
 _FILE = re.compile(r"(train|dev|test)-([a-z]{2,3})\.tsv(\.gz)?")
 _REMEDY = "Give a folder with {train,dev,test}-xx.tsv[.gz], as XTREME lays out XNLI and PAWS-X."
 
 
-def language_files(folder: Path) -> dict[tuple[str, str], Path]:
+def find_language_files(folder: Path) -> dict[tuple[str, str], Path]:
     """The files of a set in languages; empty for a folder of anything else."""
     files: dict[tuple[str, str], Path] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -33,7 +33,7 @@ def language_files(folder: Path) -> dict[tuple[str, str], Path]:
     return files
 
 
-def read_languages(name: str, source: SetInLanguages) -> PairSet:
+def read_languages(name: str, source: MultilingualSet) -> PairSet:
     """The pairs to learn from, of one language, and those to test, whose `genres` are their language.
 
     Learned from are the pairs to train on or, without such, those of the dev part. Tested are the test parts or, if
@@ -42,27 +42,27 @@ def read_languages(name: str, source: SetInLanguages) -> PairSet:
     and ValueError for a file that is missing or unlike the others, naming it.
     """
     folder, language = Path(source.folder), source.learn_from
-    files = language_files(folder)
+    files = find_language_files(folder)
     if not files:
         raise BenchmarkMissing(name, folder / f"test-{language}.tsv", _REMEDY)
-    learned = next((part for part in ("train", "dev") if (part, language) in files), None)
-    if learned is None:
+    train_part = next((part for part in ("train", "dev") if (part, language) in files), None)
+    if train_part is None:
         raise ValueError(
             f"{name}: {folder} has neither train-{language}.tsv nor dev-{language}.tsv to learn from; give one of "
             f"them, or say in which language to learn, as pairs.input.{name}.learn_from"
         )
-    rows = {"train": read_rows(files[learned, language])}
-    tested, tests = _tests(name, files, source)
+    rows = {"train": read_rows(files[train_part, language])}
+    test_part, tests = _read_tests(name, files, source)
     notes = []
-    if tested == "dev":
+    if test_part == "dev":
         notes.append("tested on the dev part, as there are no labels of a test part")
-    elif learned == "train" and ("dev", language) in files:
+    elif train_part == "train" and ("dev", language) in files:
         rows["dev"] = read_rows(files["dev", language])
-    if learned == "dev":
+    if train_part == "dev":
         notes.append(
-            f"learned from the dev part ({language}), as there is none to train on, {HELD_OUT:.0%} of it held out"
+            f"learned from the dev part ({language}), as there is none to train on, {DEV_SHARE:.0%} of it held out"
         )
-    if learned == tested:
+    if train_part == test_part:
         is_tested = drawn(rows["train"], "test", TEST)
         notes.append(f"{TEST:.0%} of the rows are tested, the same in every language, and not learned from")
         rows["train"] = rows["train"][~is_tested]
@@ -78,7 +78,7 @@ def read_languages(name: str, source: SetInLanguages) -> PairSet:
     for lang, table in tests.items():
         if unknown := sorted({*table["label"]} - known - {""}):
             raise ValueError(
-                f"{name}: {files[tested, lang]} has the labels {unknown}, what is learned from has {sorted(known)}: "
+                f"{name}: {files[test_part, lang]} has the labels {unknown}, what is learned from has {sorted(known)}: "
                 "give files of the same set"
             )
     parts = [table.assign(part=part, genres="") for part, table in rows.items()]
@@ -87,7 +87,7 @@ def read_languages(name: str, source: SetInLanguages) -> PairSet:
     return replace(pairs, note="; ".join(notes))
 
 
-def _tests(name: str, files: Files, source: SetInLanguages) -> tuple[str, dict[str, pd.DataFrame]]:
+def _read_tests(name: str, files: LanguageFiles, source: MultilingualSet) -> tuple[str, dict[str, pd.DataFrame]]:
     """The part that is tested and its rows by language: test or, if that has no labels, dev."""
     available = {part: sorted(lang for of_part, lang in files if of_part == part) for part in ("test", "dev")}
     languages = source.languages or available["test"] or available["dev"]

@@ -17,7 +17,7 @@ from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
 from contexture.tasks.finetuned import Examples, FinetunedModel, Step, evaluating
 from contexture.tasks.pairs.config import FeatureKind
-from contexture.tasks.pairs.features import ROWS, coded, features_of, select_cross_layers
+from contexture.tasks.pairs.features import PAIRS_AT_ONCE, compute_features, encode_labels, select_cross_layers
 
 #: Of the features in training; the encoder keeps its own.
 DROPOUT = 0.1
@@ -34,7 +34,7 @@ class PairModelSettings:
 
 
 class PairClassification(Objective):
-    """Cross-entropy of a linear softmax on `features_of` the vectors of two sentences."""
+    """Cross-entropy of a linear softmax on `compute_features` the vectors of two sentences."""
 
     def __init__(self, settings: PairModelSettings, encoder: Encoder) -> None:
         super().__init__(ObjectiveConfig(), encoder)
@@ -52,7 +52,7 @@ class PairClassification(Objective):
     def logits(self, encoder: Encoder, first: Tensor, second: Tensor) -> Tensor:
         """Vectors (B, D) of both sentences → (B, classes)."""
         cross = select_cross_layers(encoder, self.features)
-        logits: Tensor = self.linear(self.dropout(features_of(first, second, cross)))
+        logits: Tensor = self.linear(self.dropout(compute_features(first, second, cross)))
         return logits.float()
 
 
@@ -77,7 +77,7 @@ class PairInputs(Examples):
         self.parts = tokenized(texts.tolist(), encoder.vocabulary)
         #: The first and the second sentence of each pair, (2, N), as rows of `parts`.
         self.sentences: Ints = positions.reshape(2, -1).astype(np.int64)
-        self.labels = coded(pairs["label"].tolist(), classes)
+        self.labels = encode_labels(pairs["label"].tolist(), classes)
         #: Whether a sentence has a token, and the pairs whose sentences both have one, which are trained on.
         self.has_tokens = self.parts.lengths.sum(axis=1) > 0
         self.trained_on: Ints = np.flatnonzero(self.has_tokens[self.sentences].all(axis=0))
@@ -109,7 +109,7 @@ class PairInputs(Examples):
         device = next(encoder.parameters()).device
         first, second = torch.from_numpy(vectors).to(device)[torch.from_numpy(self.sentences).to(device)]
         with evaluating(encoder, model.task):
-            chunks = zip(first.split(ROWS), second.split(ROWS), strict=True)
+            chunks = zip(first.split(PAIRS_AT_ONCE), second.split(PAIRS_AT_ONCE), strict=True)
             predicted = [model.task.logits(encoder, *chunk).argmax(1).cpu().numpy() for chunk in chunks]
         right: npt.NDArray[np.bool_] = np.concatenate(predicted) == self.labels
         return right

@@ -8,7 +8,7 @@ import pandas as pd
 from contexture.splits import TEST, drawn, uniform
 
 #: Share of the rows to train on that is held out, where a set has no part for that (Cross-Thought, section 4.1).
-HELD_OUT = 0.05
+DEV_SHARE = 0.05
 PARTS = ("train", "dev", "test")
 
 
@@ -28,7 +28,7 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
     """Leave out rows without label or text, and give every other row its part.
 
     With a part to train on, the test part is tested, or, if its labels are hidden, the dev part. A dev part that is not
-    tested chooses; without one, `HELD_OUT` of the training part does. Without parts to train and to test on, all rows
+    tested chooses; without one, `DEV_SHARE` of the training part does. Without parts to train and to test on, all rows
     are split. Rows are split by a hash of their texts: those with the same first text stay together, and so do a pair
     and its reverse. ValueError if a part has no row, the training part one label, or another part a label that is not
     among the training part's.
@@ -49,14 +49,14 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
     if "dev" not in set(rows["part"]):
         train = rows["part"].eq("train").to_numpy()
         held_out = np.zeros(len(rows), bool)
-        held_out[train] = drawn(rows[train], "dev", HELD_OUT)
+        held_out[train] = drawn(rows[train], "dev", DEV_SHARE)
         rows = rows.assign(part=rows["part"].mask(held_out, "dev"))
     rows.loc[rows["part"].ne("test"), "genres"] = ""
-    _check(name, rows)
+    _check_labels(name, rows)
     return PairSet(rows, dropped, note)
 
 
-def first_rows(rows: pd.DataFrame, count: int | None) -> pd.DataFrame:
+def sample_rows(rows: pd.DataFrame, count: int | None) -> pd.DataFrame:
     """At most `count` rows, drawn by a hash of their texts, in their order."""
     if count is None or len(rows) <= count:
         return rows
@@ -64,7 +64,7 @@ def first_rows(rows: pd.DataFrame, count: int | None) -> pd.DataFrame:
     return rows.iloc[np.sort(np.argsort(keys, kind="stable")[:count])]
 
 
-def _check(name: str, rows: pd.DataFrame) -> None:
+def _check_labels(name: str, rows: pd.DataFrame) -> None:
     labels = {part: set(rows.loc[rows["part"] == part, "label"]) for part in PARTS}
     if empty := [part for part in PARTS if not labels[part]]:
         raise ValueError(f"{name}: {len(rows)} labelled pairs leave none for {' and '.join(empty)}; give more")

@@ -11,9 +11,9 @@ from contexture.demo.config import DEMO
 from contexture.demo.translations import XNLI
 from contexture.demo.write import LANGUAGES, PAIRS
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.pairs.config import PairsConfig, PairSettings, SetInLanguages
+from contexture.tasks.pairs.config import MultilingualSet, PairsConfig, PairSettings
 from contexture.tasks.pairs.files import read_set
-from contexture.tasks.pairs.languages import language_files, read_languages
+from contexture.tasks.pairs.languages import find_language_files, read_languages
 from contexture.tasks.pairs.splits import PARTS, PairSet, split_set
 from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
 
@@ -28,16 +28,16 @@ class PairsTask:
 
         Raises ValueError, naming file and line, for files that are not in a format.
         """
-        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo))}
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_demo_dir(demo))}
         with write_task(output_dir, sets, sets=[]) as (work, report):
             for name, files in sets.items():
                 with note_missing(report, name):
-                    pairs = _read(name, files)
+                    pairs = _read_pairs(name, files)
                     if pairs.note:
                         LOG.warning("%s: %s", name, pairs.note)
                     pairs.rows.to_parquet(work / f"{name}.parquet")
                     report["sets"].append(name)
-                    report["counts"][name] = _counts(pairs)
+                    report["counts"][name] = _count_pairs(pairs)
 
     def check(self, settings: PairSettings, data: Path) -> None:
         """Raise ValueError if encoders are to be fine-tuned on a set that the input lacks."""
@@ -71,21 +71,21 @@ class PairsTask:
         return evaluate_pairs(settings, encoders, files, vectors_dir, parallel_map)
 
 
-def _read(name: str, files: str | list[str] | SetInLanguages) -> PairSet:
-    if isinstance(files, str) and language_files(Path(files)):
-        files = SetInLanguages(files)
-    if isinstance(files, SetInLanguages):
+def _read_pairs(name: str, files: str | list[str] | MultilingualSet) -> PairSet:
+    if isinstance(files, str) and find_language_files(Path(files)):
+        files = MultilingualSet(files)
+    if isinstance(files, MultilingualSet):
         return read_languages(name, files)
     return split_set(name, read_set(name, files))
 
 
-def _made_up(demo: Path) -> Path:
+def _demo_dir(demo: Path) -> Path:
     """The made-up world's pairs, in all languages where it has several."""
     translated = demo / LANGUAGES / XNLI
     return translated if translated.is_dir() else demo / PAIRS
 
 
-def _counts(pairs: PairSet) -> dict[str, Any]:
+def _count_pairs(pairs: PairSet) -> dict[str, Any]:
     sizes = pairs.rows["part"].value_counts()
     counts: dict[str, Any] = {part: int(sizes[part]) for part in PARTS}
     genres = pairs.rows.loc[pairs.rows["part"] == "test", "genres"].value_counts().sort_index()

@@ -21,7 +21,7 @@ Format = Literal["quasar_t", "hotpotqa", "wikiqa", "squad"]
 Protocol = Literal["frozen", "finetuned"]
 #: Attention of the question to the candidates, cosine, inner product.
 Score = Literal["alpha", "cosine", "dot"]
-Name = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+SetName = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -44,7 +44,7 @@ class Pools:
         return min(self.frozen, self.finetuned)
 
     @property
-    def differ(self) -> bool:
+    def are_different(self) -> bool:
         """Whether the protocols rank different candidates."""
         return self.frozen != self.finetuned
 
@@ -89,7 +89,7 @@ class RankingConfig(SourceSettings):
     """Where the questions of answer ranking come from."""
 
     # demo (paragraphs of the made-up world), or sets by name: {mine: {format: squad, files: /path/to/dev-v1.1.json}}.
-    input: Literal["demo"] | dict[Name, RankingSet] = "demo"
+    input: Literal["demo"] | dict[SetName, RankingSet] = "demo"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -97,7 +97,7 @@ class RankingSettings(StepSettings):
     """How encoders are scored and fine-tuned; the defaults are the Cross-Thought paper's (section 4.2)."""
 
     # Sets to fine-tune on, with one model for each; none: frozen encoders alone.
-    finetune: list[Name] = Field(default_factory=list)
+    finetune: list[SetName] = Field(default_factory=list)
     # Variant → how its frozen vectors are compared; without it alpha where it has cross-sequence layers, else cosine.
     scores: dict[str, Score] = Field(default_factory=dict)
     # Questions per optimizer step, over all devices.

@@ -17,15 +17,15 @@ from contexture.encoders.layout import Ints
 from contexture.folders import work_folder
 from contexture.retrieval.top import NOTHING
 from contexture.tasks.ranking.config import Pools, Protocol, RankingSet, Split
-from contexture.tasks.ranking.files import READERS, Question, Texts
+from contexture.tasks.ranking.files import READERS, CandidateTexts, RankingQuestion
 from contexture.tasks.retrieval.reqa import stable_id
 
-QUESTIONS, TEXTS, WORDS = "questions.parquet", "texts.parquet", "bm25"
+QUESTIONS_FILE, TEXTS_FILE, BM25_DIR = "questions.parquet", "texts.parquet", "bm25"
 #: Number of candidates by protocol; written only if the protocols rank different numbers.
 POOLS_FILE = "pools.json"
 #: One question in so many is dev if only train and test are given (Cross-Thought, section 4.1); of one file two in so
 #: many are dev, two test.
-PARTS = 20
+NUM_PARTS = 20
 #: Questions that BM25 answers at a time.
 SEARCH_BATCH = 1000
 PROTOCOLS: dict[Protocol, str] = {"frozen": "frozen", "finetuned": "fine-tuned"}
@@ -57,42 +57,44 @@ def write_set(source: RankingSet, folder: Path) -> tuple[dict[str, Any], list[st
     """
     from contexture.retrieval.bm25 import write_bm25  # training goes without
 
-    table, texts, notes = _read(source)
-    pools, drawn = source.pools, source.candidates == "random"
+    table, texts, notes = _read_tables(source)
+    pools, is_random = source.pools, source.candidates == "random"
     folder.mkdir(parents=True)
     try:
-        if pools and drawn:
+        if pools and is_random:
             check_random_pool(table["right"].tolist(), len(texts.rows), pools)
-        with work_folder(folder / WORDS) as work:
+        with work_folder(folder / BM25_DIR) as work:
             write_bm25(texts.rows, work)
     except ValueError as error:
         raise ValueError(f"{source.files}: {error}") from error
     if pools:
-        if drawn:
+        if is_random:
             rows = draw_candidates(table["question_id"].tolist(), table["right"].tolist(), list(texts.rows), pools)
         else:
-            rows = search_candidates(table["question"].tolist(), folder / WORDS, pools.largest)
+            rows = search_candidates(table["question"].tolist(), folder / BM25_DIR, pools.largest)
         table["candidates"] = pd.Series(list(rows), table.index, "object")
-        notes.append(_describe_pools(pools, drawn))
-        if pools.differ:
+        notes.append(_describe_pools(pools, is_random))
+        if pools.are_different:
             (folder / POOLS_FILE).write_text(json.dumps(asdict(pools)), encoding="utf-8")
-    table.to_parquet(folder / QUESTIONS)
-    pd.DataFrame({"title": texts.titles, "text": list(texts.rows)}).to_parquet(folder / TEXTS)
+    table.to_parquet(folder / QUESTIONS_FILE)
+    pd.DataFrame({"title": texts.titles, "text": list(texts.rows)}).to_parquet(folder / TEXTS_FILE)
     counts: dict[str, Any] = {"texts": len(texts.rows)}
     for split in ("train", "dev", "test"):
         counts |= _count_questions(table[table["split"] == split], split, pools)
     return counts, notes
 
 
-def _read(source: RankingSet) -> tuple[pd.DataFrame, Texts, list[str]]:
+def _read_tables(source: RankingSet) -> tuple[pd.DataFrame, CandidateTexts, list[str]]:
     """The questions of a set, each with a split; its texts; and a note if the files do not name the splits."""
-    texts, files = Texts(), source.files if isinstance(source.files, dict) else {None: source.files}
+    texts, files = CandidateTexts(), source.files if isinstance(source.files, dict) else {None: source.files}
     rows = [row for split, path in files.items() for row in READERS[source.format](Path(path), split, texts)]
-    table = pd.DataFrame([(*row[:3], list(row.candidates), list(row.right)) for row in rows], columns=Question._fields)
-    twice = table.duplicated("question_id")
-    if twice.any():
-        raise ValueError(f"question {table[twice]['question_id'].iloc[0]} is in the files twice: {source.files}")
-    parts = table["question_id"].map(lambda name: int(stable_id(name), 16) % PARTS)
+    table = pd.DataFrame(
+        [(*row[:3], list(row.candidates), list(row.right)) for row in rows], columns=RankingQuestion._fields
+    )
+    is_repeated = table.duplicated("question_id")
+    if is_repeated.any():
+        raise ValueError(f"question {table[is_repeated]['question_id'].iloc[0]} is in the files twice: {source.files}")
+    parts = table["question_id"].map(lambda name: int(stable_id(name), 16) % NUM_PARTS)
     if table["split"].isna().any():
         table["split"] = parts.map({0: "dev", 1: "dev", 2: "test", 3: "test"}).fillna("train")
         return table, texts, ["questions are split by a hash of their ids: 80 % train, 10 % dev, 10 % test"]
@@ -158,16 +160,16 @@ def draw_candidates(
         yield np.concatenate([rows[np.argsort(position[rows])] for rows in parts])
 
 
-def _describe_pools(pools: Pools, drawn: bool) -> str:
-    """A note on which candidates each protocol ranks; `drawn`: at random."""
+def _describe_pools(pools: Pools, is_random: bool) -> str:
+    """A note on which candidates each protocol ranks; `is_random`: at random."""
     training = "from which their training draws wrong candidates"
-    if drawn:
+    if is_random:
         sizes = f"{pools.largest:,} in total"
-        if pools.differ:
+        if pools.are_different:
             sizes = f"{pools.frozen:,} in total for frozen encoders, {pools.finetuned:,} for fine-tuned encoders"
         note = "the candidates of a question are its right texts and others drawn at random from all texts"
-        return f"{note}: {sizes}, {training}" if pools.differ else f"{note}, {sizes}"
-    if not pools.differ:
+        return f"{note}: {sizes}, {training}" if pools.are_different else f"{note}, {sizes}"
+    if not pools.are_different:
         return f"the candidates of a question are the first {pools.largest:,} of all texts that BM25 finds"
     return (
         f"frozen encoders rank the first {pools.frozen:,} of all texts that BM25 finds, "
@@ -180,7 +182,7 @@ def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> di
     answered = table["right"].map(len) > 0
     missing = {f"{split} questions without a right candidate, left out": int((~answered).sum())}
     name = f"right candidates of {split} questions that are not among theirs"
-    if pools is None or not pools.differ:
+    if pools is None or not pools.are_different:
         missing[name] = _count_lost(table, None)
     else:
         missing |= {f"{name}, {title}": _count_lost(table, pools.size(key)) for key, title in PROTOCOLS.items()}
@@ -201,7 +203,7 @@ def read_split(folder: Path, split: Split, protocol: Protocol | None = None) -> 
         split: train, dev or test.
         protocol: each question has the candidates that this protocol ranks; None: all that are stored.
     """
-    table = pd.read_parquet(folder / QUESTIONS, filters=[("split", "==", split)])
+    table = pd.read_parquet(folder / QUESTIONS_FILE, filters=[("split", "==", split)])
     table = table[table["right"].map(len) > 0]
     pools = read_pools(folder)
     if pools is not None and protocol is not None:
@@ -216,7 +218,7 @@ def read_pools(folder: Path) -> Pools | None:
     return Pools(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
-def trainable(questions: Questions) -> Ints:
+def trainable_questions(questions: Questions) -> Ints:
     """Numbers of the questions that can be learned from: a right candidate has a text, and there is a wrong one."""
     pairs = zip(questions.right, questions.candidates, strict=True)
     usable = [(right >= 0).any() and not np.isin(candidates, right).all() for right, candidates in pairs]
@@ -225,25 +227,25 @@ def trainable(questions: Questions) -> Ints:
 
 def read_texts(folder: Path) -> list[str]:
     """All texts of a set, by row."""
-    texts: list[str] = pd.read_parquet(folder / TEXTS, columns=["text"])["text"].tolist()
+    texts: list[str] = pd.read_parquet(folder / TEXTS_FILE, columns=["text"])["text"].tolist()
     return texts
 
 
-def check_set(data: Path) -> None:
+def check_trainable(data: Path) -> None:
     """Raise ValueError if a set has no question to train on, or none to choose the best weights by."""
     splits: tuple[Split, ...] = ("train", "dev")
     for split in splits:
-        if not len(trainable(read_split(data, split, "finetuned"))):
+        if not len(trainable_questions(read_split(data, split, "finetuned"))):
             raise ValueError(
                 f"{data.name} has no {split} question with a right and a wrong candidate: leave it out of ranking's "
                 "finetune, or give more questions"
             )
 
 
-def documents(folder: Path) -> pd.DataFrame:
+def candidate_documents(folder: Path) -> pd.DataFrame:
     """Title and text of the candidates of dev and test questions."""
-    table = pd.read_parquet(folder / QUESTIONS, columns=["split", "candidates", "right"])
+    table = pd.read_parquet(folder / QUESTIONS_FILE, columns=["split", "candidates", "right"])
     held_out = table[table["split"] != "train"]
     rows = np.concatenate([np.empty(0, np.int64), *held_out["candidates"], *held_out["right"]])
-    texts = pd.read_parquet(folder / TEXTS)
+    texts = pd.read_parquet(folder / TEXTS_FILE)
     return texts[texts.index.isin(rows)]

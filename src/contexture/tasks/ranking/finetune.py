@@ -20,14 +20,14 @@ from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.ranking.config import RankingSettings
-from contexture.tasks.ranking.data import Questions, Rows, check_set, read_split, read_texts, trainable
+from contexture.tasks.ranking.data import Questions, Rows, check_trainable, read_split, read_texts, trainable_questions
 
 #: The column of a slot that holds no candidate.
-EMPTY = -1
+EMPTY_SLOT = -1
 #: Questions of dev that are measured, at most.
-DEV_QUESTIONS = 1000
+MAX_DEV_QUESTIONS = 1000
 #: Questions whose candidates' vectors are brought together at a time.
-AT_ONCE = 64
+QUESTIONS_AT_ONCE = 64
 
 
 class AnswerRanking(Objective):
@@ -57,7 +57,7 @@ def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Ten
         documents: (U, D).
         columns: (Q, C) rows of the documents; −1 for an empty slot.
     """
-    present = columns != EMPTY
+    present = columns != EMPTY_SLOT
     candidates = documents[columns.clamp(min=0)]
     if cross is not None:
         return cross.log_attention(queries, candidates, present)
@@ -78,18 +78,18 @@ def to_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
     """The distinct rows (U,) of several questions' candidates, and the positions (Q, C) of each question's in them."""
     distinct, positions = np.unique(np.concatenate(candidates), return_inverse=True)
     sizes = np.array([len(rows) for rows in candidates])
-    columns = np.full((len(candidates), sizes.max()), EMPTY, np.int64)
+    columns = np.full((len(candidates), sizes.max()), EMPTY_SLOT, np.int64)
     columns[np.arange(sizes.max()) < sizes[:, None]] = positions
     return distinct, columns
 
 
-class RankedQuestions(Examples):
+class RankingExamples(Examples):
     """Questions whose wrong candidates are drawn anew for each epoch; each text is encoded once a batch."""
 
     noun = "questions"
 
     def __init__(self, questions: Questions, texts: Sequence[str], encoder: Encoder, settings: RankingSettings) -> None:
-        self.chosen = trainable(questions)
+        self.chosen = trainable_questions(questions)
         self.questions, self.encoder, self.settings = questions, encoder, settings
         self.queries = tokenized(questions.texts, encoder.vocabulary)
         used = np.unique(np.concatenate([*questions.candidates, *questions.right]))
@@ -112,11 +112,11 @@ class RankedQuestions(Examples):
         }
 
 
-class HeldOut:
+class RankingDevSet:
     """Questions of dev, each with candidates that are drawn once."""
 
     def __init__(self, questions: Questions, texts: Sequence[str], negatives: int, seed: int) -> None:
-        numbers = np.random.default_rng(seed).permutation(trainable(questions))[:DEV_QUESTIONS]
+        numbers = np.random.default_rng(seed).permutation(trainable_questions(questions))[:MAX_DEV_QUESTIONS]
         candidates = [
             draw_training_rows(questions, n, negatives, np.random.default_rng(mix(seed, 0, n))) for n in numbers
         ]
@@ -132,8 +132,8 @@ class HeldOut:
         queries, documents = (torch.from_numpy(array).to(device) for array in vectors)
         total = 0.0
         columns = self.columns.to(device)
-        for start in range(0, len(queries), AT_ONCE):
-            part = slice(start, start + AT_ONCE)
+        for start in range(0, len(queries), QUESTIONS_AT_ONCE):
+            part = slice(start, start + QUESTIONS_AT_ONCE)
             total -= float(log_probabilities(encoder.cross, queries[part], documents, columns[part])[:, 0].sum())
         return total / len(queries)
 
@@ -143,17 +143,17 @@ def finetune_ranking(settings: RankingSettings, evaluated: EvaluatedEncoder, dat
 
     ValueError for a set without questions to train or to develop on.
     """
-    check_set(data)
+    check_trainable(data)
     texts, encoder = read_texts(data), load_start(evaluated)
     encoder.recompute = settings.recompute
-    held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
+    dev = RankingDevSet(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
     task = Finetuning(
         label="ranking",
         encoder=encoder,
         head=AnswerRanking(encoder),
-        examples=RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings),
+        examples=RankingExamples(read_split(data, "train", "finetuned"), texts, encoder, settings),
         metric="loss",
-        score=partial(held_out.loss, encoder),
+        score=partial(dev.loss, encoder),
         save=partial(save_encoder, encoder),
         lower_is_better=True,
         from_start=True,

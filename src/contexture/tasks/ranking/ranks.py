@@ -19,7 +19,7 @@ Numbers = npt.NDArray[np.floating]
 Ranks = npt.NDArray[np.int64]
 
 
-def ordered(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
+def order_by_score(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
     """Positions of a question's candidates, the best first; among equal scores the right ones are last.
 
     Raises ValueError for a score that is not a number.
@@ -30,11 +30,11 @@ def ordered(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
 
 
 def right_ranks(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """The ranks, from 1, of the right ones of a question's candidates; see `ordered`."""
-    return np.flatnonzero(right[ordered(scores, right)]) + 1
+    """The ranks, from 1, of the right ones of a question's candidates; see `order_by_score`."""
+    return np.flatnonzero(right[order_by_score(scores, right)]) + 1
 
 
-def measures(ranks: Ranks, known: int, all_needed: bool) -> list[float]:
+def question_metrics(ranks: Ranks, num_right: int, all_needed: bool) -> list[float]:
     """`METRICS` of one question.
 
     Args:
@@ -43,17 +43,17 @@ def measures(ranks: Ranks, known: int, all_needed: bool) -> list[float]:
         all_needed: whether recall is the share of the right ones among the first k, or whether one is enough.
     """
     hits = [int((ranks <= k).sum()) for k in RECALL_AT]
-    recalls = [count / known if all_needed else float(count > 0) for count in hits]
+    recalls = [count / num_right if all_needed else float(count > 0) for count in hits]
     return [*recalls, 1 / int(ranks[0]) if len(ranks) else 0.0]
 
 
-def expected_measures(candidates: int, right: int, known: int, all_needed: bool) -> list[float]:
+def expected_metrics(candidates: int, right: int, num_right: int, all_needed: bool) -> list[float]:
     """The expectation of `METRICS` for one question whose candidates are in random order.
 
     Args:
         candidates: number of candidates.
         right: number of right ones among them.
-        known, all_needed: see `measures`.
+        known, all_needed: see `question_metrics`.
     """
     if not right:
         return [0.0] * len(METRICS)
@@ -61,16 +61,16 @@ def expected_measures(candidates: int, right: int, known: int, all_needed: bool)
     position = np.arange(candidates - right + 1)
     none_right = np.concatenate([[1.0], np.cumprod((candidates - right - position) / (candidates - position))])
     if all_needed:
-        recalls = [min(k, candidates) * right / candidates / known for k in RECALL_AT]
+        recalls = [min(k, candidates) * right / candidates / num_right for k in RECALL_AT]
     else:
         recalls = [1 - float(none_right[min(k, len(none_right) - 1)]) for k in RECALL_AT]
     return [*recalls, float((-np.diff(none_right) / (position + 1)).sum())]
 
 
-def expect_by_chance(questions: Questions, all_needed: bool) -> pd.DataFrame:
+def chance_metrics(questions: Questions, all_needed: bool) -> pd.DataFrame:
     """The expectation of `METRICS` for each question, by question id, whose candidates are in random order."""
     rows = [
-        expected_measures(len(candidates), int(np.isin(candidates, right).sum()), len(right), all_needed)
+        expected_metrics(len(candidates), int(np.isin(candidates, right).sum()), len(right), all_needed)
         for candidates, right in zip(questions.candidates, questions.right, strict=True)
     ]
     return pd.DataFrame(rows, columns=METRICS, index=questions.ids)
@@ -83,7 +83,7 @@ def describe_confidence(table: pd.DataFrame, chance: Mapping[Protocol, pd.DataFr
 
     Args:
         table: variant, seed, protocol, question_id and `METRICS` for each question.
-        chance: by protocol, the result of `expect_by_chance`; other protocols rank the candidates of frozen encoders.
+        chance: by protocol, the result of `chance_metrics`; other protocols rank the candidates of frozen encoders.
 
     Returns:
         protocol → {"questions": their number, "chance": metric → mean expectation, "variants": variant → {"means",

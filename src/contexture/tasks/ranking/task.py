@@ -34,19 +34,19 @@ class AnswerRankingTask:
 
     def check(self, settings: RankingSettings, data: Path) -> None:
         """Raise ValueError for a set of `finetune` that does not exist or has too few questions."""
-        from contexture.tasks.ranking.data import check_set
+        from contexture.tasks.ranking.data import check_trainable
 
         report = read_report(data)
         check_sets("ranking", settings.finetune, report)
         for name in settings.finetune:
             if name in report["counts"]:
-                check_set(data / name)
+                check_trainable(data / name)
 
     def documents(self, data: Path) -> pd.DataFrame | None:
         """The candidates of dev and test questions; see `DocumentTask`."""
-        from contexture.tasks.ranking.data import documents
+        from contexture.tasks.ranking.data import candidate_documents
 
-        tables = [documents(data / name) for name in read_report(data)["counts"]]
+        tables = [candidate_documents(data / name) for name in read_report(data)["counts"]]
         return pd.concat(tables, ignore_index=True) if tables else None
 
     def options(self, settings: RankingSettings, head: str | None) -> list[str]:
@@ -71,9 +71,9 @@ class AnswerRankingTask:
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_ranking`; sets that are missing are left out."""
-        from contexture.tasks.ranking.evaluation import RankedSet, evaluate_ranking
+        from contexture.tasks.ranking.evaluation import PreparedSet, evaluate_ranking
 
         report = read_report(data)
-        sets = [RankedSet(name, data / name, needed) for name, needed in report["all_needed"].items()]
+        sets = [PreparedSet(name, data / name, needed) for name, needed in report["all_needed"].items()]
         results = evaluate_ranking(settings, encoders, sets, vectors_dir, parallel_map)
         return replace(results, details=results.details | {"notes": [*report["notes"], *results.details["notes"]]})

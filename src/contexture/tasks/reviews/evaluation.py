@@ -14,7 +14,7 @@ from contexture.tasks.sentences.vectors import VectorStore
 NAME = "reviews"
 
 
-def measure(encoders: Sequence[str], file: Path, vectors_dir: Path) -> list[Row]:
+def measure_reviews(encoders: Sequence[str], file: Path, vectors_dir: Path) -> list[Row]:
     """The accuracy in each language of one logistic regression on the vectors; every review is embedded once."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(vectors_dir)(encoders, sorted(set(rows["text"])), NAME)

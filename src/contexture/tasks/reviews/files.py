@@ -13,9 +13,9 @@ from contexture.tasks.missing import BenchmarkMissing
 LANGUAGES = ("en", "de", "fr", "jp")
 CATEGORIES = ("books", "dvd", "music")
 #: Share of the reviews to learn from by which the strength is chosen.
-HELD_OUT = 0.1
+DEV_SHARE = 0.1
 #: More stars than these are praise.
-STARS = 3
+MAX_NEGATIVE_STARS = 3
 #: The data set in records and reports.
 AMAZON = "amazon"
 
@@ -32,28 +32,28 @@ def read_reviews(folder: Path) -> tuple[pd.DataFrame, dict[str, str]]:
     Raises BenchmarkMissing without English reviews to learn from, and ValueError, naming it, for a file in another
     format.
     """
-    learned = _read(folder, LANGUAGES[0], "train")
-    held_out = [uniform("dev", text) < HELD_OUT for text in learned["text"]]
-    tables, missing = [learned.assign(part=learned["part"].mask(pd.Series(held_out), "dev"))], {}
+    train = _read_language(folder, LANGUAGES[0], "train")
+    held_out = [uniform("dev", text) < DEV_SHARE for text in train["text"]]
+    tables, missing = [train.assign(part=train["part"].mask(pd.Series(held_out), "dev"))], {}
     for language in LANGUAGES:
         try:
-            tables.append(_read(folder, language, "test"))
+            tables.append(_read_language(folder, language, "test"))
         except BenchmarkMissing as error:
             missing[f"{AMAZON}_{language}"] = str(error)
     return pd.concat(tables, ignore_index=True), missing
 
 
-def _read(folder: Path, language: str, part: str) -> pd.DataFrame:
+def _read_language(folder: Path, language: str, part: str) -> pd.DataFrame:
     rows = []
     for category in CATEGORIES:
         path = folder / language / category / f"{part}.review"
         if not path.exists():
             raise BenchmarkMissing(f"{AMAZON}_{language}", path, _REMEDY)
-        rows += [(part, language, category, text, label) for text, label in _reviews(path)]
+        rows += [(part, language, category, text, label) for text, label in _parse_reviews(path)]
     return pd.DataFrame(rows, columns=["part", "language", "category", "text", "label"])
 
 
-class _Plain(ElementTree.TreeBuilder):
+class _PlainTreeBuilder(ElementTree.TreeBuilder):
     """XML without a document type, which could declare entities that expand without end."""
 
     def doctype(self, name: str, *_: object) -> None:
@@ -61,10 +61,10 @@ class _Plain(ElementTree.TreeBuilder):
         raise ValueError(f"declares a document type, {name}, which reviews have no need of")
 
 
-def _reviews(path: Path) -> Iterator[tuple[str, int]]:
+def _parse_reviews(path: Path) -> Iterator[tuple[str, int]]:
     """Text and label of each review."""
     try:
-        items = ElementTree.parse(path, ElementTree.XMLParser(target=_Plain())).getroot().iter("item")
+        items = ElementTree.parse(path, ElementTree.XMLParser(target=_PlainTreeBuilder())).getroot().iter("item")
     except (ElementTree.ParseError, ValueError) as error:
         raise ValueError(f"{path} cannot be read ({error}); fetch it again") from error
     number = 0
@@ -79,6 +79,6 @@ def _reviews(path: Path) -> Iterator[tuple[str, int]]:
                 f"{path}, review {number}: it must have words in <text> or <summary> and a <rating> of 1 to 5 stars; "
                 "fetch the file again"
             )
-        yield text, int(stars > STARS)
+        yield text, int(stars > MAX_NEGATIVE_STARS)
     if not number:
         raise ValueError(f"{path} has no <item>; fetch it again")

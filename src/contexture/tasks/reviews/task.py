@@ -14,14 +14,14 @@ from contexture.tasks.task_folder import leave_out, note_missing, read_report, w
 
 LOG = logging.getLogger(__name__)
 #: The table of the reviews.
-TABLE = "reviews.parquet"
+REVIEWS_FILE = "reviews.parquet"
 
 
 class ReviewsTask(FrozenTask):
     """Is a review praise or blame? Learned in English, tested in every language."""
 
     def read(self, source: ReviewsConfig, demo: Path, output_dir: Path) -> None:
-        """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
+        """Write `REVIEWS_FILE`, see `files.read_reviews`, and count the reviews by part, language and category."""
         with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
                 leave_out(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
@@ -30,8 +30,8 @@ class ReviewsTask(FrozenTask):
                 rows, report["missing"] = read_reviews(Path(source.input))
                 for reason in report["missing"].values():
                     LOG.warning("%s", reason)
-                rows.to_parquet(work / TABLE)
-                report["counts"] = _counts(rows)
+                rows.to_parquet(work / REVIEWS_FILE)
+                report["counts"] = _count_reviews(rows)
 
     def evaluate(
         self,
@@ -42,14 +42,14 @@ class ReviewsTask(FrozenTask):
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.measure`; no records if the files were missing."""
-        from contexture.tasks.reviews.evaluation import measure
+        from contexture.tasks.reviews.evaluation import measure_reviews
 
         if not read_report(data)["counts"].get("test"):
             return Results()
-        return Results(measure_rows(measure, encoders, parallel_map, data / TABLE, vectors_dir))
+        return Results(measure_rows(measure_reviews, encoders, parallel_map, data / REVIEWS_FILE, vectors_dir))
 
 
-def _counts(rows: pd.DataFrame) -> dict[str, Any]:
+def _count_reviews(rows: pd.DataFrame) -> dict[str, Any]:
     """Reviews by part, language and category."""
     counts: dict[str, Any] = {}
     sizes = rows.groupby(["part", "language", "category"]).size().reset_index()

@@ -12,17 +12,17 @@ import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import read_lines
-from contexture.tasks.sentences.neighbours import ROUNDING, Block, embedded, same_text, search_pool
+from contexture.tasks.sentences.neighbours import ROUNDING_ERROR, Block, embed_blocks, normalise_space, search_pool
 from contexture.tasks.sentences.vectors import Lookup
 
 #: The row of the result that is of all questions.
-ALL = "all"
+ALL_CATEGORIES = "all"
 _SENTENCES = ["a", "b", "c", "d"]
 _COLUMNS = ["category", *_SENTENCES]
 #: The four questions of a tuple: each of its sentences is the answer once.
 _QUESTIONS = ["abcd", "badc", "cdab", "dcba"]
 # A, B, C, D and the best other one: what decides a question is among these.
-_NEAREST = 5
+_NUM_NEAREST = 5
 _REMEDY = (
     "Name a file of lines `category TAB A TAB B TAB C TAB D` without a header, plain or gzipped, with one analogy of "
     "sentences a line, or leave the task out."
@@ -46,7 +46,7 @@ def read_analogies(path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def questions(tuples: pd.DataFrame) -> pd.DataFrame:
+def build_questions(tuples: pd.DataFrame) -> pd.DataFrame:
     """The four questions of each tuple: A:B::C:D, B:A::D:C, C:D::A:B and D:C::B:A; d is the answer."""
     rows = [
         [row["category"], *(row[name] for name in order)] for row in tuples.to_dict("records") for order in _QUESTIONS
@@ -54,40 +54,43 @@ def questions(tuples: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def analogies(tuples: pd.DataFrame, vectors: Lookup, more: Iterable[Block] = ()) -> pd.DataFrame:
+def measure_analogies(tuples: pd.DataFrame, vectors: Lookup, other_candidates: Iterable[Block] = ()) -> pd.DataFrame:
     """Share of the questions whose answer is the sentence nearest to v(C) + v(B) − v(A), by cosine.
 
-    Vectors are added as they are, and the candidates are all sentences of the tuples and `more`. As in the paper,
+    Vectors are added as they are, and the candidates are all sentences of the tuples and `other_candidates`. As in the paper,
     where finding C itself is the common failure, no candidate is excluded for `accuracy`; A, B and C are for
     `accuracy_excluding`. An answer as near as another candidate is wrong.
 
-    `tuples` are as `read_analogies` has them, `more` other candidates (the paper: a million), read once. Returns one
-    row a category, sorted, then one of `ALL`: category, questions, accuracy and accuracy_excluding (0 … 1).
+    `tuples` are as `read_analogies` has them, `other_candidates` other candidates (the paper: a million), read once. Returns one
+    row a category, sorted, then one of `ALL_CATEGORIES`: category, questions, accuracy and accuracy_excluding (0 … 1).
     """
-    table = questions(tuples)
+    table = build_questions(tuples)
     sentences = list(dict.fromkeys(tuples[_SENTENCES].to_numpy().ravel().tolist()))
-    known = vectors(sentences)
+    sentence_vectors = vectors(sentences)
     row_of = {sentence: row for row, sentence in enumerate(sentences)}
-    a, b, c = (known[table[column].map(row_of).to_numpy()] for column in "abc")
-    pool = chain(embedded(sentences, lambda block: known[[row_of[sentence] for sentence in block]]), more)
-    cosines, nearest, texts = search_pool(c + b - a, pool, _NEAREST)
+    a, b, c = (sentence_vectors[table[column].map(row_of).to_numpy()] for column in "abc")
+    pool = chain(
+        embed_blocks(sentences, lambda block: sentence_vectors[[row_of[sentence] for sentence in block]]),
+        other_candidates,
+    )
+    cosines, nearest, texts = search_pool(c + b - a, pool, _NUM_NEAREST)
     right = []
     for (_, *premises, answer), scores, rows in zip(table.to_numpy().tolist(), cosines.tolist(), nearest, strict=True):
-        candidates = {same_text(texts[row]): score for row, score in zip(rows, scores, strict=True)}
-        excluded = {same_text(text) for text in premises}
+        candidates = {normalise_space(texts[row]): score for row, score in zip(rows, scores, strict=True)}
+        excluded = {normalise_space(text) for text in premises}
         remaining = {text: score for text, score in candidates.items() if text not in excluded}
-        right.append([_is_nearest(same_text(answer), scored) for scored in (candidates, remaining)])
+        right.append([_is_nearest(normalise_space(answer), scored) for scored in (candidates, remaining)])
     table[["accuracy", "accuracy_excluding"]] = np.array(right, np.float64)
-    groups = [table, table.assign(category=ALL)]
-    return pd.concat([_shares(group) for group in groups], ignore_index=True)
+    groups = [table, table.assign(category=ALL_CATEGORIES)]
+    return pd.concat([_average_by_category(group) for group in groups], ignore_index=True)
 
 
 def _is_nearest(answer: str, cosines: dict[str, float]) -> bool:
     rivals = [cosine for text, cosine in cosines.items() if text != answer]
-    return answer in cosines and all(cosine < cosines[answer] - ROUNDING for cosine in rivals)
+    return answer in cosines and all(cosine < cosines[answer] - ROUNDING_ERROR for cosine in rivals)
 
 
-def _shares(table: pd.DataFrame) -> pd.DataFrame:
+def _average_by_category(table: pd.DataFrame) -> pd.DataFrame:
     return (
         table.groupby("category", sort=True)
         .agg(questions=("d", "size"), accuracy=("accuracy", "mean"), accuracy_excluding=("accuracy_excluding", "mean"))

@@ -18,7 +18,7 @@ from contexture.tasks.settings import SourceSettings, TaskSettings
 #: The variant of several variants' averaged log-probabilities.
 ENSEMBLE = "ensemble"
 
-Names = Annotated[list[str], Field(min_length=1)]
+VariantNames = Annotated[list[str], Field(min_length=1)]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -44,11 +44,11 @@ class SentenceTasksConfig(SourceSettings):
 
 
 @dataclass(config=STRICT, frozen=True)
-class Neighbours:
+class NeighbourSettings:
     """Nearest neighbours (Quick-Thoughts, section 4.4.4) and sentence analogies (appendix A)."""
 
     # Variants whose vectors are searched.
-    variants: Names
+    variants: VariantNames
     # Sentences drawn from the corpus whose neighbour is shown.
     queries: Positive = 10
     # Sentences of the corpus that are searched for neighbours and for the fourth sentence of an analogy.
@@ -56,13 +56,13 @@ class Neighbours:
 
 
 @dataclass(config=STRICT, frozen=True)
-class OverTime:
+class OverTimeSettings:
     """Quality against training time (Quick-Thoughts, appendix C): f alone, the query's role, at a run's snapshots."""
 
     # Variants of one encoder, whose snapshots are measured.
-    variants: Names
+    variants: VariantNames
     # Tasks of classification.
-    tasks: Names
+    tasks: VariantNames
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.tasks) - set(CLASSIFICATION)):
@@ -78,9 +78,9 @@ class SentenceSettings(TaskSettings):
     # Variants whose log-probabilities are averaged (Quick-Thoughts, section 4.4.1); none: no ensemble.
     ensemble: list[str] = Field(default_factory=list)
     # None: no neighbours and no analogies.
-    neighbours: Neighbours | None = None
+    neighbours: NeighbourSettings | None = None
     # None: snapshots are not measured.
-    over_time: OverTime | None = None
+    over_time: OverTimeSettings | None = None
     # Vectors for words that were not trained, by a linear map from the word vectors.
     expansion: bool = False
 
@@ -107,14 +107,14 @@ class SentenceSettings(TaskSettings):
         return replace(
             self,
             ensemble=self.ensemble if set(self.ensemble) <= known else [],
-            neighbours=_restricted(self.neighbours, known),
-            over_time=_restricted(self.over_time, known),
+            neighbours=_restrict(self.neighbours, known),
+            over_time=_restrict(self.over_time, known),
         )
 
 
-_Settings = TypeVar("_Settings", Neighbours, OverTime)
+_Settings = TypeVar("_Settings", NeighbourSettings, OverTimeSettings)
 
 
-def _restricted(settings: _Settings | None, variants: Collection[str]) -> _Settings | None:
+def _restrict(settings: _Settings | None, variants: Collection[str]) -> _Settings | None:
     names = [name for name in settings.variants if name in variants] if settings else []
     return replace(settings, variants=names) if settings and names else None

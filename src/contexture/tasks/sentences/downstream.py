@@ -18,7 +18,7 @@ from contexture.tasks.sentences.senteval import (
 from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask, distinct
 
 #: Every task by name; stsb and sick_r are both regressions to train and similarities to correlate.
-NAMES = tuple(dict.fromkeys([*CLASSIFICATION, *RELATEDNESS, *SIMILARITY]))
+TASK_NAMES = tuple(dict.fromkeys([*CLASSIFICATION, *RELATEDNESS, *SIMILARITY]))
 
 _Task = TypeVar("_Task", ClassificationTask, RelatednessTask, SimilarityTask)
 
@@ -33,20 +33,20 @@ class SentenceTasks:
     missing: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path, counts: Counts = "published", only: Collection[str] = NAMES) -> "SentenceTasks":
-        """Read every task of `only` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
+    def read(cls, folder: Path, counts: Counts = "published", select: Collection[str] = TASK_NAMES) -> "SentenceTasks":
+        """Read every task of `select` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
 
-        ValueError if `only` has an unknown name, or a file is not as published, naming it.
+        ValueError if `select` has an unknown name, or a file is not as published, naming it.
         """
-        if unknown := [name for name in only if name not in NAMES]:
-            raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+        if unknown := [name for name in select if name not in TASK_NAMES]:
+            raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(TASK_NAMES)}")
         missing: dict[str, str] = {}
 
         def read_available(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> tuple[_Task, ...]:
             tasks = []
             for name in names:
                 try:
-                    if name in only:
+                    if name in select:
                         tasks.append(read(folder, name, counts))
                 except BenchmarkMissing as error:
                     missing[name] = str(error)

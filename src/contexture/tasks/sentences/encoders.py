@@ -15,10 +15,10 @@ from contexture.encoders.base import Array, Encoder, Text
 from contexture.encoders.config import Role
 from contexture.retrieval.vectors import unit
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, make_record, serial_map
-from contexture.tasks.sentences.analogies import ALL, analogies, read_analogies
-from contexture.tasks.sentences.config import ENSEMBLE, Neighbours, SentenceSettings
+from contexture.tasks.sentences.analogies import ALL_CATEGORIES, measure_analogies, read_analogies
+from contexture.tasks.sentences.config import ENSEMBLE, NeighbourSettings, SentenceSettings
 from contexture.tasks.sentences.downstream import SentenceTasks
-from contexture.tasks.sentences.evaluation import Evaluation, ensemble, evaluate_sentences
+from contexture.tasks.sentences.evaluation import Evaluation, build_ensemble, evaluate_sentences
 from contexture.tasks.sentences.image_captions import (
     SPLITS,
     CaptionedImages,
@@ -26,7 +26,7 @@ from contexture.tasks.sentences.image_captions import (
     rank_image_captions,
     read_image_captions,
 )
-from contexture.tasks.sentences.neighbours import embedded, nearest_neighbours
+from contexture.tasks.sentences.neighbours import embed_blocks, nearest_neighbours
 from contexture.tasks.sentences.probe_protocols import PROTOCOLS, Protocol
 from contexture.tasks.sentences.tables import distinct
 from contexture.tasks.sentences.vectors import VectorStore
@@ -59,18 +59,18 @@ def measure_tasks(
     encoders = dict.fromkeys(encoder for evaluated in evaluated for encoder in evaluated.models)
     # First, as some are parts of several encoders.
     parallel_map(_embed, [(encoder, tasks, data, store) for encoder in encoders])
-    measured = parallel_map(_measure, [(encoder, tasks, data, protocol, store) for encoder in evaluated])
+    measured = parallel_map(_measure_encoder, [(encoder, tasks, data, protocol, store) for encoder in evaluated])
     evaluations: dict[tuple[str, int], Evaluation] = {}
     zeros: dict[str, int] = {}
     for encoder, (evaluation, count) in zip(evaluated, measured, strict=True):
         evaluations[encoder.variant, encoder.seed] = evaluation
         zeros[encoder.variant] = count
-    evaluations |= _ensembles(settings.ensemble, evaluations)
+    evaluations |= _build_ensembles(settings.ensemble, evaluations)
     records, chosen = [], []
     for (variant, seed), evaluation in evaluations.items():
         key = {"variant": variant, "seed": seed}
         records += [key | dict(row) for row in evaluation.rows(data)]
-        strengths = evaluation.chosen().items()
+        strengths = evaluation.chosen_strengths().items()
         chosen += [key | {"task": task, "protocol": protocol.name, "c": c} for task, c in strengths if c]
     return records, chosen, zeros
 
@@ -79,30 +79,30 @@ def _embed(encoder: str, tasks: SentenceTasks, data: str, store: VectorStore) ->
     store([encoder], tasks.sentences(), f"tasks/{data}")
 
 
-def _measure(
+def _measure_encoder(
     encoder: EvaluatedEncoder, tasks: SentenceTasks, data: str, protocol: Protocol, store: VectorStore
 ) -> tuple[Evaluation, int]:
     vectors = store(encoder.models, tasks.sentences(), f"tasks/{data}")
     LOG.info("%s, seed %d: %d tasks of %s", encoder.variant, encoder.seed, len(tasks), data)
-    return evaluate_sentences(vectors, tasks, protocol), vectors.zeros()
+    return evaluate_sentences(vectors, tasks, protocol), vectors.count_zeros()
 
 
-def _ensembles(
+def _build_ensembles(
     members: Sequence[str], evaluations: Mapping[tuple[str, int], Evaluation]
 ) -> dict[tuple[str, int], Evaluation]:
     """The ensemble of each seed; a member of one seed is part of all."""
     by_member = [
         {seed: evaluation for (variant, seed), evaluation in evaluations.items() if variant == name} for name in members
     ]
-    found = {}
+    ensembles = {}
     for seed in sorted({seed for by_seed in by_member for seed in by_seed}):
         of_seed = [by_seed[seed] if len(by_seed) > 1 else next(iter(by_seed.values())) for by_seed in by_member]
-        found[ENSEMBLE, seed] = ensemble(of_seed)
-    return found
+        ensembles[ENSEMBLE, seed] = build_ensemble(of_seed)
+    return ensembles
 
 
 def search_corpus(
-    settings: Neighbours,
+    settings: NeighbourSettings,
     encoders: Sequence[EvaluatedEncoder],
     corpus: Path,
     analogy_set: Mapping[str, str] | None,
@@ -124,15 +124,17 @@ def search_corpus(
         candidates = [encoder for encoder in encoders if encoder.variant == variant]
         encoder = min(candidates, key=lambda candidate: candidate.seed)
         vectors = store(encoder.models, sentences, "corpus")
-        table = nearest_neighbours(queries, vectors(queries), embedded(pool, vectors))
+        table = nearest_neighbours(queries, vectors(queries), embed_blocks(pool, vectors))
         neighbours += [
             {"model": variant, "query": query, "neighbour": neighbour, "cosine": cosine}
             for query, neighbour, cosine in table.itertuples(index=False)
         ]
         if tuples is None or analogy_set is None:
             continue
-        for row in analogies(tuples, vectors, embedded(pool, vectors)).to_dict("records"):
-            data = analogy_set["name"] if row["category"] == ALL else f"{analogy_set['name']}/{row['category']}"
+        for row in measure_analogies(tuples, vectors, embed_blocks(pool, vectors)).to_dict("records"):
+            data = (
+                analogy_set["name"] if row["category"] == ALL_CATEGORIES else f"{analogy_set['name']}/{row['category']}"
+            )
             records += [
                 make_record(variant, encoder.seed, "analogies", data, row[metric], "nearest", metric=metric)
                 for metric in ("accuracy", "accuracy_excluding")
@@ -165,7 +167,7 @@ def rank_captions(encoders: Sequence[EvaluatedEncoder], caption_set: Mapping[str
     return records
 
 
-class QueryAlone:
+class QueryEncoder:
     """The vectors that an encoder gives queries (f), at length 1 if those of both roles are."""
 
     def __init__(self, encoder: Encoder) -> None:
@@ -194,7 +196,7 @@ def measure_over_time(
             LOG.info("%s, seed %d, step %s", encoder.variant, encoder.seed, snapshot.name)
             model = store.load(str(snapshot))
             assert isinstance(model, Encoder)
-            vectors = store.embed(QueryAlone(model), str(snapshot), sentences, "over_time")
+            vectors = store.embed(QueryEncoder(model), str(snapshot), sentences, "over_time")
             key = {"run": encoder.variant, "seed": encoder.seed} | time_of(snapshot)
             rows = evaluate_sentences(vectors, tasks, PROTOCOLS[protocol]).rows("")
             records += [key | {name: row[name] for name in ("task", "metric", "value")} for row in rows]

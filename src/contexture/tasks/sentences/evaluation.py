@@ -9,16 +9,16 @@ import numpy as np
 from contexture.progress import progress
 from contexture.tasks.base import Row
 from contexture.tasks.sentences.downstream import SentenceTasks
-from contexture.tasks.sentences.probe import ProbeResult, probe
+from contexture.tasks.sentences.probe import ProbeResult, run_probe
 from contexture.tasks.sentences.probe_protocols import Protocol
-from contexture.tasks.sentences.relatedness import RelatednessResult, relatedness
-from contexture.tasks.sentences.similarity import SimilarityResult, similarity
+from contexture.tasks.sentences.relatedness import RelatednessResult, measure_relatedness
+from contexture.tasks.sentences.similarity import SimilarityResult, measure_similarity
 from contexture.tasks.sentences.vectors import Lookup
 
 #: The protocol of similarity, which trains nothing.
 COSINE = "cosine"
 #: The subset of similarity tasks that have but one.
-ONLY = "test"
+SINGLE_SUBSET = "test"
 
 _Trained = TypeVar("_Trained", ProbeResult, RelatednessResult)
 
@@ -47,7 +47,7 @@ class Evaluation:
         ]
         for task, similar in self.similarity.items():
             for row in similar.subsets.to_dict("records"):
-                name = data if row["subset"] == ONLY else f"{data}/{row['subset']}"
+                name = data if row["subset"] == SINGLE_SUBSET else f"{data}/{row['subset']}"
                 figures += [(task, name, COSINE, metric, float(row[metric])) for metric in ("pearson", "spearman")]
             figures += [(task, data, COSINE, metric, value) for metric, value in similar.aggregates.items()]
         return [
@@ -55,7 +55,7 @@ class Evaluation:
             for task, name, protocol, metric, value in figures
         ]
 
-    def chosen(self) -> dict[str, list[float]]:
+    def chosen_strengths(self) -> dict[str, list[float]]:
         """The strength C that each probe and regression chose, one for each outer fold."""
         return {task: [float(c) for c in result.chosen] for task, result in self.trained.items()}
 
@@ -77,13 +77,13 @@ def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol
 
         return Evaluation(
             protocol.name,
-            results("probe", tasks.classification, probe, protocol),
-            results("relatedness", tasks.relatedness, relatedness, protocol),
-            results("similarity", tasks.similarity, similarity),
+            results("probe", tasks.classification, run_probe, protocol),
+            results("relatedness", tasks.relatedness, measure_relatedness, protocol),
+            results("similarity", tasks.similarity, measure_similarity),
         )
 
 
-def ensemble(members: Sequence[Evaluation]) -> Evaluation:
+def build_ensemble(members: Sequence[Evaluation]) -> Evaluation:
     """The ensemble of several variants of a seed on every task with a classifier."""
     first = members[0]
     probes = {task: average_results([member.probes[task] for member in members]) for task in first.probes}

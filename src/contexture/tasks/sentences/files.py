@@ -22,7 +22,7 @@ _REMEDY = (
 )
 
 
-def find(benchmark: str, folder: Path, relative: str) -> Path:
+def find_file(benchmark: str, folder: Path, relative: str) -> Path:
     """The file `relative` of a folder, or the same with `.gz` behind it; BenchmarkMissing if neither is there."""
     for path in (folder / relative, folder / f"{relative}.gz"):
         if path.is_file():
@@ -78,14 +78,14 @@ def read_columns(path: Path, columns: Sequence[str], published: int | None) -> l
     return [[row[position].strip() for position in positions] for row in rows]
 
 
-def label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
+def parse_label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
     """The position of a value among the labels of a task; ValueError if it is none of them."""
     if value not in labels:
         raise ValueError(f"{path}, line {number}: the label is {value!r}; it must be one of {', '.join(labels)}")
     return labels.index(value)
 
 
-def score(path: Path, number: int, value: str, low: float, high: float) -> float:
+def parse_score(path: Path, number: int, value: str, low: float, high: float) -> float:
     """A score; ValueError if the value is no number from `low` to `high`."""
     try:
         points = float(value)
@@ -96,7 +96,7 @@ def score(path: Path, number: int, value: str, low: float, high: float) -> float
     return points
 
 
-def scored_sentence(path: Path, number: int, text: str) -> str:
+def parse_sentence(path: Path, number: int, text: str) -> str:
     """A sentence of a pair that has a score, without outer white space.
 
     ValueError if it is empty: without the pair the correlation would be of another set.

@@ -19,17 +19,17 @@ from contexture.progress import progress
 from contexture.seeding import mix
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import read_lines
-from contexture.tasks.sentences.neighbours import ROUNDING
+from contexture.tasks.sentences.neighbours import ROUNDING_ERROR
 from contexture.tasks.sentences.spec import CAPTION_RECALL_AT
 from contexture.tasks.sentences.vectors import Array
 
 SPLITS = ("train", "dev", "test")
 CAPTIONS_PER_IMAGE = 5
 #: Images among which one is searched for: the paper's test split of 5,000 makes five folds.
-FOLD = 1000
+FOLD_IMAGES = 1000
 #: Images checked at a time: about 80 MB at five rows of 4,096 numbers each.
-_BLOCK = 1_000
-_PROJECTED = 8192
+_IMAGES_AT_ONCE = 1_000
+_ROWS_AT_ONCE = 8192
 _REMEDY = (
     "Name a folder with train_ims.npy, train_caps.txt and the same of dev and test: float32 features, a row an image "
     "or a row a caption, and five captions an image, one a line. Or leave the task out."
@@ -60,7 +60,7 @@ def read_image_captions(folder: Path, split: str) -> ImageCaptions:
         raise ValueError(f"{captions}, line {texts.index('') + 1}: an empty caption; give every image five captions")
     if len(texts) % CAPTIONS_PER_IMAGE:
         raise ValueError(f"{captions} has {len(texts):,} captions, no multiple of five; give every image five captions")
-    rows = _load(features)
+    rows = _load_features(features)
     num_images = len(texts) // CAPTIONS_PER_IMAGE
     if len(rows) not in (num_images, len(texts)):
         raise ValueError(
@@ -68,12 +68,12 @@ def read_image_captions(folder: Path, split: str) -> ImageCaptions:
             f"each image ({num_images:,}) or for each caption ({len(texts):,})"
         )
     repeats = len(rows) // num_images
-    for start in range(0, len(rows), _BLOCK * repeats):
-        _check_features(features, start, rows[start : start + _BLOCK * repeats], repeats)
+    for start in range(0, len(rows), _IMAGES_AT_ONCE * repeats):
+        _check_features(features, start, rows[start : start + _IMAGES_AT_ONCE * repeats], repeats)
     return ImageCaptions(rows[::repeats], texts)
 
 
-def _load(path: Path) -> Array:
+def _load_features(path: Path) -> Array:
     try:
         rows: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
@@ -163,7 +163,7 @@ def rank_image_captions(
     Returns:
         `annotation_recall_at_{1,5,10}` and `search_recall_at_{1,5,10}` (0 … 1), `annotation_median_rank` and
         `search_median_rank` (from 1): annotation ranks captions for an image, whose best one counts; search ranks
-        images for a caption. Means over folds of `FOLD` images, if the split is a multiple of that.
+        images for a caption. Means over folds of `FOLD_IMAGES` images, if the split is a multiple of that.
     """
     for name, split in (("dev", dev), ("test", test)):
         if split.images.shape[1] != train.images.shape[1]:
@@ -179,24 +179,26 @@ def rank_image_captions(
     optimizer = torch.optim.Adam(space.parameters(), lr=config.learning_rate)
     best, best_weights = -1.0, space.state_dict()
     for epoch in progress(config.epochs, "image captions", "epoch", range(config.epochs)):
-        _train(space, optimizer, train, config, mix(seed, 1, epoch))
-        recalls = sum(value for name, value in evaluate(space, dev).items() if "recall" in name)
+        _train_epoch(space, optimizer, train, config, mix(seed, 1, epoch))
+        recalls = sum(value for name, value in measure_split(space, dev).items() if "recall" in name)
         if recalls > best:
             best, best_weights = recalls, {name: value.clone() for name, value in space.state_dict().items()}
     space.load_state_dict(best_weights)
-    return evaluate(space, test)
+    return measure_split(space, test)
 
 
 @torch.no_grad()
-def evaluate(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
+def measure_split(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
     """Recalls and median ranks of a split, as `rank_image_captions` returns them."""
     count, per_image = len(split.images), len(split.captions) // len(split.images)
-    fold = FOLD if count % FOLD == 0 else count
-    images, captions = _all(space.image, split.images), _all(space.caption, split.captions)
+    fold = FOLD_IMAGES if count % FOLD_IMAGES == 0 else count
+    images, captions = _project_all(space.image, split.images), _project_all(space.caption, split.captions)
     metrics = []
     for start in range(0, count, fold):
         scores = images[start : start + fold] @ captions[start * per_image : (start + fold) * per_image].T
-        metrics.append(_metrics("annotation", annotation_ranks(scores)) | _metrics("search", search_ranks(scores)))
+        metrics.append(
+            _rank_metrics("annotation", annotation_ranks(scores)) | _rank_metrics("search", search_ranks(scores))
+        )
     return {name: float(np.mean([of_fold[name] for of_fold in metrics])) for name in metrics[0]}
 
 
@@ -209,7 +211,7 @@ def annotation_ranks(scores: Tensor) -> Tensor:
     count = len(scores)
     per_image = scores.view(count, count, -1)
     best = per_image.diagonal().amax(dim=0)
-    rivals = (per_image >= best[:, None, None] - ROUNDING).sum(dim=2)
+    rivals = (per_image >= best[:, None, None] - ROUNDING_ERROR).sum(dim=2)
     return 1 + rivals.sum(dim=1) - rivals.diagonal()
 
 
@@ -222,16 +224,16 @@ def search_ranks(scores: Tensor) -> Tensor:
     captions = torch.arange(scores.shape[1], device=scores.device)
     matches = scores[captions // (scores.shape[1] // count), captions]
     # The image itself is as high as itself: the 1 from which ranks count.
-    return (scores >= matches - ROUNDING).sum(dim=0)
+    return (scores >= matches - ROUNDING_ERROR).sum(dim=0)
 
 
-def _metrics(task: str, ranks: Tensor) -> dict[str, float]:
+def _rank_metrics(task: str, ranks: Tensor) -> dict[str, float]:
     numbers = ranks.cpu().numpy()
     recalls = {f"{task}_recall_at_{k}": float((numbers <= k).mean()) for k in CAPTION_RECALL_AT}
     return {**recalls, f"{task}_median_rank": float(np.median(numbers))}
 
 
-def _train(
+def _train_epoch(
     space: JointSpace, optimizer: torch.optim.Optimizer, split: CaptionedImages, config: ImageCaptionConfig, seed: int
 ) -> None:
     order = np.random.default_rng(seed).permutation(len(split.captions))
@@ -240,7 +242,9 @@ def _train(
         # Files are read faster from front to back, and the loss has no order.
         captions = np.sort(order[start : start + config.batch])
         images = captions // per_image
-        scores = space(_tensor(space.image, split.images[images]), _tensor(space.caption, split.captions[captions]))
+        scores = space(
+            _to_tensor(space.image, split.images[images]), _to_tensor(space.caption, split.captions[captions])
+        )
         loss = margin_loss(scores, torch.from_numpy(images).to(scores.device), config.margin)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -252,10 +256,10 @@ def _project(layer: nn.Linear, vectors: Tensor) -> Tensor:
     return nn.functional.normalize(layer(nn.functional.normalize(vectors, dim=-1)), dim=-1)
 
 
-def _all(layer: nn.Linear, vectors: Array) -> Tensor:
-    blocks = range(0, len(vectors), _PROJECTED)
-    return torch.cat([_project(layer, _tensor(layer, vectors[start : start + _PROJECTED])) for start in blocks])
+def _project_all(layer: nn.Linear, vectors: Array) -> Tensor:
+    blocks = range(0, len(vectors), _ROWS_AT_ONCE)
+    return torch.cat([_project(layer, _to_tensor(layer, vectors[start : start + _ROWS_AT_ONCE])) for start in blocks])
 
 
-def _tensor(layer: nn.Linear, vectors: Array) -> Tensor:
+def _to_tensor(layer: nn.Linear, vectors: Array) -> Tensor:
     return torch.from_numpy(np.array(vectors, np.float32)).to(layer.weight.device)

@@ -18,20 +18,20 @@ from contexture.tasks.sentences.vectors import Array, Lookup
 Block = tuple[Sequence[str], Array]
 
 #: Sentences of a block: at 2,400 numbers each, 150 MB.
-BLOCK = 16_384
+BLOCK_SENTENCES = 16_384
 #: Cosines that are nearer to one another than this are equal but for the rounding of float32.
-ROUNDING = 1e-6
+ROUNDING_ERROR = 1e-6
 
 
-def embedded(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:
+def embed_blocks(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:
     """A pool of sentences with their vectors, a block at a time."""
     remaining = iter(sentences)
-    while block := list(islice(remaining, BLOCK)):
+    while block := list(islice(remaining, BLOCK_SENTENCES)):
         yield block, vectors(block)
 
 
 def nearest_neighbours(queries: Sequence[str], vectors: Array, pool: Iterable[Block], k: int = 1) -> pd.DataFrame:
-    """Find the k sentences of a pool, as `embedded` gives it, that are nearest to each query.
+    """Find the k sentences of a pool, as `embed_blocks` gives it, that are nearest to each query.
 
     A sentence that occurs again in the pool counts once, and a query's own text is never its neighbour; texts that
     differ in white space alone are the same. `vectors` (Q, D) are the queries', finite.
@@ -44,7 +44,7 @@ def nearest_neighbours(queries: Sequence[str], vectors: Array, pool: Iterable[Bl
     table: list[tuple[str, str, float]] = []
     for query, query_scores, query_rows in zip(queries, scores.tolist(), rows, strict=True):
         pairs = [(query, texts[row], score) for row, score in zip(query_rows, query_scores, strict=True)]
-        table += [pair for pair in pairs if same_text(pair[1]) != same_text(query)][:k]
+        table += [pair for pair in pairs if normalise_space(pair[1]) != normalise_space(query)][:k]
     return pd.DataFrame(table, columns=["query", "neighbour", "cosine"])
 
 
@@ -60,7 +60,7 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
     for sentences, vectors in pool:
         start, new = len(texts), []
         for row, sentence in enumerate(sentences):
-            key = same_text(sentence)
+            key = normalise_space(sentence)
             if key not in texts:
                 texts[key] = sentence
                 new.append(row)
@@ -71,6 +71,6 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
     return scores, rows, list(texts.values())
 
 
-def same_text(text: str) -> str:
+def normalise_space(text: str) -> str:
     """What two texts share if they differ in white space alone."""
     return " ".join(text.split())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from contexture.metrics.logistic import Design, fit, fit_path, log_probabilities
-from contexture.tasks.sentences.probe_protocols import Protocol, Round, Rows, pair_features, rounds
+from contexture.tasks.sentences.probe_protocols import OuterFold, Protocol, Rows, pair_features, split_outer_folds
 from contexture.tasks.sentences.tables import ClassificationTask
 from contexture.tasks.sentences.vectors import Lookup, finite_vectors
 
@@ -54,14 +54,14 @@ class ProbeResult:
         return metrics | ({"f1": f1(self.labels, predicted)} if self.has_f1 else {})
 
 
-def probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> ProbeResult:
+def run_probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> ProbeResult:
     """Classify sentences, or pairs of them by [|u−v|, u∗v], and measure it as the protocol says.
 
     ValueError, naming the task, if a vector is not finite, or the rows cannot be split or lack a class.
     """
     has_f1 = task.pairs and len(task.classes) == 2
-    with naming(task.name):
-        parts = rounds(task.table, protocol)
+    with name_task_in_errors(task.name):
+        parts = split_outer_folds(task.table, protocol)
         by_folds = len(parts) == 1 and len(parts[0].inner) > 1
         score = f1 if by_folds and protocol.pairs_by == "f1" and has_f1 else accuracy
         strengths = protocol.folds if by_folds else protocol.nested
@@ -83,7 +83,7 @@ def probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> Prob
 
 
 @contextmanager
-def naming(task: str) -> Iterator[None]:
+def name_task_in_errors(task: str) -> Iterator[None]:
     """Add the task's name to a ValueError of the block."""
     try:
         yield
@@ -116,7 +116,7 @@ Score = Callable[[Labels, Labels], float]
 class _Trainer:
     """The classifiers of one task."""
 
-    def __init__(self, features: Tensor, labels: Labels, classes: int, parts: Sequence[Round]) -> None:
+    def __init__(self, features: Tensor, labels: Labels, classes: int, parts: Sequence[OuterFold]) -> None:
         self.labels, self.parts = labels, parts
         # Rows that no classifier is trained on stay out of the design.
         trained = np.zeros(len(labels), bool)

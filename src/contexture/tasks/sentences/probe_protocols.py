@@ -63,11 +63,11 @@ SKIP_THOUGHTS = Protocol(
 )
 PROTOCOLS = {protocol.name: protocol for protocol in (SENTEVAL, SKIP_THOUGHTS)}
 
-FOLDS = 10
+NUM_FOLDS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class OuterFold:
     """One test part, and what chooses C for it; all are rows of the task's table."""
 
     train: Rows
@@ -76,7 +76,7 @@ class Round:
     """Rows to fit and rows to validate on."""
 
 
-def rounds(table: pd.DataFrame, protocol: Protocol) -> list[Round]:
+def split_outer_folds(table: pd.DataFrame, protocol: Protocol) -> list[OuterFold]:
     """Split a task's table as the protocol does: one round an outer fold, or one for the test part.
 
     Raises:
@@ -84,19 +84,20 @@ def rounds(table: pd.DataFrame, protocol: Protocol) -> list[Round]:
     """
     parts = {str(name): np.flatnonzero(table["split"] == name) for name in table["split"].unique()}
     if set(parts) == {"all"}:
-        rows = _ordered(table, parts["all"], protocol)
+        rows = _order_rows(table, parts["all"], protocol)
         return [
-            Round(train, test, tuple(_folds(table, train, protocol))) for train, test in _folds(table, rows, protocol)
+            OuterFold(train, test, tuple(_split_folds(table, train, protocol)))
+            for train, test in _split_folds(table, rows, protocol)
         ]
     if set(parts) == {"train", "test"}:
-        rows = _ordered(table, parts["train"], protocol)
-        return [Round(parts["train"], parts["test"], tuple(_folds(table, rows, protocol)))]
+        rows = _order_rows(table, parts["train"], protocol)
+        return [OuterFold(parts["train"], parts["test"], tuple(_split_folds(table, rows, protocol)))]
     if set(parts) == {"train", "dev", "test"}:
-        return [Round(parts["train"], parts["test"], ((parts["train"], parts["dev"]),))]
+        return [OuterFold(parts["train"], parts["test"], ((parts["train"], parts["dev"]),))]
     raise ValueError(f"the splits are {sorted(parts)}: expected all; train and test; or train, dev and test")
 
 
-def _ordered(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
+def _order_rows(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
     labels = table["label"].to_numpy()[rows]
     if protocol.order == "shuffled":
         # A task in two files is shuffled from where the file of class 1 stands first.
@@ -108,14 +109,14 @@ def _ordered(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
     return rows[np.lexsort([labels, *reversed(keys)])]
 
 
-def _folds(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> list[tuple[Rows, Rows]]:
-    if len(rows) < FOLDS:
-        raise ValueError(f"{len(rows)} rows cannot be cut into {FOLDS} folds")
+def _split_folds(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> list[tuple[Rows, Rows]]:
+    if len(rows) < NUM_FOLDS:
+        raise ValueError(f"{len(rows)} rows cannot be cut into {NUM_FOLDS} folds")
     labels = table["label"].to_numpy()[rows]
     if protocol.stratified:
-        cut = StratifiedKFold(FOLDS, shuffle=True, random_state=protocol.seed).split(rows, labels)
+        cut = StratifiedKFold(NUM_FOLDS, shuffle=True, random_state=protocol.seed).split(rows, labels)
     else:
-        cut = KFold(FOLDS).split(rows)
+        cut = KFold(NUM_FOLDS).split(rows)
     return [(rows[train], rows[test]) for train, test in cut]
 
 

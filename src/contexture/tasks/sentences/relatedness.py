@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 
 from contexture.metrics.logistic import Design, fit_path, log_probabilities
-from contexture.tasks.sentences.probe import LogProbabilities, naming, task_features
+from contexture.tasks.sentences.probe import LogProbabilities, name_task_in_errors, task_features
 from contexture.tasks.sentences.probe_protocols import Protocol, Rows
 from contexture.tasks.sentences.tables import RelatednessTask
 from contexture.tasks.sentences.vectors import Lookup
@@ -44,7 +44,7 @@ class RelatednessResult:
     @cached_property
     def metrics(self) -> dict[str, float]:
         """pearson and spearman, −1 to 1 (0 if all predictions are alike), and mse, in the task's units squared."""
-        predicted = expected(self.log_probabilities, self.levels)
+        predicted = expected_scores(self.log_probabilities, self.levels)
         return {
             "pearson": correlation(pearsonr, predicted, self.scores),
             "spearman": correlation(spearmanr, predicted, self.scores),
@@ -52,18 +52,18 @@ class RelatednessResult:
         }
 
 
-def relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> RelatednessResult:
+def measure_relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> RelatednessResult:
     """Learn the degrees from the training part, choose C by the development part, measure the test part.
 
     Raises:
         ValueError: if a vector is not finite, a part is missing or has one score only, or a score is out of range,
             naming the task.
     """
-    with naming(task.name):
+    with name_task_in_errors(task.name):
         scores = task.table["score"].to_numpy(np.float64)
-        train, dev, test = (_part(task, name) for name in ("train", "dev", "test"))
+        train, dev, test = (_find_part(task, name) for name in ("train", "dev", "test"))
         levels = np.arange(task.low, task.high + 1)
-        targets = torch.from_numpy(distributions(scores, levels))
+        targets = torch.from_numpy(score_distributions(scores, levels))
         features = task_features(task.table, vectors)
         design = Design.of(features[torch.from_numpy(train)])
         weights = torch.ones(1, len(train), device=features.device)
@@ -71,14 +71,16 @@ def relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> R
         path = fit_path(design, targets[train].to(features), weights, protocol.nested)
         best, best_strength, best_test = -np.inf, 0.0, np.empty((0, 0), np.float32)
         for strength, parameters in zip(protocol.nested, path, strict=True):
-            of_dev, of_test = (log_probabilities(rows, parameters)[0].float().cpu().numpy() for rows in inputs)
-            pearson = correlation(pearsonr, expected(of_dev, levels), scores[dev])
+            dev_log_probs, test_log_probs = (
+                log_probabilities(rows, parameters)[0].float().cpu().numpy() for rows in inputs
+            )
+            pearson = correlation(pearsonr, expected_scores(dev_log_probs, levels), scores[dev])
             if pearson > best:
-                best, best_strength, best_test = pearson, strength, of_test
+                best, best_strength, best_test = pearson, strength, test_log_probs
     return RelatednessResult(task.name, (best_strength,), best, scores[test], levels, best_test)
 
 
-def distributions(scores: Numbers, levels: Numbers) -> Numbers:
+def score_distributions(scores: Numbers, levels: Numbers) -> Numbers:
     """The targets [N, L]: a score's mass on the whole degrees below and above it, so that it is their mean.
 
     ValueError if a score is outside the degrees.
@@ -90,7 +92,7 @@ def distributions(scores: Numbers, levels: Numbers) -> Numbers:
     return masses
 
 
-def expected(log_probs: LogProbabilities, levels: Numbers) -> Numbers:
+def expected_scores(log_probs: LogProbabilities, levels: Numbers) -> Numbers:
     """The mean degree [N] of distributions [N, L], which are normalised first."""
     masses = np.exp(log_probs.astype(np.float64) - log_probs.max(1, keepdims=True))
     means: Numbers = masses @ levels / masses.sum(1)
@@ -102,7 +104,7 @@ def correlation(measure: Any, predicted: Numbers, scores: Numbers) -> float:
     return float(measure(predicted, scores).statistic) if np.ptp(predicted) > 0 else 0.0
 
 
-def _part(task: RelatednessTask, name: str) -> Rows:
+def _find_part(task: RelatednessTask, name: str) -> Rows:
     rows = np.flatnonzero(task.table["split"] == name)
     if task.table["score"].iloc[rows].nunique() < 2:
         raise ValueError(f"the part {name} has {len(rows)} rows, fewer than two different scores")

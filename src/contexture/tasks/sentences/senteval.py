@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.sentences.files import Counts, find, label, read_columns, read_lines, score, scored_sentence
+from contexture.tasks.sentences.files import (
+    Counts,
+    find_file,
+    parse_label,
+    parse_score,
+    parse_sentence,
+    read_columns,
+    read_lines,
+)
 from contexture.tasks.sentences.sts import HIGH, LOW, YEARS, read_year
 from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask
 
@@ -21,7 +29,7 @@ _STSB_COLUMNS = 7
 
 
 @dataclass(frozen=True)
-class _Source:
+class _TaskFiles:
     """The files of a task."""
 
     benchmark: str
@@ -33,7 +41,7 @@ class _Source:
     def rows(self, folder: Path, counts: Counts) -> Iterator[tuple[str, Path, int, list[str], str]]:
         """Split, file, line number, sentences without outer white space, and label or score of each row."""
         for split, relative, published in self.files:
-            path = find(self.benchmark, folder, relative)
+            path = find_file(self.benchmark, folder, relative)
             for number, texts, value in self.read(path, published if counts == "published" else None):
                 yield split, path, number, [text.strip() for text in texts], value
 
@@ -52,7 +60,7 @@ def read_classification(folder: Path, name: str, counts: Counts = "published") -
     _check_name(name, CLASSIFICATION, "classification")
     source, classes = _CLASSIFICATION[name]
     rows = [
-        (split, texts, label(path, number, value, [*classes]))
+        (split, texts, parse_label(path, number, value, [*classes]))
         for split, path, number, texts, value in source.rows(folder, counts)
     ]
     complete = [(split, *texts, number) for split, texts, number in rows if all(texts)]
@@ -70,7 +78,7 @@ def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> R
     _check_name(name, RELATEDNESS, "relatedness")
     source, low, high = _RELATEDNESS[name]
     rows = [
-        (split, *(scored_sentence(path, number, text) for text in texts), score(path, number, value, low, high))
+        (split, *(parse_sentence(path, number, text) for text in texts), parse_score(path, number, value, low, high))
         for split, path, number, texts, value in source.rows(folder, counts)
     ]
     return RelatednessTask(name, low, high, pd.DataFrame(rows, columns=["split", "text", "text2", "score"]))
@@ -94,7 +102,7 @@ def _check_name(name: str, names: Collection[str], kind: str) -> None:
         raise ValueError(f"no {kind} task is called {name!r}; there are {', '.join(names)}")
 
 
-def _lines_of_a_class(path: Path, published: int | None) -> _Rows:
+def _class_rows(path: Path, published: int | None) -> _Rows:
     """The file's ending is the label of all its lines."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2]
     for number, line in enumerate(read_lines(path, published), start=1):
@@ -129,7 +137,7 @@ def _stsb_rows(path: Path, published: int | None) -> _Rows:
         yield number, fields[5:7], fields[4]
 
 
-def _columns(*names: str) -> Callable[[Path, int | None], _Rows]:
+def _column_reader(*names: str) -> Callable[[Path, int | None], _Rows]:
     """A reader of these columns: two sentences, then label or score."""
 
     def read(path: Path, published: int | None) -> _Rows:
@@ -139,23 +147,23 @@ def _columns(*names: str) -> Callable[[Path, int | None], _Rows]:
     return read
 
 
-def _two_files(benchmark: str, first: tuple[str, int], second: tuple[str, int]) -> _Source:
-    return _Source(benchmark, _lines_of_a_class, (("all", *first), ("all", *second)))
+def _class_files(benchmark: str, first: tuple[str, int], second: tuple[str, int]) -> _TaskFiles:
+    return _TaskFiles(benchmark, _class_rows, (("all", *first), ("all", *second)))
 
 
-def _sst(folder: str, train: int, dev: int, test: int) -> _Source:
+def _sst_files(folder: str, train: int, dev: int, test: int) -> _TaskFiles:
     sizes = {"train": train, "dev": dev, "test": test}
     files = ((split, f"{folder}/sentiment-{split}", rows) for split, rows in sizes.items())
-    return _Source(f"SST ({folder})", _sst_rows, tuple(files))
+    return _TaskFiles(f"SST ({folder})", _sst_rows, tuple(files))
 
 
-def _sick(column: str) -> _Source:
+def _sick_files(column: str) -> _TaskFiles:
     files = (
         ("train", "SICK/SICK_train.txt", 4_500),
         ("dev", "SICK/SICK_trial.txt", 500),
         ("test", "SICK/SICK_test_annotated.txt", 4_927),
     )
-    return _Source("SICK", _columns("sentence_A", "sentence_B", column), files)
+    return _TaskFiles("SICK", _column_reader("sentence_A", "sentence_B", column), files)
 
 
 _POLARITY = {"neg": "negative", "pos": "positive"}
@@ -168,33 +176,33 @@ _STSB = tuple(
 )
 
 #: Task → its files, and label in the files → class.
-_CLASSIFICATION: dict[str, tuple[_Source, dict[str, str]]] = {
-    "mr": (_two_files("MR", ("MR/rt-polarity.neg", 5_331), ("MR/rt-polarity.pos", 5_331)), _POLARITY),
-    "cr": (_two_files("CR", ("CR/custrev.neg", 1_368), ("CR/custrev.pos", 2_407)), _POLARITY),
+_CLASSIFICATION: dict[str, tuple[_TaskFiles, dict[str, str]]] = {
+    "mr": (_class_files("MR", ("MR/rt-polarity.neg", 5_331), ("MR/rt-polarity.pos", 5_331)), _POLARITY),
+    "cr": (_class_files("CR", ("CR/custrev.neg", 1_368), ("CR/custrev.pos", 2_407)), _POLARITY),
     "subj": (
-        _two_files("SUBJ", ("SUBJ/subj.subjective", 5_000), ("SUBJ/subj.objective", 5_000)),
+        _class_files("SUBJ", ("SUBJ/subj.subjective", 5_000), ("SUBJ/subj.objective", 5_000)),
         {kind: kind for kind in ("subjective", "objective")},
     ),
-    "mpqa": (_two_files("MPQA", ("MPQA/mpqa.neg", 7_294), ("MPQA/mpqa.pos", 3_312)), _POLARITY),
-    "sst2": (_sst("SST/binary", 67_349, 872, 1_821), {"0": "negative", "1": "positive"}),
-    "sst5": (_sst("SST/fine", 8_544, 1_101, 2_210), {str(number): stars for number, stars in enumerate(_STARS)}),
+    "mpqa": (_class_files("MPQA", ("MPQA/mpqa.neg", 7_294), ("MPQA/mpqa.pos", 3_312)), _POLARITY),
+    "sst2": (_sst_files("SST/binary", 67_349, 872, 1_821), {"0": "negative", "1": "positive"}),
+    "sst5": (_sst_files("SST/fine", 8_544, 1_101, 2_210), {str(number): stars for number, stars in enumerate(_STARS)}),
     "trec": (
-        _Source("TREC", _trec_rows, _TREC),
+        _TaskFiles("TREC", _trec_rows, _TREC),
         {kind: kind for kind in ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")},
     ),
     "mrpc": (
-        _Source("MRPC", _columns("#1 String", "#2 String", "Quality"), _MRPC),
+        _TaskFiles("MRPC", _column_reader("#1 String", "#2 String", "Quality"), _MRPC),
         {"0": "different", "1": "paraphrase"},
     ),
     "sick_e": (
-        _sick("entailment_judgment"),
+        _sick_files("entailment_judgment"),
         {judgment: judgment for judgment in ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")},
     ),
 }
 #: Task → its files, and the lowest and the highest score.
-_RELATEDNESS: dict[str, tuple[_Source, float, float]] = {
-    "sick_r": (_sick("relatedness_score"), 1.0, 5.0),
-    "stsb": (_Source("STS-B", _stsb_rows, _STSB), LOW, HIGH),
+_RELATEDNESS: dict[str, tuple[_TaskFiles, float, float]] = {
+    "sick_r": (_sick_files("relatedness_score"), 1.0, 5.0),
+    "stsb": (_TaskFiles("STS-B", _stsb_rows, _STSB), LOW, HIGH),
 }
 
 #: The tasks that can be read.

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr, spearmanr
 
-from contexture.tasks.sentences.probe import naming
+from contexture.tasks.sentences.probe import name_task_in_errors
 from contexture.tasks.sentences.relatedness import Numbers, correlation
 from contexture.tasks.sentences.tables import SimilarityTask
 from contexture.tasks.sentences.vectors import Array, Lookup, finite_vectors
@@ -32,17 +32,17 @@ class SimilarityResult:
     correlation over the pairs of all subsets together."""
 
 
-def similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
+def measure_similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
     """Correlate the cosines of a task's pairs with their scores. A constant cosine has a correlation of 0.
 
     ValueError if a vector is not finite, or a subset has fewer than two different scores.
     """
     table = task.table
     codes, texts = pd.factorize(pd.concat([table["text"], table["text2"]]))
-    with naming(task.name):
+    with name_task_in_errors(task.name):
         embedded = finite_vectors(vectors, texts.tolist())
     left, right = np.split(codes, 2)
-    cosines = cosine(embedded[left], embedded[right]).round(_DECIMALS)
+    cosines = cosine_similarity(embedded[left], embedded[right]).round(_DECIMALS)
     scores = table["score"].to_numpy(np.float64)
     rows = []
     for subset in table["subset"].unique():
@@ -62,7 +62,7 @@ def similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
     return SimilarityResult(subsets, aggregates)
 
 
-def cosine(left: Array, right: Array) -> Numbers:
+def cosine_similarity(left: Array, right: Array) -> Numbers:
     """The cosine of each row of `left` [N, dimension] with the same row of `right`; 0 if one of them is zero."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     # Brought to a largest entry of 1 first, very small and very large vectors have norms as well.

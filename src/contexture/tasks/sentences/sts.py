@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.sentences.files import Counts, check_rows, find, read_lines, score, scored_sentence
+from contexture.tasks.sentences.files import Counts, check_rows, find_file, parse_score, parse_sentence, read_lines
 from contexture.tasks.sentences.tables import SimilarityTask
 
 #: All scores go from LOW to HIGH.
@@ -46,8 +46,8 @@ def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
     rows: list[tuple[str, str, str, float]] = []
     dropped = 0
     for subset, (num_pairs, num_scores) in subsets.items():
-        pairs = find(name.upper(), folder, f"{year_dir}/STS.input.{subset}.txt")
-        scores = find(name.upper(), folder, f"{year_dir}/STS.gs.{subset}.txt")
+        pairs = find_file(name.upper(), folder, f"{year_dir}/STS.input.{subset}.txt")
+        scores = find_file(name.upper(), folder, f"{year_dir}/STS.gs.{subset}.txt")
         lines = read_lines(pairs, num_pairs)
         values = [value.strip() for value in read_lines(scores)]
         if len(values) != len(lines):
@@ -58,7 +58,7 @@ def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
         check_rows(scores, sum(map(bool, values)), num_scores, "scores")
         for number, (line, value) in enumerate(zip(lines, values, strict=True), start=1):
             if value:
-                rows.append((subset, *_pair(pairs, number, line), score(scores, number, value, LOW, HIGH)))
+                rows.append((subset, *_pair(pairs, number, line), parse_score(scores, number, value, LOW, HIGH)))
             else:
                 dropped += 1
     return SimilarityTask(name, pd.DataFrame(rows, columns=["subset", "text", "text2", "score"]), dropped)
@@ -75,4 +75,4 @@ def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
     fields = line.split("\t")
     if len(fields) < 2:
         raise ValueError(f"{path}, line {number}: no tab; a line must be two sentences with a tab between them")
-    return scored_sentence(path, number, fields[0]), scored_sentence(path, number, fields[1])
+    return parse_sentence(path, number, fields[0]), parse_sentence(path, number, fields[1])

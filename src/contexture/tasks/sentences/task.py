@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 SENTEVAL = "senteval"
 
 
-class Sentences(FrozenTask):
+class SentencesTask(FrozenTask):
     """The task of encoders of sentences, which are measured as they are."""
 
     def read(self, source: SentenceTasksConfig, demo: Path, output_dir: Path) -> None:
@@ -38,13 +38,13 @@ class Sentences(FrozenTask):
         tasks = SentenceTasks.read(folder, counts)
         missing = dict(tasks.missing)
         languages: dict[str, dict[str, Any]] = {}
-        for code, language_dir in _languages(source, demo).items():
+        for code, language_dir in _find_languages(source, demo).items():
             translated = SentenceTasks.read(Path(language_dir), counts)
-            languages[code] = _counts(Path(language_dir), translated)
+            languages[code] = _describe_tasks(Path(language_dir), translated)
             if translated.missing:
                 missing[f"{name}_{code}"] = f"{', '.join(translated.missing)}: not in {language_dir}"
         more_sets: dict[str, dict[str, str] | None] = {}
-        for key, find in (("analogies", _analogies), ("image_captions", _image_captions)):
+        for key, find in (("analogies", _find_analogies), ("image_captions", _find_image_captions)):
             try:
                 more_sets[key] = find(source, demo)
             except BenchmarkMissing as error:
@@ -52,7 +52,7 @@ class Sentences(FrozenTask):
         for key, reason in missing.items():
             # The made-up world never has them all: nobody need do anything about it.
             LOG.log(logging.INFO if is_demo else logging.WARNING, "%s is left out: %s", key, reason)
-        report = {"row_counts": counts, **_counts(folder, tasks), "languages": languages, "missing": missing}
+        report = {"row_counts": counts, **_describe_tasks(folder, tasks), "languages": languages, "missing": missing}
         with write_task(output_dir, [name], **report, **more_sets):
             pass
 
@@ -85,7 +85,7 @@ class Sentences(FrozenTask):
         )
         from contexture.tasks.sentences.vectors import VectorStore
 
-        _check(settings, encoders, paragraphs, words)
+        _check_inputs(settings, encoders, paragraphs, words)
         report = read_report(data)
         store = VectorStore(vectors_dir, words if settings.expansion else None)
         averages = [] if words is None else [EvaluatedEncoder(WORD_AVERAGE, 0, (str(words),))]
@@ -125,7 +125,7 @@ class Sentences(FrozenTask):
         return results
 
 
-def _languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
+def _find_languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
     """Code → the folder of the tasks in that language."""
     if source.languages or source.input != DEMO:
         return source.languages
@@ -133,7 +133,7 @@ def _languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
     return {folder.name: str(folder) for folder in folders}
 
 
-def _counts(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
+def _describe_tasks(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
     """What `TASK_FILE` says of the tasks of a folder."""
     return {
         "folder": str(folder),
@@ -142,7 +142,7 @@ def _counts(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
     }
 
 
-def _analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
+def _find_analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
     """The name of the analogies in records, and their file, which is read once to check it."""
     from contexture.tasks.sentences.analogies import read_analogies
 
@@ -154,7 +154,7 @@ def _analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None
     return {"name": DEMO if is_demo else path.name.split(".")[0], "path": str(path)}
 
 
-def _image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
+def _find_image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
     """The same of images and captions."""
     if source.image_captions is None:
         return None
@@ -166,7 +166,7 @@ def _image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] |
     return {"name": folder.resolve().name, "path": str(folder)}
 
 
-def _check(
+def _check_inputs(
     settings: SentenceSettings, encoders: Sequence[EvaluatedEncoder], paragraphs: Path | None, words: Path | None
 ) -> None:
     settings.check_variants({encoder.variant for encoder in encoders})

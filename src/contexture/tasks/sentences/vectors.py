@@ -41,7 +41,7 @@ class SentenceVectors:
         rows = np.array([self._row[text] for text in texts], np.int64)
         return np.concatenate([part.take(rows) for part in self.parts], axis=1)
 
-    def zeros(self) -> int:
+    def count_zeros(self) -> int:
         """How many of the sentences have the zero vector, for want of a known word; of several models the fewest."""
         return min(sum(int((~block.any(axis=1)).sum()) for _, block in vectors.blocks(8192)) for vectors in self.parts)
 
