@@ -33,7 +33,7 @@ def test_tables_are_printed_and_written(
     out = printed(capsys, model, "--tasks", tasks, "--counts", "any", "--output", tmp_path / "figures.json")
     lines = out.splitlines()
     assert lines[0].startswith(f"word average of toy-words: {len(KNOWN)} dimensions, ")
-    assert lines[0].endswith(" sentences, 1 of them without a vector")
+    assert lines[0].endswith(" sentences, 1 of them with a zero vector")
     assert "Probes (senteval)" in lines
     cells = {line.split()[0]: line.split() for line in lines if line.strip()}
     assert cells["trec"][1] == "100.00" and cells["cr"][1:6] == ["CR", "is", "not", "here:", "looked"]
@@ -84,7 +84,7 @@ def test_chosen_tasks_by_the_other_protocol_with_kept_vectors(
     arguments += ("--vectors", tmp_path / "kept")
     first = printed(capsys, *arguments)
     assert "Probes (skip_thoughts)" in first
-    assert not any(absent in first for absent in ("trec", "Relatedness", "Not there"))
+    assert not any(absent in first for absent in ("trec", "Relatedness", "Missing tasks"))
 
     def fails(*_: object) -> None:
         raise AssertionError("embedded again")

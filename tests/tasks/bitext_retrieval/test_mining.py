@@ -121,7 +121,7 @@ def test_list_mining_parts_prefers_the_test_part_with_gold(tmp_path: Path) -> No
 
 def test_errors_name_the_bad_file(tmp_path: Path) -> None:
     for source, gold, message in (
-        (["a"], [(0, 0), (0, 1)], "gold, line 2: en-000000001 stands in no line of .*de-en.sample.en"),
+        (["a"], [(0, 0), (0, 1)], "gold, line 2: en-000000001 is not in .*de-en.sample.en"),
         (["a"], [], "gold is empty"),
         (["a", ""], [(0, 0)], "de, line 2: a line must be an id, a tab"),
     ):

@@ -134,7 +134,7 @@ def test_tatoeba_languages_can_be_selected(tmp_path: Path) -> None:
     [
         ("a\n\n", r"tatoeba\.deu-eng\.eng, line 2: a side is empty"),
         ("a\n", r"deu has 1 lines, .*eng 2: each line"),
-        ("a\nü\n", r"tatoeba\.deu-eng\.eng, line 2: is not UTF-8 text"),
+        ("a\nü\n", r"tatoeba\.deu-eng\.eng, line 2: not UTF-8 text"),
     ],
 )
 def test_errors_name_the_bad_file(german: str, message: str, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_missing_files_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     [
         ({"answer": None}, "question h1: no answer"),
         ({"answer": " "}, "question h1: no answer"),
-        ({"supporting_facts": [["Ann", "0"]]}, "question h1: a supporting fact is a title and the number of a sent"),
+        ({"supporting_facts": [["Ann", "0"]]}, "question h1: a supporting fact must be a title and a sentence number"),
     ],
 )
 def test_errors_name_the_faulty_question(change: dict[str, Any], message: str, tmp_path: Path) -> None:

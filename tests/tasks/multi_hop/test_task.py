@@ -69,7 +69,7 @@ def test_variants_without_a_reader_have_retrieval_metrics_only(project: Path, tm
     for variant in ("transformer", "bag", "bm25"):
         assert get_values(results, variant).keys() == {RECALL}
     assert 0 <= get_values(results, "bag")[RECALL] < get_values(results, "bm25")[RECALL] == 1
-    assert results.details["notes"][-1].endswith("no Transformer fine-tuned to read: transformer, bag")
+    assert results.details["notes"][-1].endswith("without a Transformer fine-tuned to read: transformer, bag")
     assert "questions are split by a hash of their ids" in results.details["notes"][0]
     assert results.details["examples"] == []
     assert results.details["scores"] == {"frozen": {"transformer": "cosine", "bag": "cosine"}}
@@ -153,7 +153,7 @@ def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
     tuned = make_quick_settings(retrieval={"finetune": ["hotpotqa"]})
     assert TASK.options(tuned, None) == ["hotpotqa", "reranker", "reader"]
     assert tuned.of("reader") == tuned.reading and tuned.of("hotpotqa") == tuned.retrieval
-    with pytest.raises(ValueError, match="there is hotpotqa alone, not squad"):
+    with pytest.raises(ValueError, match="unknown set squad; only hotpotqa"):
         make_quick_settings(retrieval={"finetune": ["squad"]})
     with pytest.raises(ValueError, match="scores: no variant is called x"):
         make_quick_settings(retrieval={"scores": {"x": "dot"}}).check_variants(["bag"])
@@ -176,7 +176,7 @@ def test_a_shared_reader_answers_for_all_variants(project: Path, tmp_path: Path)
     bm25 = get_values(results, "bm25")
     assert bm25["answer_em"] > 0.7 and bm25["support_f1"] > 0.6
     assert bm25["joint_f1"] > get_values(results, "bag")["joint_f1"]
-    assert any("are the same for all" in note for note in results.details["notes"])
+    assert any("are shared by all variants" in note for note in results.details["notes"])
     (example,) = results.details["examples"]
     assert example["variant"] == "bm25" and " (read in T " in example["answered"][0]["found"]
     kept = [tmp_path / "reader/seed-0" / name / "kept" for name in ("reranker", "reader")]
@@ -202,4 +202,4 @@ def test_each_variant_may_have_its_own_reader(project: Path, tmp_path: Path) -> 
         assert get_values(results, "bag", protocol).keys() == {RECALL}
     assert get_values(results, "bm25").keys() == {RECALL}
     assert get_values(results, "bag", "finetuned")[RECALL] > get_values(results, "bag")[RECALL]
-    assert results.details["notes"][-1].endswith("no Transformer fine-tuned to read: bag")
+    assert results.details["notes"][-1].endswith("without a Transformer fine-tuned to read: bag")

@@ -111,20 +111,20 @@ def test_a_set_may_be_one_file_or_several(tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("train.tsv", "elsewhere/dev.tsv", "train_more.tsv")]
     assert read_set("snli", str(tmp_path / "all.txt"))["part"].tolist() == ["whole"]
     assert read_set("snli", files[:2])["part"].tolist() == ["dev", "train"]
-    with pytest.raises(ValueError, match=r"snli: .*train\.tsv and .*train_more\.tsv are both its part train; name one"):
+    with pytest.raises(ValueError, match=r"snli: .*train\.tsv and .*train_more\.tsv are both part train; name one"):
         read_set("snli", files)
 
 
 @pytest.mark.parametrize(
     ("name", "lines", "message"),
     [
-        ("dev.tsv", ["a\tb\tneutral", "a\tneutral"], r"dev\.tsv, line 2: 2 fields where there should be 3; fetch"),
-        ("dev.tsv", ["a\tb\tneutral", "a\tb\tc\tneutral"], r"line 2: 4 fields where there should be 3"),
-        ("dev.tsv", ["a\tb"], r"line 1: 2 columns, and no header that names sentence1"),
+        ("dev.tsv", ["a\tb\tneutral", "a\tneutral"], r"dev\.tsv, line 2: 2 fields instead of 3; fetch"),
+        ("dev.tsv", ["a\tb\tneutral", "a\tb\tc\tneutral"], r"line 2: 4 fields instead of 3"),
+        ("dev.tsv", ["a\tb"], r"line 1: 2 columns, and no header with sentence1"),
         ("dev.tsv", ["a\tb\tno", f"no\tb\t{'a ' * 20}"], r"line 2: the label is .* must be a word or a number"),
-        ("dev.tsv", [QUORA, "0\t1\t2\tWhy?\tHow?\t0", "1\t3\t4\tWhy?"], r"line 3: 4 fields where there should be 6"),
-        ("dev.jsonl", [snli("neutral", "a", "b"), '{"sentence1": "a'], r"dev\.jsonl, line 2: no JSON object with"),
-        ("dev.jsonl", ['{"text": "a", "gold_label": "neutral"}'], r"line 1: no JSON object with sentence1"),
+        ("dev.tsv", [QUORA, "0\t1\t2\tWhy?\tHow?\t0", "1\t3\t4\tWhy?"], r"line 3: 4 fields instead of 6"),
+        ("dev.jsonl", [snli("neutral", "a", "b"), '{"sentence1": "a'], r"dev\.jsonl, line 2: not a JSON object with"),
+        ("dev.jsonl", ['{"text": "a", "gold_label": "neutral"}'], r"line 1: not a JSON object with sentence1"),
         ("dev.txt", [], r"dev\.txt is empty; fetch it again"),
     ],
 )
@@ -149,5 +149,5 @@ def test_errors_name_damaged_files(name: str, content: bytes, tmp_path: Path) ->
 def test_absent_files_are_missing(source: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"empty/README.txt": ["Nothing."]})
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BenchmarkMissing, match=r"snli is not here: looked for .*\. Give the folder"):
+    with pytest.raises(BenchmarkMissing, match=r"snli is not here: looked for .*\. Name the folder"):
         read_set("snli", source)

@@ -63,7 +63,7 @@ def test_training_uses_the_dev_part_without_a_train_part(tmp_path: Path) -> None
     assert count_tests(tests) == {"de": 20, "en": 20}
     assert len(learned) == 400 and learned["first"].str.contains("dev-en").all()
     assert 5 < learned["part"].eq("dev").sum() < 40
-    assert note == "learned from the dev part (en), as there is none to train on, 5% of it held out"
+    assert note == "trained on the dev part (en), of which 5% is held out: there is no training part"
 
 
 def test_dev_parts_are_tested_if_test_labels_are_missing(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_dev_parts_are_tested_if_test_labels_are_missing(tmp_path: Path) -> None
         write_pairs(tmp_path, f"test-{language}.tsv", 20, ())
     write_pairs(tmp_path, "dev-fr.tsv", 30)
     learned, tests, note = read(tmp_path)
-    assert count_tests(tests) == {"de": 30, "en": 30} and "no labels of a test part" in note
+    assert count_tests(tests) == {"de": 30, "en": 30} and "the test part has no labels" in note
     assert learned["part"].eq("dev").sum() > 5  # held out of the training rows
 
 
@@ -86,19 +86,21 @@ def test_training_rows_are_not_tested_in_any_language(tmp_path: Path) -> None:
     assert tested["en"] == tested["de"] and 50 < len(tested["en"]) < 110
     assert not tested["de"] & set(learned["first"]) and "the same in every language" in note
     write_pairs(tmp_path, "dev-de.tsv", 399)
-    with pytest.raises(ValueError, match=r"dev-de\.tsv has 399 rows, .* learned from 400: they must be translations"):
+    with pytest.raises(
+        ValueError, match=r"dev-de\.tsv has 399 rows, .* training has 400: their rows must be translations"
+    ):
         read(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("files", "options", "message"),
     [
-        ({"train-en": LABELS, "test-de": ("nein", "yes")}, [], r"test-de\.tsv has the labels \['nein'\], what"),
-        ({"train-en": LABELS, "test-de": (), "test-en": LABELS}, [], r"test-de\.tsv has no labels, test-en has some"),
+        ({"train-en": LABELS, "test-de": ("nein", "yes")}, [], r"test-de\.tsv has the labels \['nein'\], the training"),
+        ({"train-en": LABELS, "test-de": (), "test-en": LABELS}, [], r"test-de\.tsv has no labels, but test-en has"),
         ({"train-en": LABELS, "dev-de": (), "test-de": ()}, [], r"dev-de\.tsv, line 1: 2 columns"),
-        ({"train-en": LABELS, "test-de": ()}, [], r"has no labels to test by"),
-        ({"train-en": LABELS, "test-de": LABELS}, ["en", ["de", "fr"]], r"test-fr\.tsv is not there"),
-        ({"train-de": LABELS, "test-de": LABELS}, [], r"neither train-en\.tsv nor dev-en\.tsv to learn from"),
+        ({"train-en": LABELS, "test-de": ()}, [], r"has no labels to test;"),
+        ({"train-en": LABELS, "test-de": LABELS}, ["en", ["de", "fr"]], r"test-fr\.tsv is missing"),
+        ({"train-de": LABELS, "test-de": LABELS}, [], r"neither train-en\.tsv nor dev-en\.tsv to train on"),
     ],
 )
 def test_errors_name_files_that_do_not_fit(files: Any, options: list[Any], message: str, tmp_path: Path) -> None:

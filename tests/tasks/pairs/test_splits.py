@@ -96,7 +96,7 @@ def test_sample_rows_depends_on_the_texts() -> None:
             PUBLISHED.assign(label=PUBLISHED["label"].mask(PUBLISHED["part"].eq("test"), "maybe")),
             r"snli: the test part has the labels \['maybe'\], the training part has",
         ),
-        (PUBLISHED.assign(label="yes"), "all pairs to train on have the label 'yes'"),
+        (PUBLISHED.assign(label="yes"), "all training pairs have the label 'yes'"),
         (PUBLISHED[:3], "snli: 3 labelled pairs leave none for"),
     ],
 )

@@ -41,7 +41,7 @@ def make_encoders(project: Path) -> list[EvaluatedEncoder]:
     return [
         tuned,
         replace(bag, finetuned=None),
-        replace(tuned, variant="twice", encoders=bag.encoders * 2, finetuned=None),
+        replace(tuned, variant="twice", models=bag.models * 2, finetuned=None),
     ]
 
 
@@ -127,7 +127,7 @@ def test_word_overlap_by_hand() -> None:
 
 def test_vectors_must_be_finite(project: Path, tmp_path: Path) -> None:
     encoders = toys.bag(tmp_path)
-    folder = Path(encoders[0].encoders[0])
+    folder = Path(encoders[0].models[0])
     broken = load_encoder(folder)
     next(broken.parameters()).data.fill_(float("nan"))
     save_encoder(broken, folder)
@@ -157,7 +157,7 @@ def test_the_report_has_missing_sets_and_splits(tmp_path: Path, caplog: pytest.L
     (tmp_path / "test.txt").write_text("\n".join([*lines, "A\tB\t-"]))
     source = PairsConfig(input={"scitail": str(tmp_path / "test.txt"), "snli": str(tmp_path / "none")})
     report = toys.read_report(TASK, source, tmp_path, tmp_path / "data")
-    assert report["sets"] == ["scitail"] and "none" in report["missing"]["snli"] and "Give the folder" in caplog.text
+    assert report["sets"] == ["scitail"] and "none" in report["missing"]["snli"] and "Name the folder" in caplog.text
     counts = report["counts"]["scitail"]
     assert counts["without_label"] == 1 and "20% of all rows" in counts["parts"] and counts["parts"] in caplog.text
     assert counts["train"] + counts["dev"] + counts["test"] == 200

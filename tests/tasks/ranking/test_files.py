@@ -218,7 +218,7 @@ def test_errors_name_damaged_lines_of_quasar_t(
         (json.dumps([HOTPOT | {"context": "text"}]), r"\[0\]: no list of pairs under the key 'context'"),
         (json.dumps([HOTPOT | {"context": [["A", "text"]]}]), r"\[0\]\.context: the paragraph 'A' is no list of"),
         (json.dumps([HOTPOT | {"supporting_facts": {"title": ["A"], "sent_id": []}}]), r"no list of pairs under"),
-        (json.dumps([HOTPOT, HOTPOT]), r"question h1 is in the files twice"),
+        (json.dumps([HOTPOT, HOTPOT]), r"question h1 occurs twice"),
         ("[]", "dev.*BM25: there are no candidates"),
     ],
 )
@@ -232,8 +232,8 @@ def test_errors_name_damaged_files_of_hotpotqa(content: str, message: str, tmp_p
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ({"format": "wikiqa", "files": {"test": "a"}}, "wikiqa is a folder with the files of all splits"),
-        ({"format": "squad", "files": {}}, "files: none is named"),
+        ({"format": "wikiqa", "files": {"test": "a"}}, "for wikiqa, name the folder with the files of all splits"),
+        ({"format": "squad", "files": {}}, "files: name at least one"),
         ({"format": "squad", "files": "a", "pool": 0}, "greater than 0"),
         ({"format": "trec", "files": "a"}, "quasar_t"),
     ],

@@ -248,7 +248,7 @@ def test_errors_name_sets_without_training_questions(project: Path) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             TASK.check(toys.settings(finetune=[name]), project / "data")
-    with pytest.raises(ValueError, match="a set is named twice"):
+    with pytest.raises(ValueError, match="listed twice"):
         toys.settings(finetune=["mine", "mine"])
 
 
@@ -257,4 +257,4 @@ def test_a_set_without_test_questions_is_noted(project: Path, tmp_path: Path) ->
     toys.read(tmp_path / "data", {"mine": {"format": "squad", "files": files}})
     results = TASK.evaluate(SETTINGS, make_encoders(project), tmp_path / "data", tmp_path / "vectors")
     assert results.records == []
-    assert results.details["notes"][-1] == "mine: nothing is measured, as no test question has candidates"
+    assert results.details["notes"][-1] == "mine: nothing is measured: no test question has candidates"

@@ -55,7 +55,7 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     assert sum(counts["dev"]["en"].values()) + sum(counts["train"]["en"].values()) == 360
     assert list(report["missing"]) == ["amazon_jp"] and "jp/books/test.review" in report["missing"]["amazon_jp"]
     (bag,) = toys.bag(tmp_path)
-    encoders = [bag, replace(bag, variant="twice", encoders=bag.encoders * 2)]
+    encoders = [bag, replace(bag, variant="twice", models=bag.models * 2)]
     results = TASK.evaluate(ReviewSettings(), encoders, tmp_path / "data", tmp_path / "vectors")
     table = pd.DataFrame(results.records).set_index(["task", "protocol", "variant", "data"])["value"]
     values = table["reviews", "frozen", "bag"]

@@ -121,7 +121,7 @@ def test_the_tables(evaluation: Evaluation) -> None:
     assert [title for title, *_ in blocks] == [
         f"Probes ({evaluation.protocol})",
         f"Relatedness ({evaluation.protocol})",
-        "Similarity (cosine), by the way to make one figure of all subsets",
+        "Similarity (cosine), by aggregation of the subsets",
         "Similarity (cosine), by subset",
     ]
     assert blocks[0][2].split()[:3] == ["mr", "100.00", "–"]

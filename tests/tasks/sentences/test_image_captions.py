@@ -61,15 +61,15 @@ def change_feature(row: int, value: float, repeats: int = 1) -> NDArray[np.float
     ("features", "captions", "message"),
     [
         (FEATURES[:6], CAPTIONS, r"dev_ims\.npy has 6 rows, but dev_caps\.txt 35 captions: .*\(7\) or .*\(35\)"),
-        (FEATURES, CAPTIONS[:-1], r"dev_caps\.txt has 34 captions, no multiple of five"),
+        (FEATURES, CAPTIONS[:-1], r"dev_caps\.txt has 34 captions, not a multiple of five"),
         (FEATURES, [*CAPTIONS[:8], " ", *CAPTIONS[9:]], r"dev_caps\.txt, line 9: an empty caption"),
         (FEATURES, [], r"dev_caps\.txt has no rows"),
-        (change_feature(33, 9.0, repeats=5), CAPTIONS, r"dev_ims\.npy, rows 30 to 34: .* put the captions of an image"),
-        (change_feature(5, np.nan), CAPTIONS, r"dev_ims\.npy, row 5: not all features are finite"),
-        (change_feature(6, np.inf), CAPTIONS, r"dev_ims\.npy, row 6: not all features are finite"),
+        (change_feature(33, 9.0, repeats=5), CAPTIONS, r"dev_ims\.npy, rows 30 to 34: .* group captions"),
+        (change_feature(5, np.nan), CAPTIONS, r"dev_ims\.npy, row 5: features are not finite"),
+        (change_feature(6, np.inf), CAPTIONS, r"dev_ims\.npy, row 6: features are not finite"),
         (FEATURES.astype(np.float64), CAPTIONS, r"holds float64 of shape \(7, 4\); save it as float32"),
         (FEATURES[0], CAPTIONS, r"holds float32 of shape \(4,\)"),
-        (np.array([{"a": 1}]), CAPTIONS, r"dev_ims\.npy is no NumPy file of numbers"),
+        (np.array([{"a": 1}]), CAPTIONS, r"dev_ims\.npy is not a NumPy file of numbers"),
     ],
 )
 def test_errors_name_files_that_do_not_fit(
@@ -82,7 +82,7 @@ def test_errors_name_files_that_do_not_fit(
 @pytest.mark.parametrize("content", [b"", b"no array", b"\x93NUMPY\x01\x00"])
 def test_errors_name_the_damaged_file(tmp_path: Path, content: bytes):
     (write(tmp_path) / "dev_ims.npy").write_bytes(content)
-    with pytest.raises(ValueError, match=r"dev_ims\.npy is no NumPy file"):
+    with pytest.raises(ValueError, match=r"dev_ims\.npy is not a NumPy file"):
         read_image_captions(tmp_path, "dev")
 
 

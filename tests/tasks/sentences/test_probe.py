@@ -197,9 +197,13 @@ def test_errors_name_the_task() -> None:
     with pytest.raises(ValueError, match=r"cedars: the vector of '.*' is not finite"):
         run_probe(cedars, lambda texts: np.full((len(texts), 2), np.nan, np.float32), SENTEVAL)
     for bad, protocol, message in (
-        (replace(cedars, table=cedars.table.assign(label=0)), SKIP_THOUGHTS, "a training part of .* has but one class"),
+        (
+            replace(cedars, table=cedars.table.assign(label=0)),
+            SKIP_THOUGHTS,
+            "a training part of .* has only one class",
+        ),
         (make_task({"dev": 20, "test": 20}), SENTEVAL, r"the splits are \['dev', 'test'\]: expected"),
-        (make_task({"all": 7}), SKIP_THOUGHTS, "7 rows cannot be cut into 10 folds"),
+        (make_task({"all": 7}), SKIP_THOUGHTS, "7 rows are too few for 10 folds"),
         (make_task({"all": 12}), SENTEVAL, "n_splits=10 cannot be greater than the number of members in each class"),
     ):
         with pytest.raises(ValueError, match=f"cedars: {message}"):

@@ -294,8 +294,8 @@ def test_images_and_captions(project: Path, tmp_path: Path) -> None:
     [
         ({"ensemble": ["bow"]}, r"ensemble: no variant is called bow; there are \['both', 'uni', 'word_average'\]"),
         ({"over_time": {"variants": ["word_average"], "tasks": ["mr"]}}, "over_time: no variant is called word_av"),
-        ({"over_time": {"variants": ["both"], "tasks": ["mr"]}}, "over_time: both is of 2 encoders"),
-        ({"neighbours": {"variants": ["uni"]}}, "give the folder of its paragraphs"),
+        ({"over_time": {"variants": ["both"], "tasks": ["mr"]}}, "over_time: both has 2 encoders"),
+        ({"neighbours": {"variants": ["uni"]}}, "pass the folder of its paragraphs"),
         ({"expansion": True}, "expansion and word_average need word vectors"),
         ({"ensemble": ["uni", "word_average"]}, "expansion and word_average need word vectors"),
     ],
@@ -312,7 +312,7 @@ def test_errors_name_missing_inputs(settings: dict[str, Any], message: str, proj
     ("settings", "message"),
     [
         ({"protocol": "sentevil"}, "senteval"),
-        ({"ensemble": ["uni", "uni"]}, "stands there twice"),
+        ({"ensemble": ["uni", "uni"]}, "listed twice"),
         ({"neighbours": {"variants": []}}, "at least 1"),
         ({"neighbours": {"variants": ["uni"], "pool": 0}}, "greater than 0"),
         ({"over_time": {"variants": ["uni"], "tasks": ["stsb"]}}, r"no task of classification is called \['stsb'\]"),

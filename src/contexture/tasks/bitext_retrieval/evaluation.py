@@ -1,4 +1,4 @@
-"""How often the nearest sentence of the other language is the translation, both ways."""
+"""Accuracy of bitext retrieval in both directions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,11 +23,11 @@ def evaluate_bitext(
     parallel_map: ParallelMap,
     sentences: Mapping[str, Sequence[str]],
 ) -> Results:
-    """The accuracy of all encoders on every set (its table, as `files.read_set` has it), frozen.
+    """Return the accuracy of all encoders on every set; `files` has the table of each set, see `files.read_set`.
 
-    `data` is `<set>/<language asked in>-<language searched>`; `<set>/36-eng` and `<set>/eng-36` are the means over the
-    paper's languages, if all are there. PCR is fitted on `sentences` of each language of the
-    corpus; without sentences it is not measured. The fact `missing` names languages without text.
+    `data` of a record is `<set>/<query language>-<searched language>`. `<set>/36-eng` and `<set>/eng-36` are means over
+    the languages of the paper, if the set has all of them. PCR is fitted on `sentences`, the corpus sentences of each
+    language, and not measured without them. The detail `missing` names languages without corpus text.
     """
     records: list[dict[str, Any]] = []
     missing = {}
@@ -44,7 +44,7 @@ def evaluate_bitext(
 def measure_retrieval(
     encoders: Sequence[str], name: str, file: Path, vectors_dir: Path, sentences: Mapping[str, Sequence[str]]
 ) -> list[Row]:
-    """The accuracy of each protocol and direction on a set, whose sentences are each embedded once."""
+    """Return the accuracy by protocol and direction on a set. Each sentence is embedded once."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(vectors_dir)(encoders, sorted({*rows["source"], *rows["target"]}), name)
     accuracies = {FROZEN: _measure_both_directions(rows, lookup, {})}
@@ -61,7 +61,7 @@ def measure_retrieval(
 
 
 def _measure_both_directions(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) -> dict[str, float]:
-    """Direction → accuracy, vectors of a language less its component in `common`."""
+    """Return direction → accuracy, after removing the components `common` from the vectors of their languages."""
     accuracies: dict[str, float] = {}
     for languages, pairs in rows.groupby(["source_lang", "target_lang"]):
         source_lang, target_lang = map(str, languages)
@@ -79,10 +79,9 @@ def _measure_both_directions(rows: pd.DataFrame, lookup: Lookup, common: Mapping
 
 
 def translation_accuracy(source: tuple[Lookup, Sequence[str]], target: tuple[Lookup, Sequence[str]]) -> float:
-    """The share of sentences whose translation has the largest cosine of all different sentences of the other side.
+    """Return the share of sentences whose translation has the highest cosine among the distinct target sentences.
 
-    Each side is a `Lookup` of its vectors and its sentences. A translation that another sentence equals in cosine, as
-    if a model knows no word of either, does not count.
+    Each side is a `Lookup` of vectors and its sentences. Ties count as wrong, so that a model of zero vectors scores 0.
     """
     (source_vectors, sentences), (target_vectors, translations) = source, target
     candidates = list(dict.fromkeys(translations))

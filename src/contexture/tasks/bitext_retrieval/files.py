@@ -1,8 +1,8 @@
-"""Files of parallel test sentences: Tatoeba's (Artetxe and Schwenk, 2019), two sides of any other, and BUCC's.
+"""Readers of parallel test sentences: Tatoeba (Artetxe and Schwenk, 2019), pairs of files, and BUCC.
 
-BUCC (Zweigenbaum et al., 2018) has two lists of sentences, some of which are translations of one another:
-`de-en/de-en.training.de` and `.en` have lines of id and sentence, `de-en/de-en.training.gold` the ids that belong
-together. `sample` and `test` are like `training`; the gold of `test` is not public.
+BUCC (Zweigenbaum et al., 2018) has one list of sentences per language, some of which are translations of each other:
+`de-en/de-en.training.de` and `.en` have lines of id and sentence, `de-en/de-en.training.gold` the pairs of ids.
+`sample` and `test` have the same format; the gold of `test` is not public.
 """
 
 from collections.abc import Sequence
@@ -17,25 +17,25 @@ from contexture.corpus.errors import SourceError
 from contexture.tasks.bitext_retrieval.config import TatoebaSet
 from contexture.tasks.missing import BenchmarkMissing
 
-#: The languages of CMLM's Table 5, those of XTREME, as Tatoeba's files are called, in the table's order.
+#: Languages of CMLM's Table 5 (XTREME's), by Tatoeba's codes and in the table's order.
 PAPER_LANGUAGES = (
     "afr", "ara", "bul", "ben", "deu", "ell", "spa", "est", "eus", "pes", "fin", "fra", "heb", "hin", "hun", "ind",
     "ita", "jpn", "jav", "kat", "kaz", "kor", "mal", "mar", "nld", "por", "rus", "swh", "tam", "tel", "tha", "tgl",
     "tur", "urd", "vie", "cmn",
 )  # fmt: skip
-#: BUCC's parts: where the threshold is chosen, and where it is tested, the best first.
+#: BUCC's parts to tune and to test the threshold on; the first available pair is used.
 MINING_PARTS = (("training", "test"), ("sample", "training"))
 _REMEDY = (
-    "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository; BUCC's is bucc2018, with "
-    "de-en/de-en.training.de, .en and .gold and the same of sample."
+    "Tatoeba's test sets are in data/tatoeba/v1 of the LASER repository. BUCC's is bucc2018, with "
+    "de-en/de-en.training.de, .en and .gold, and the same for sample."
 )
 
 
 def read_set(name: str, source: str | TatoebaSet | BitextSet) -> pd.DataFrame:
-    """One row a pair: `source_lang`, `target_lang`, `source` and `target`, none dropped.
+    """Return one row per pair: `source_lang`, `target_lang`, `source` and `target`. No pair is dropped.
 
-    Raises BenchmarkMissing for files that are absent, and ValueError, naming the files, for sides of different length,
-    or one that is empty or not UTF-8.
+    Raises BenchmarkMissing for absent files. Raises ValueError, naming the files, for sides of different length, empty
+    sentences and text that is not UTF-8.
     """
     if isinstance(source, BitextSet):
         sets = [source]
@@ -47,7 +47,7 @@ def read_set(name: str, source: str | TatoebaSet | BitextSet) -> pd.DataFrame:
 
 
 def list_tatoeba_sets(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
-    """The pairs of languages in a folder, English second."""
+    """Return the language pairs of a folder, with English as target."""
     sets = []
     for language in languages:
         pattern = Path(folder).expanduser() / f"tatoeba.{language}-eng.eng"
@@ -71,16 +71,16 @@ def _read_bitext(name: str, bitext: BitextSet) -> pd.DataFrame:
     for number, pair in enumerate(pairs, start=1):
         line = f"{name}: {' and '.join(bitext.files)}, line {number}"
         if not all(pair):
-            raise ValueError(f"{line}: a side is empty")
+            raise ValueError(f"{line}: a side is empty; remove the pair or add its sentence")
         if "\ufffd" in "".join(pair):
-            raise ValueError(f"{line}: is not UTF-8 text; convert it first")
+            raise ValueError(f"{line}: not UTF-8 text; convert it first")
     rows = pd.DataFrame(pairs, columns=["source", "target"])
     return rows.assign(source_lang=bitext.languages[0], target_lang=bitext.languages[1])
 
 
 @dataclass(frozen=True)
 class MiningPart:
-    """Sentences of two languages to mine, and those that are translations; each sentence once."""
+    """Distinct sentences of two languages, and the pairs that are translations."""
 
     source: list[str]
     target: list[str]
@@ -88,7 +88,7 @@ class MiningPart:
 
 
 def list_mining_parts(folder: Path) -> dict[str, tuple[str, str]]:
-    """Pair of languages → the parts to choose and to test on, both with gold; empty for folders other than BUCC's."""
+    """Return language pair → parts to tune and to test on, both with gold. Empty unless the folder is BUCC's."""
     usable: dict[str, tuple[str, str]] = {}
     for pair_dir in sorted(folder.glob("*-*/")):
         for parts in MINING_PARTS:
@@ -98,9 +98,9 @@ def list_mining_parts(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def read_mining_part(pair_dir: Path, part: str) -> MiningPart:
-    """A part of a pair of languages.
+    """Read one part of a language pair.
 
-    Raises BenchmarkMissing for an absent file, ValueError, naming file and line, for one in another format.
+    Raises BenchmarkMissing for an absent file, and ValueError with file and line for another format.
     """
     files = [_mining_path(pair_dir, f"{part}.{language}") for language in pair_dir.name.split("-")]
     sides = [dict(_read_fields(file)) for file in files]
@@ -109,7 +109,7 @@ def read_mining_part(pair_dir: Path, part: str) -> MiningPart:
     for number, ids in enumerate(_read_fields(gold_file), start=1):
         for sentence_id, side, file in zip(ids, sides, files, strict=True):
             if sentence_id not in side:
-                raise ValueError(f"{gold_file}, line {number}: {sentence_id} stands in no line of {file}")
+                raise ValueError(f"{gold_file}, line {number}: {sentence_id} is not in {file}; fetch both files again")
         gold.add((sides[0][ids[0]], sides[1][ids[1]]))
     if not gold:
         raise ValueError(f"{gold_file} is empty; fetch it again")
@@ -119,7 +119,7 @@ def read_mining_part(pair_dir: Path, part: str) -> MiningPart:
 
 def _read_fields(file: Path) -> list[tuple[str, str]]:
     if not file.exists():
-        raise BenchmarkMissing(file.parent.name, file, "Unpack all of the archives of BUCC 2018 into one folder.")
+        raise BenchmarkMissing(file.parent.name, file, "Unpack all archives of BUCC 2018 into one folder.")
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Translations mined from two lists of sentences: by cosine, and by its margin over the neighbours' cosines."""
+"""Mining of translations from two lists of sentences, scored by cosine or by its ratio to the neighbours' cosines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,17 +12,17 @@ from contexture.tasks.bitext_retrieval.files import MiningPart, list_mining_part
 from contexture.tasks.sentences.vectors import Array, VectorStore
 
 NAME = "bitext_mining"
-#: Neighbours, as in the paper of `ratio` (Artetxe and Schwenk, 2019).
+#: Neighbours for `ratio` (Artetxe and Schwenk, 2019).
 NUM_NEIGHBOURS = 4
 
-#: Pairs: score, row of the source, row of the target; best first.
+#: (score, source row, target row), best first.
 MinedPairs = list[tuple[float, int, int]]
 
 
 def measure_mining(encoders: Sequence[str], name: str, folder: Path, vectors_dir: Path) -> list[Row]:
-    """Precision, recall and F1 of the mined pairs of each pair of languages, by each score of `mine_pairs`.
+    """Return precision, recall and F1 of the mined pairs of each language pair, by each score of `mine_pairs`.
 
-    The threshold is chosen on another part. Vectors are kept in `vectors_dir`.
+    The threshold is tuned on a second part. Vectors are cached in `vectors_dir`.
     """
     store = VectorStore(vectors_dir)
     rows: list[Row] = []
@@ -44,9 +44,9 @@ def measure_mining(encoders: Sequence[str], name: str, folder: Path, vectors_dir
 
 
 def mine_pairs(source: Array, target: Array) -> dict[str, MinedPairs]:
-    """Score → the pairs that are best for one of their sides.
+    """Return score → pairs, each the best pair of one of its sentences.
 
-    `cosine`, or `ratio`: the cosine as a share of the mean cosine with both sides' neighbours.
+    The scores are `cosine`, and `ratio`: the cosine divided by the mean cosine with the neighbours of both sides.
     """
     forward, targets = nearest(target, source, min(NUM_NEIGHBOURS, len(target)))
     backward, sources = nearest(source, target, min(NUM_NEIGHBOURS, len(source)))
@@ -60,9 +60,10 @@ def mine_pairs(source: Array, target: Array) -> dict[str, MinedPairs]:
 
 
 def _match_greedily(forward: Array, targets: Rows, backward: Array, sources: Rows) -> MinedPairs:
-    """From the highest score down, so that a sentence is in one pair at most.
+    """Match sentences from the highest score down; each sentence is in at most one pair.
 
-    `forward` are the scores (S, k) of each source's neighbours `targets`, `backward` those of each target's, `sources`.
+    `forward` are the scores (S, k) of each source's neighbours `targets`, `backward` those of each target's neighbours
+    `sources`.
     """
     source_rows, target_rows = np.arange(len(targets)), np.arange(len(sources))
     best, best_back = forward.argmax(1), backward.argmax(1)
@@ -83,22 +84,22 @@ def _match_greedily(forward: Array, targets: Rows, backward: Array, sources: Row
 
 
 def _divide_by_mean(cosines: Array, both_means: Array) -> Array:
-    """0 if the neighbours are no nearer than chance."""
+    """Divide cosines by the means of both sides; 0 if the means are not positive."""
     return np.divide(cosines, both_means / 2, out=np.zeros_like(cosines), where=both_means > 0)
 
 
 def choose_threshold(pairs: MinedPairs, part: MiningPart) -> float:
-    """The score above which pairs have the best F1, halfway to the next pair's; of equally good ones the highest."""
+    """Return the score threshold with the best F1, halfway to the next pair's score; ties: the highest."""
     right = np.cumsum([(part.source[source], part.target[target]) in part.gold for _, source, target in pairs])
     f1 = 2 * right / (np.arange(1, len(pairs) + 1) + len(part.gold))
     scores = np.array([score for score, *_ in pairs])
-    f1[:-1][scores[:-1] == scores[1:]] = -1  # equal scores are taken together
+    f1[:-1][scores[:-1] == scores[1:]] = -1  # no threshold between equal scores
     last = int(f1.argmax())
     return float(scores[last : last + 2].mean())
 
 
 def precision_recall_f1(pairs: MinedPairs, part: MiningPart) -> dict[str, float]:
-    """Precision, recall and F1 of the pairs."""
+    """Return precision, recall and F1 of pairs against the gold of a part."""
     right = sum((part.source[source], part.target[target]) in part.gold for _, source, target in pairs)
     return {
         "precision": right / max(1, len(pairs)),

@@ -15,24 +15,26 @@ from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 
 class BitextRetrievalTask(FrozenTask):
-    """Which sentence of another language is the translation? The one with the largest cosine."""
+    """Retrieve the translation of a sentence by cosine among the sentences of another language."""
 
     def read(self, source: BitextRetrievalConfig, demo: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`.
+        """Write `<set>.parquet` for each set (see `files.read_set` and `Task.read`).
 
-        Sets that are mined stay where they are: `mining` of `TASK_FILE` has their folders.
+        Sets for mining are not copied; `mining` of `TASK_FILE` has their folders.
         """
         world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo / LANGUAGES / TATOEBA)}
         sets = world if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, mining={}) as (work, report):
             if not sets:
-                report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
+                report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files; see docs/bitext.md"
             for name, files in sets.items():
                 with note_missing(report, name):
                     folder = Path(files).expanduser() if isinstance(files, str) else None
                     if folder and (mined := list_mining_parts(folder)):
                         report["mining"][name] = str(folder)
-                        report["counts"][name] = {pair: _mined(folder / pair, parts) for pair, parts in mined.items()}
+                        report["counts"][name] = {
+                            pair: _count_mining_parts(folder / pair, parts) for pair, parts in mined.items()
+                        }
                         continue
                     rows = read_set(name, files)
                     rows.to_parquet(work / f"{name}.parquet")
@@ -49,7 +51,7 @@ class BitextRetrievalTask(FrozenTask):
         *,
         paragraphs: Path,
     ) -> Results:
-        """See `evaluation.evaluate_bitext` and `mining.measure`; sets that are missing are left out."""
+        """See `evaluation.evaluate_bitext` and `mining.measure_mining`. Missing sets are skipped."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
         from contexture.tasks.bitext_retrieval.mining import measure_mining
         from contexture.tasks.corpus_languages import every_languages_sentences
@@ -66,8 +68,8 @@ class BitextRetrievalTask(FrozenTask):
         return Results(results.records, {"missing": report["missing"] | results.details["missing"]})
 
 
-def _mined(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:
-    """The counts of a pair of languages that is mined, and its parts."""
+def _count_mining_parts(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:
+    """Return the parts of a language pair and their counts."""
     counts: dict[str, Any] = {"parts": f"threshold chosen on {parts[0]}, tested on {parts[1]}"}
     for name in parts:
         part = read_mining_part(pair_dir, name)

@@ -1,4 +1,4 @@
-"""The languages of every sentence's nearest neighbours (CMLM, section 5.2), with and without PCR."""
+"""Languages of every sentence's nearest neighbours (CMLM, section 5.2), with and without PCR."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -17,12 +17,12 @@ from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "language_bias"
-#: Neighbours whose languages are counted, of every sentence.
+#: Neighbours per sentence whose languages are counted.
 NUM_NEIGHBOURS = 10
-#: Sentences of each language that are drawn.
+#: Plotted sentences per language.
 MAX_POINTS = 100
 
-#: (N,) numbers of the languages of N vectors.
+#: Language number of each vector (N,).
 LanguageNumbers = NDArray[np.int64]
 
 
@@ -34,12 +34,12 @@ def evaluate_bias(
     vectors_dir: Path,
     parallel_map: ParallelMap,
 ) -> Results:
-    """Of each set and encoder, the share of neighbours in the sentence's own language: of each, and their mean.
+    """Return, by set and encoder, the share of neighbours in the sentence's language: per language, and their mean.
 
-    As facts, of the first seed: `languages` of each set; `expected`, the share if language plays no part;
-    `neighbours`, by set, variant and protocol, of each language (row) the share of each (column); and `points`, of the
-    variants that are drawn likewise, `x`, `y` and `lang` of sentences. Languages that the corpus has no text of are
-    left out and named in `missing`.
+    Details: `languages` of each set; `expected`, the share if neighbours do not depend on language. Of the first seed,
+    by set, variant and protocol: `neighbours`, the share of each language (column) among the neighbours of each
+    language (row); `points` of the variants to draw, with `x`, `y` and `lang` of sentences. `missing` names languages
+    without corpus text; they are left out.
     """
     records: list[dict[str, Any]] = []
     details: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
@@ -50,7 +50,7 @@ def evaluate_bias(
         table = pd.read_parquet(file)
         languages = known(table["lang"], sentences)
         if without_text := sorted(set(table["lang"]) - set(languages)):
-            reason = "the corpus has no text of them for PCR"
+            reason = "the corpus has no text in them for PCR"
             details["missing"][f"language bias of {name} in {', '.join(without_text)}"] = reason
         if len(languages) < 2:
             continue
@@ -90,7 +90,7 @@ def measure_bias(
     vectors_dir: Path,
     drawn: Collection[Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
-    """Protocol → `neighbours`, rows of shares, and, of encoders that are among `drawn`, `points`."""
+    """Return protocol → `neighbours`, rows of shares, and `points` if the encoders are among `drawn`."""
     table = pd.read_parquet(file)
     texts = {lang: table.loc[table["lang"] == lang, "text"].tolist() for lang in languages}
     lookup = VectorStore(vectors_dir)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
@@ -107,9 +107,9 @@ def measure_bias(
 
 
 def neighbour_shares(vectors: Array, languages: LanguageNumbers, k: int) -> NDArray[np.float64]:
-    """Of each language (row) the shares of each (column) among the k nearest others of its sentences, by cosine."""
+    """Return, by language (row), the share of each language (column) among its sentences' k nearest neighbours."""
     _, rows = nearest(vectors, vectors, min(k + 1, len(vectors)))
-    # A sentence is no neighbour of itself, wherever it stands among equals.
+    # Exclude each sentence from its own neighbours, also if ties push it out of the results.
     is_itself = rows == np.arange(len(vectors))[:, None]
     is_itself[~is_itself.any(axis=1), -1] = True
     neighbours = languages[rows[~is_itself].reshape(len(vectors), -1)]
@@ -120,13 +120,13 @@ def neighbour_shares(vectors: Array, languages: LanguageNumbers, k: int) -> NDAr
 
 
 def project_with_tsne(vectors: Array, numbers: LanguageNumbers, languages: Sequence[str], count: int) -> dict[str, Any]:
-    """`x`, `y` and `lang` of the first `count` sentences of each language, by t-SNE of their cosines."""
+    """Return `x`, `y` and `lang` of the first `count` sentences of each language, by t-SNE with cosine distance."""
     from sklearn.manifold import TSNE
 
     rows = np.concatenate([np.flatnonzero(numbers == lang)[:count] for lang in range(len(languages))])
     perplexity = min(30.0, max(1.0, (len(rows) - 1) / 3))
     tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
-    with threadpool_limits(1):  # so few points are soon done; threads wait for one another where cores are busy
+    with threadpool_limits(1):  # with few points, threads on busy cores mostly wait for each other
         points = tsne.fit_transform(vectors[rows])
     x, y = points.astype(float).round(3).T.tolist()
     return {"x": x, "y": y, "lang": [languages[lang] for lang in numbers[rows]]}

@@ -1,4 +1,4 @@
-"""The questions of HotpotQA with their answers and facts, and the paragraphs with their sentences, as tables."""
+"""HotpotQA as tables: questions with answers and supporting facts, paragraphs with sentences."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +10,13 @@ from contexture.tasks.ranking.data import TEXTS_FILE, Questions, read_split
 from contexture.tasks.ranking.files import join_sentences, read_hotpot_questions
 
 ANSWERS_FILE, SENTENCES_FILE = "answers.parquet", "sentences.parquet"
-#: The title of a paragraph, and the number of a sentence in it.
+#: Title of a paragraph and number of a sentence in it.
 Fact = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class MultiHopQuestions:
-    """The questions of a split, as ranking has them, with the answer and the facts of each."""
+    """Questions of a split as `ranking` stores them, with the answer and the facts of each."""
 
     ranked: Questions
     answers: list[str]
@@ -38,7 +38,7 @@ class Paragraphs:
 def write_answers(source: RankingSet, folder: Path) -> None:
     """Write answers, facts and sentences to the folder of `write_set`.
 
-    Raises ValueError for a question without an answer, or a fact without the number of its sentence.
+    Raises ValueError for a question without an answer, and for a fact without a sentence number.
     """
     files = source.files.values() if isinstance(source.files, dict) else [source.files]
     rows: list[tuple[str, str, list[str], list[int]]] = []
@@ -47,10 +47,10 @@ def write_answers(source: RankingSet, folder: Path) -> None:
     for source_file, question in questions:
         location = f"{source_file}, question {question.question_id}"
         if not isinstance(question.answer, str) or not question.answer.strip():
-            raise ValueError(f"{location}: no answer; multi-hop questions need one")
+            raise ValueError(f"{location}: no answer; add one")
         titles, numbers = [title for title, _ in question.facts], [number for _, number in question.facts]
         if not all(isinstance(number, int) for number in numbers):
-            raise ValueError(f"{location}: a supporting fact is a title and the number of a sentence")
+            raise ValueError(f"{location}: a supporting fact must be a title and a sentence number")
         rows.append((question.question_id, question.answer, titles, numbers))
         for _, lines in question.paragraphs:
             sentences.setdefault(join_sentences(lines), [" ".join(line.split()) for line in lines])
@@ -60,7 +60,7 @@ def write_answers(source: RankingSet, folder: Path) -> None:
 
 
 def read_questions(folder: Path, split: Split) -> MultiHopQuestions:
-    """The questions of a split that have supporting facts."""
+    """Return the questions of a split that have supporting facts."""
     ranked = read_split(folder, split)
     table = pd.read_parquet(folder / ANSWERS_FILE).set_index("question_id").loc[ranked.ids]
     facts: list[set[Fact]] = [
@@ -71,6 +71,6 @@ def read_questions(folder: Path, split: Split) -> MultiHopQuestions:
 
 
 def read_paragraphs(folder: Path) -> Paragraphs:
-    """All paragraphs."""
+    """Return all paragraphs of the files."""
     texts, sentences = pd.read_parquet(folder / TEXTS_FILE), pd.read_parquet(folder / SENTENCES_FILE)
     return Paragraphs(texts["title"].tolist(), texts["text"].tolist(), sentences["sentences"].map(list).tolist())

@@ -1,4 +1,4 @@
-"""Every variant on the test questions: its vectors find paragraphs, two of them are chosen, read and answered."""
+"""Multi-hop evaluation: retrieve paragraphs by vectors, re-rank them, and read the answer in the best two."""
 
 import logging
 from collections.abc import Sequence
@@ -35,26 +35,26 @@ from contexture.training.launcher import file_checksums, launch
 
 LOG = logging.getLogger(__name__)
 NAME = "multi_hop"
-#: The measure of retrieval, and those of answers.
+#: The metric of retrieval, and those of answers.
 RECALL = "paragraph_recall"
 ANSWER_METRICS = ["passage_em", "answer_em", "answer_f1", "support_em", "support_f1", "joint_em", "joint_f1"]
 
 
 @dataclass(frozen=True)
 class MultiHopResults:
-    """The results of one retrieval."""
+    """Results of one retrieval."""
 
     variant: str
     protocol: str
-    #: A row a question: `RECALL` and, if there are models that read, `ANSWER_METRICS`, the answer and the titles.
+    #: One row per question: `RECALL` and, with a reader, `ANSWER_METRICS`, the answer and the titles.
     table: pd.DataFrame
-    #: The name of the score of its vectors; "" for BM25.
+    #: Name of the vectors' score; "" for BM25.
     score: str = ""
     fallback_note: str = ""
 
     @property
     def is_read(self) -> bool:
-        """Whether the questions were answered."""
+        """Whether the table has answers."""
         return "joint_f1" in self.table
 
 
@@ -65,10 +65,10 @@ def evaluate_multi_hop(
     vectors_dir: Path,
     parallel_map: ParallelMap,
 ) -> Results:
-    """Measure all variants, and BM25, by the paragraphs that they find, and by the answers that are read in them.
+    """Measure retrieval and answers of all variants and of BM25.
 
-    A `reader` of the settings is trained first, once for each seed, and reads for all variants. The protocol is that of
-    the encoder that finds: frozen or fine-tuned. The table `answers` has every question.
+    If the settings name a `reader`, it is trained first, once per seed, and used for all variants. The protocol is that
+    of the retrieving encoder: frozen or fine-tuned. The table `answers` has one row per question.
     """
     folder = data / DATA
     if not folder.exists() or not encoders or not len(read_questions(folder, "test")):
@@ -95,10 +95,10 @@ def evaluate_multi_hop(
             scores.setdefault(result.protocol, {})[result.variant] = result.score
     notes = [*dict.fromkeys(result.fallback_note for result in results if result.fallback_note)]
     if settings.reader is not None:
-        notes.append(f"re-ranker and reader start from {settings.reader} and are the same for all")
+        notes.append(f"re-ranker and reader start from {settings.reader} and are shared by all variants")
     unread = dict.fromkeys(result.variant for result in results if result.variant != BM25 and not result.is_read)
     if unread:
-        notes.append(f"by retrieval alone, as they have no Transformer fine-tuned to read: {', '.join(unread)}")
+        notes.append(f"retrieval metrics only, without a Transformer fine-tuned to read: {', '.join(unread)}")
     for note in notes:
         LOG.warning("%s", note)
     records = [
@@ -115,7 +115,7 @@ def evaluate_multi_hop(
 
 
 def train_shared_reader(settings: MultiHopSettings, seed: int, data: Path, folder: Path) -> None:
-    """Fine-tune the re-ranker and the reader of all variants, on one device; those of the same settings are kept."""
+    """Fine-tune the re-ranker and reader of all variants on one device; models with the same settings are reused."""
     assert settings.reader is not None
     start = find_start_encoder(settings.reader, seed, folder / "start")
     identity = {
@@ -136,7 +136,7 @@ def train_shared_reader(settings: MultiHopSettings, seed: int, data: Path, folde
 
 
 def _find_readers_dir(encoder: EvaluatedEncoder) -> Path | None:
-    """The folder of the models made of a variant's own Transformer; None without."""
+    """Return the folder of the models fine-tuned from the variant's Transformer; None if there are none."""
     folder = encoder.finetuned
     return folder if folder is not None and (folder / READER / ReaderModel.settings_file).exists() else None
 
@@ -157,7 +157,7 @@ def _answer_by_vectors(
 
 
 def _answer_by_bm25(seed: int, folder: Path, count: int, readers_dir: Path | None) -> MultiHopResults:
-    """Answer by the order of BM25, which is that of the candidates."""
+    """Answer from the first candidates, which are in BM25's order."""
     retrieved = [rows[:count].tolist() for rows in read_questions(folder, "test").ranked.candidates]
     table = answer_questions(retrieved, folder, readers_dir).assign(
         variant=BM25, seed=seed, split="test", protocol=FROZEN
@@ -166,7 +166,7 @@ def _answer_by_bm25(seed: int, folder: Path, count: int, readers_dir: Path | Non
 
 
 def answer_questions(retrieved: Sequence[list[int]], folder: Path, readers_dir: Path | None) -> pd.DataFrame:
-    """A row for each test question: the measures of its first paragraphs, and of the answer that is read in them."""
+    """Return one row per test question: the metrics of its retrieved paragraphs and of the answer."""
     questions, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
     ranked = questions.ranked
     table = pd.DataFrame({"question_id": ranked.ids, "question": ranked.texts})
@@ -197,7 +197,7 @@ def answer_questions(retrieved: Sequence[list[int]], folder: Path, readers_dir: 
 def rerank(
     retrieved: Sequence[list[int]], questions: MultiHopQuestions, paragraphs: Paragraphs, folder: Path
 ) -> list[list[int]]:
-    """The two of each question's paragraphs that the re-ranker scores highest, the best one first."""
+    """Return, for each question, the two paragraphs with the highest re-ranker scores, best first."""
     model, chosen = load_answer_model(folder), []
     for question, right, rows in zip(questions.ranked.texts, questions.ranked.right, retrieved, strict=True):
         scores = pair_scores(model, question, [paragraphs.texts[row] for row in rows]) if rows else np.empty(0)
@@ -206,7 +206,7 @@ def rerank(
 
 
 def _describe_examples(result: MultiHopResults) -> dict[str, Any]:
-    """Questions that were answered and others, with the paragraphs that the answer was read in."""
+    """Return examples of right and wrong answers, with the paragraphs that were read."""
 
     def row(number: int) -> dict[str, str]:
         values = result.table.iloc[number]

@@ -1,4 +1,4 @@
-"""Fine-tune the re-ranker and the reader on multi-hop questions."""
+"""Fine-tuning of the re-ranker and the reader for multi-hop questions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,20 +31,20 @@ from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
 SPLITS: tuple[Split, ...] = ("train", "dev")
-#: Paragraphs that the reader reads.
+#: Paragraphs per input of the reader.
 MAX_PARAGRAPHS = 2
-#: Probabilities to choose from: a sentence is a fact from the chosen one on.
+#: Candidates for the probability from which a sentence is a fact.
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
 def finetune_reranker(settings: MultiHopSettings, encoder: EvaluatedEncoder, data: Path, folder: Path) -> float:
-    """Fine-tune a pairwise model of answer selection on the `select_candidates`; see `finetune_answers`."""
+    """Fine-tune a pairwise answer selection model on `select_candidates`; see `finetune_answers`."""
     train, dev = (select_candidates(data, split, settings.paragraphs) for split in SPLITS)
     return finetune_answers(settings.reranker, replace(encoder, head="ie_1"), [train], dev, folder)
 
 
 def select_candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
-    """The gold paragraphs of each question, and the first wrong ones of BM25, at least one, up to `count` in total."""
+    """Return each question's gold paragraphs and first wrong ones of BM25, at least one, `count` in total."""
     questions, texts, rows = read_split(data, split), read_texts(data), []
     for number in trainable_questions(questions):
         right = questions.right[number][questions.right[number] >= 0]
@@ -56,7 +56,7 @@ def select_candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
 
 
 class ReaderExamples(Examples):
-    """Questions with their gold paragraphs, which are shuffled anew for each epoch."""
+    """Questions with their gold paragraphs, shuffled anew each epoch."""
 
     noun = "questions"
 
@@ -70,7 +70,7 @@ class ReaderExamples(Examples):
         return len(self.chosen)
 
     def training_batch(self, step: Step) -> Batch:
-        """See `Examples`; with the labels `kind`, `first`, `last` (B,) and `support` (B, S)."""
+        """See `Examples`. Labels: `kind`, `first`, `last` (B,) and `support` (B, S)."""
         inputs, expected = [], []
         for number in (self.chosen[row] for row in step.own_rows):
             rows = step.generator(number).permutation(self.paragraphs[number]).tolist()
@@ -83,10 +83,10 @@ class ReaderExamples(Examples):
 
 
 def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data: Path, folder: Path) -> float:
-    """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev. See `finetune`.
+    """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev (see `finetune`).
 
-    The probability from which a sentence is a fact is chosen on dev, too. ValueError for an encoder without states of
-    tokens.
+    The probability threshold of supporting facts is also chosen on dev. Raises ValueError for an encoder without token
+    states.
     """
     encoder = load_start(evaluated)
     encoder.make_room(settings.tokens, 2)
@@ -110,12 +110,12 @@ def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data:
 
 
 def gold_rows(questions: MultiHopQuestions) -> list[list[int]]:
-    """The gold paragraphs of each question that have a text."""
+    """Return the rows of each question's gold paragraphs that have a text."""
     return [[int(row) for row in rows if row >= 0][:MAX_PARAGRAPHS] for rows in questions.ranked.right]
 
 
 def best_threshold(questions: MultiHopQuestions, readings: Sequence[Reading]) -> float:
-    """The threshold with the best F1 of supporting facts; of equal ones the smallest."""
+    """Return the threshold with the best F1 of supporting facts; ties: the smallest."""
 
     def f1(threshold: float) -> float:
         pairs = zip(readings, questions.facts, strict=True)
@@ -125,7 +125,7 @@ def best_threshold(questions: MultiHopQuestions, readings: Sequence[Reading]) ->
 
 
 def joint_f1(questions: MultiHopQuestions, readings: Sequence[Reading], threshold: float) -> float:
-    """The mean over the questions."""
+    """Return the mean joint F1 of the questions."""
     return fmean(
         combine_scores(score_answer(reading.answer, answer), score_facts(reading.facts(threshold), facts)).f1
         for reading, answer, facts in zip(readings, questions.answers, questions.facts, strict=True)
@@ -133,15 +133,15 @@ def joint_f1(questions: MultiHopQuestions, readings: Sequence[Reading], threshol
 
 
 def find_start_encoder(name: str, seed: int, folder: Path) -> Path:
-    """The folder of an encoder by folder or name; a published one is written to `folder` in our format.
+    """Return the folder of an encoder, by folder or name. Published models are converted into `folder`.
 
-    Raises ValueError, naming it, if there is none, or several.
+    Raises ValueError, with the name, for no model or several.
     """
     if is_encoder(encoder := of_seed(Path(name), seed)):
         return encoder
     models = model_places(name)
     if len(models) != 1:
-        raise ValueError(f"{name}: re-ranker and reader start from one model")
+        raise ValueError(f"{name}: re-ranker and reader must start from one model, not {len(models)}")
     if is_encoder(encoder := Path(models[0])):
         return encoder
     train_tokenizer([], VocabularyConfig(published=models[0]), folder)

@@ -1,4 +1,4 @@
-"""Questions with their paragraphs as the reader reads them: sentence by sentence, in one input."""
+"""Inputs of the reader: a question and the sentences of its paragraphs in one sequence."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,30 +16,30 @@ from contexture.encoders.layout import Batch, Ints
 from contexture.tasks.finetuned import lay_out
 from contexture.tasks.multi_hop.data import Fact, Paragraphs
 
-#: The label of a token without an answer.
+#: Label of inputs without an answer span.
 IGNORED_LABEL = -100
-#: Answers that are no span of a text.
+#: Answers that are not spans.
 YES_NO = ("yes", "no")
 
 
 @dataclass(frozen=True)
 class ReaderInput:
-    """A question and the sentences that there is room for; the first slot is the question."""
+    """Tokens of a question (first slot) and of the sentences that fit."""
 
     tokens: list[Ints]
-    #: The paragraph's row and the sentence's number of each other slot.
+    #: (paragraph row, sentence number) of each other slot.
     sentences: list[tuple[int, int]]
 
     @property
     def starts(self) -> list[int]:
-        """The column of the first token of each slot."""
+        """The column of each slot's first token."""
         ends = np.cumsum([len(ids) + 2 for ids in self.tokens])
         return [1, *(int(end) + 1 for end in ends[:-1])]
 
 
 @dataclass(frozen=True)
 class AnswerSpan:
-    """Where an answer is: a paragraph's row, a sentence's number, its first and its last token."""
+    """Position of an answer: paragraph row, sentence number, first and last token."""
 
     row: int
     number: int
@@ -48,7 +48,7 @@ class AnswerSpan:
 
 
 class ReaderInputs:
-    """The paragraphs that the reader reads, tokenized once by the vocabulary of an encoder."""
+    """Paragraphs for the reader, tokenized once."""
 
     def __init__(self, paragraphs: Paragraphs, rows: Iterable[Sequence[int]], encoder: Encoder, tokens: int) -> None:
         """`rows`: the paragraphs of each question."""
@@ -58,18 +58,18 @@ class ReaderInputs:
         texts = [paragraphs.sentences[row][number] for row, number in keys]
         encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
         self.ids = {key: np.asarray(encoding.ids, np.int64) for key, encoding in zip(keys, encodings, strict=True)}
-        #: The first character of each token, and the one after its last.
+        #: Start and end characters of each token.
         self.offsets: dict[tuple[int, int], npt.NDArray[np.int32]] = {
             key: np.asarray(encoding.offsets, np.int32).reshape(-1, 2)
             for key, encoding in zip(keys, encodings, strict=True)
         }
 
     def _sentence_keys(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Row and number of each sentence of some paragraphs."""
+        """Return (row, sentence number) for each sentence of the paragraphs."""
         return [(row, number) for row in rows for number in range(len(self.paragraphs.sentences[row]))]
 
     def build_input(self, question: str, rows: Sequence[int]) -> ReaderInput:
-        """A question, cut to a quarter of the room, and the sentences of paragraphs as far as there is room."""
+        """Return the input of a question, cut to a quarter of the tokens, and of as many sentences as fit."""
         room = self.layout.sentence_tokens
         query = np.asarray(self.tokenizer.encode(question, add_special_tokens=False).ids[: room // 4], np.int64)
         tokens, sentences = [query], []
@@ -83,7 +83,7 @@ class ReaderInputs:
         return ReaderInput(tokens, sentences)
 
     def batch(self, inputs: Sequence[ReaderInput]) -> Batch:
-        """Inputs → a batch for a Transformer with `slots` (B, T), the slot of a sentence's token, otherwise 0.
+        """Return a Transformer batch with `slots` (B, T): the slot of each sentence token, otherwise 0.
 
         `present` (B, S) is true for slots that hold a sentence.
         """
@@ -102,7 +102,7 @@ class ReaderInputs:
         }
 
     def find_span(self, answer: str, rows: Sequence[int], facts: set[Fact]) -> AnswerSpan | None:
-        """Where an answer is in some paragraphs, case-insensitively: in a sentence that is a fact, if in any."""
+        """Find an answer in paragraphs, ignoring case. Sentences that are facts are searched first."""
         pattern = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
         titles = self.paragraphs.titles
         for row, number in sorted(self._sentence_keys(rows), key=lambda key: (titles[key[0]], key[1]) not in facts):
@@ -114,7 +114,7 @@ class ReaderInputs:
         return None
 
     def span_text(self, span: AnswerSpan) -> str:
-        """The words of a span."""
+        """Return the text of a span."""
         offsets = self.offsets[span.row, span.number]
         sentence = self.paragraphs.sentences[span.row][span.number]
         return sentence[offsets[span.first, 0] : offsets[span.last, 1]].strip()
@@ -123,10 +123,10 @@ class ReaderInputs:
 def build_labels(
     example: ReaderInput, answer: str, span: AnswerSpan | None, facts: set[Fact], titles: Sequence[str]
 ) -> dict[str, Any]:
-    """The labels of an input whose paragraphs have these titles.
+    """Return the labels of an input; `titles` are those of all paragraphs.
 
-    `kind`, 0: a span, then `YES_NO`; the columns `first` and `last` of the span, `IGNORED_LABEL` without one; and `support`,
-    whether each slot is a fact.
+    `kind` is 0 for a span, then `YES_NO`. `first` and `last` are the columns of the span, `IGNORED_LABEL` without one.
+    `support` says whether each slot is a fact.
     """
     kind = YES_NO.index(answer.lower()) + 1 if answer.lower() in YES_NO else 0
     first = last = IGNORED_LABEL

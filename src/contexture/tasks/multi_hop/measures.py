@@ -1,4 +1,4 @@
-"""Measures of answers and supporting facts, as in HotpotQA's official evaluation."""
+"""Scores of answers and supporting facts, as in HotpotQA's official evaluation."""
 
 import re
 import string
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-#: Answers that are right as a whole or not at all.
+#: Answers without partial credit.
 ALL_OR_NOTHING = ("yes", "no", "noanswer")
 
 
 class AnswerScores(NamedTuple):
-    """Of one question."""
+    """Scores of one question."""
 
     em: float
     f1: float
@@ -22,12 +22,12 @@ class AnswerScores(NamedTuple):
 
 
 def normalise_answer(answer: str) -> str:
-    """Lower case, without punctuation, articles and extra space."""
+    """Lowercase; remove punctuation, articles and extra spaces."""
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
 def score_answer(predicted: str, gold: str) -> AnswerScores:
-    """Exact match, and F1 of the words; yes and no are never right in part."""
+    """Return exact match and F1 of words. `yes` and `no` have no partial credit."""
     predicted, gold = normalise_answer(predicted), normalise_answer(gold)
     if predicted != gold and (predicted in ALL_OR_NOTHING or gold in ALL_OR_NOTHING):
         return AnswerScores(0, 0, 0, 0)
@@ -36,13 +36,13 @@ def score_answer(predicted: str, gold: str) -> AnswerScores:
 
 
 def score_facts(predicted: Collection[Hashable], gold: Collection[Hashable]) -> AnswerScores:
-    """Exact match and F1 of two sets of facts."""
+    """Return exact match and F1 of two sets of facts."""
     predicted, gold = set(predicted), set(gold)
     return _score_overlap(predicted == gold, len(predicted & gold), len(predicted), len(gold))
 
 
 def combine_scores(answer: AnswerScores, support: AnswerScores) -> AnswerScores:
-    """Of both together: products of precisions, of recalls and of exact matches."""
+    """Return joint scores: products of precisions, recalls and exact matches."""
     return _add_f1(answer.em * support.em, answer.precision * support.precision, answer.recall * support.recall)
 
 

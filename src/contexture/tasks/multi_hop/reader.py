@@ -1,4 +1,4 @@
-"""The reader: of a question and its paragraphs a span, yes or no, and the supporting sentences."""
+"""The reader: predicts a span or yes/no, and the supporting sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,29 +19,28 @@ from contexture.tasks.finetuned import FinetunedModel
 from contexture.tasks.multi_hop.data import Fact
 from contexture.tasks.multi_hop.inputs import IGNORED_LABEL, YES_NO, AnswerSpan, ReaderInput, ReaderInputs
 
-#: The logit of a token outside of sentences.
+#: Logit of tokens outside sentences.
 MASKED_LOGIT = -1e4
-#: Tokens of an answer at most.
 MAX_ANSWER_TOKENS = 30
-#: Tokens, padding included, that are read at a time.
+#: Tokens per batch, including padding.
 TOKENS_AT_ONCE = 16384
 
 
 @dataclass(frozen=True)
 class Reading:
-    """An answer, and the probability of each sentence to support it."""
+    """An answer, and the support probability of each sentence."""
 
     answer: str
     support: dict[Fact, float]
 
     def facts(self, threshold: float) -> set[Fact]:
-        """The sentences that are probable enough."""
+        """Return the sentences whose probability reaches the threshold."""
         return {fact for fact, probability in self.support.items() if probability >= threshold}
 
 
 @settings_dataclass(config=STRICT, frozen=True)
 class ReaderModelSettings:
-    """What is saved of a fine-tuned model with its weights."""
+    """Settings saved with the weights of a fine-tuned reader."""
 
     tokens: int
     #: A sentence is a fact from this probability on.
@@ -49,9 +48,9 @@ class ReaderModelSettings:
 
 
 class ReaderHead(Objective):
-    """Cross-entropy of the answer's kind, its first and its last token; binary cross-entropy of each sentence.
+    """Cross-entropy of the answer's kind, first and last token; binary cross-entropy of each sentence.
 
-    A sentence is the mean of its tokens' states, the whole input that of its sentences and the question.
+    A sentence is the mean of its token states; the input is the mean of its sentences and question.
     """
 
     def __init__(self, settings: ReaderModelSettings, encoder: Encoder) -> None:
@@ -64,7 +63,7 @@ class ReaderHead(Objective):
             nn.init.zeros_(layer.bias)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: Mapping[str, Any]) -> Loss:
-        """Loss of states (B, T, H) against `kind`, `first`, `last` (B,) and `support` (B, S)."""
+        """Return the loss of states (B, T, H) against `kind`, `first`, `last` (B,) and `support` (B, S)."""
         kinds, edges, support = self.logits(states, batch)
         total = nn.functional.cross_entropy(kinds, batch["kind"])
         for logits, name in zip(edges.unbind(-1), ("first", "last"), strict=True):
@@ -78,7 +77,7 @@ class ReaderHead(Objective):
         return Loss(total + mean_of_all(loss, present.sum()))
 
     def logits(self, states: Tensor, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-        """States (B, T, H) → kinds (B, 3), first and last token (B, T, 2), support (B, S)."""
+        """Return logits of states (B, T, H): kinds (B, 3), first and last token (B, T, 2), support (B, S)."""
         sentences = sentence_states(states, batch["pooling"])
         count = 1 + batch["present"].sum(dim=1, keepdim=True)
         kinds = self.kind(sentences.sum(dim=1) / count)
@@ -87,7 +86,7 @@ class ReaderHead(Objective):
 
 
 class ReaderModel(FinetunedModel):
-    """Encoder and head of one fine-tuned reader."""
+    """Encoder and head of a fine-tuned reader."""
 
     settings_class, head_class = ReaderModelSettings, ReaderHead
     settings_file, title = "reader.json", "reader"
@@ -95,7 +94,7 @@ class ReaderModel(FinetunedModel):
     task: ReaderHead
 
     def read(self, inputs: ReaderInputs, questions: Sequence[tuple[str, Sequence[int]]]) -> list[Reading]:
-        """Answer questions, each with the rows of its paragraphs."""
+        """Answer questions, each given with its paragraph rows."""
         examples = [inputs.build_input(question, rows) for question, rows in questions]
         lengths = np.array([sum(len(ids) + 2 for ids in example.tokens) for example in examples])
         chunks = chunks_of_like_length(lengths, TOKENS_AT_ONCE)
@@ -128,7 +127,7 @@ def _decode_answers(
 
 
 def _span_text(inputs: ReaderInputs, example: ReaderInput, first: int, last: int) -> str:
-    """The words between two columns of one slot; "" without a sentence."""
+    """Return the text between two columns of one slot; "" if no sentence has the first column."""
     for slot, start in enumerate(example.starts):
         if slot and start <= first < start + len(example.tokens[slot]):
             row, number = example.sentences[slot - 1]

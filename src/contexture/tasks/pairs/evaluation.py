@@ -1,4 +1,4 @@
-"""Every encoder on the test pairs of every set: frozen, fine-tuned, and baselines that train no encoder."""
+"""Accuracy of frozen encoders, fine-tuned encoders and baselines on the test pairs of every set."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,12 +26,12 @@ from contexture.tasks.pairs.splits import PARTS, sample_rows
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "pairs"
-#: How a page describes the input of the classifier.
+#: Descriptions of the classifier's input, for reports.
 FEATURE_NOTES: dict[FeatureKind, str] = {
     "vectors": "Features of a pair: [u, v, |u−v|, u∗v] for all encoders",
     "cross": "Features of a pair: [C_0; C_1] for encoders with cross-sequence layers, [u, v, |u−v|, u∗v] for others",
 }
-#: Genres ("" for a set without them) → accuracy on the test pairs of these.
+#: Genres ("" for a set without them) → accuracy on their test pairs.
 Accuracies = dict[str, float]
 
 
@@ -42,10 +42,10 @@ def evaluate_pairs(
     vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """The accuracy of all encoders and of the baselines on the test part of every set.
+    """Return the accuracy of all encoders and baselines on the test part of every set.
 
-    `files` has the table of each set, see `splits.PairSet.rows`. Fine-tuned models remember their features. The
-    seeds of the baselines are the encoders'. The fact `notes` names the features.
+    `files` has the table of each set, see `splits.PairSet.rows`. Fine-tuned models use the features that they were
+    trained with. Baselines are repeated for the encoders' seeds. The detail `notes` names the features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():
@@ -71,7 +71,7 @@ def evaluate_pairs(
 def measure_frozen(
     encoders: Sequence[str], name: str, file: Path, settings: PairSettings, vectors_dir: Path
 ) -> Accuracies:
-    """Embed every sentence of a set once, as one of no role, and classify its pairs by `frozen_features`."""
+    """Embed each sentence of a set once, without a role, and classify its pairs by `frozen_features`."""
     parts, labels, classes = _read_parts(file, settings.train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
     store, cross = VectorStore(vectors_dir), None
@@ -91,7 +91,7 @@ def measure_frozen(
 
 
 def measure_finetuned(folder: Path, file: Path) -> Accuracies:
-    """The accuracy of a model that was fine-tuned on the set."""
+    """Return the accuracy of a model that was fine-tuned on the set."""
     model = PairModel.load(folder)
     rows = pd.read_parquet(file)
     test = rows[rows["part"] == "test"]
@@ -99,7 +99,7 @@ def measure_finetuned(folder: Path, file: Path) -> Accuracies:
 
 
 def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracies]:
-    """`majority`: the most frequent label. `word_overlap`: a logistic regression on the shares of common words."""
+    """Return accuracies of `majority`, the most frequent label, and `word_overlap`, a logistic regression."""
     parts, labels, classes = _read_parts(file, train_rows)
     majority = np.bincount(labels["train"]).argmax()
     overlaps = {part: torch.from_numpy(word_overlap(rows)) for part, rows in parts.items()}
@@ -111,7 +111,7 @@ def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracie
 
 
 def word_overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
-    """Common words as a share of the first sentence's, of the second's, and of those of both, (N, 3)."""
+    """Return the common words as shares (N, 3) of the first sentence's, the second's, and both sentences' words."""
     shares = []
     for texts in zip(rows["first"], rows["second"], strict=True):
         first, second = (words(text) for text in texts)
@@ -121,7 +121,7 @@ def word_overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
 
 
 def _read_parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFrame], dict[str, Labels], int]:
-    """The rows of each part, their labels as numbers, and how many classes there are."""
+    """Return the rows of each part, their labels as numbers, and the number of classes."""
     rows = pd.read_parquet(file)
     parts = {part: rows[rows["part"] == part] for part in PARTS}
     classes = sorted(parts["train"]["label"].unique())

@@ -1,4 +1,4 @@
-"""Features of sentence pairs for a linear classifier, and the classifier of frozen features."""
+"""Features of sentence pairs, and a logistic regression on frozen features."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,16 +14,16 @@ from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.sentences.probe_protocols import pair_features
 
 Labels = npt.NDArray[np.int64]
-#: C to choose from, ascending: the greater, the less the weights are held back.
+#: Candidates for C, ascending; a larger C means less regularisation.
 STRENGTHS = tuple(4.0**power for power in range(-2, 5))
-#: Pairs that cross-sequence layers read together.
+#: Pairs per pass through cross-sequence layers.
 PAIRS_AT_ONCE = 4096
 
 
 def select_cross_layers(encoder: Encoder, features: FeatureKind) -> CrossLayers | None:
     """Return the cross-sequence layers whose output is classified, or None if the vectors are classified.
 
-    An encoder of two networks has no layers that read the vectors of both.
+    Encoders with two networks have no layers that read the vectors of both.
     """
     return encoder.cross if features == "cross" and encoder.config.shared else None
 
@@ -51,10 +51,10 @@ def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = N
 
 
 def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], classes: int) -> dict[str, Labels]:
-    """The labels that a logistic regression on the features (N, D) of `train` predicts for the other parts.
+    """Train a logistic regression on the features (N, D) of `train`; return predicted labels of the other parts.
 
-    Its strength is the one with the best accuracy on `dev`; of equal ones the smallest. ValueError for a feature that
-    is not finite.
+    The strength with the best accuracy on `dev` is chosen; ties: the smallest. Raises ValueError for features that are
+    not finite.
     """
     train = features["train"]
     design = Design.of(train)
@@ -72,6 +72,6 @@ def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], class
 
 
 def encode_labels(labels: Sequence[str], classes: Sequence[str]) -> Labels:
-    """The number of each label among the classes."""
+    """Return the position of each label in `classes`."""
     numbers = {name: number for number, name in enumerate(classes)}
     return np.array([numbers[label] for label in labels], np.int64)

@@ -1,4 +1,4 @@
-"""Fine-tune an encoder and a linear layer on labelled pairs of sentences (Cross-Thought, sections 3.3 and 4.2)."""
+"""Fine-tuning of an encoder and a linear layer on sentence pairs (Cross-Thought, sections 3.3 and 4.2)."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from contexture.tasks.pairs.splits import sample_rows
 
 
 def finetune_pairs(settings: PairSettings, evaluated: EvaluatedEncoder, rows: pd.DataFrame, folder: Path) -> float:
-    """Fine-tune an encoder with a new linear layer; return the best accuracy on dev. See `finetune`."""
+    """Fine-tune an encoder with a new linear layer; return the best accuracy on dev (see `finetune`)."""
     encoder = load_start(evaluated)
     train, dev = (rows[rows["part"] == part] for part in ("train", "dev"))
     classes = sorted(train["label"].unique())

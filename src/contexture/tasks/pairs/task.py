@@ -1,4 +1,4 @@
-"""Pair classification as a task: sets of labelled sentence pairs."""
+"""Pair classification as a task."""
 
 import logging
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ LOG = logging.getLogger(__name__)
 
 
 class PairsTask:
-    """Which relation do two sentences have? By a linear layer on their vectors, frozen and fine-tuned."""
+    """Predict the relation of two sentences by a linear layer on their vectors, frozen and fine-tuned."""
 
     def read(self, source: PairsConfig, demo: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `splits.PairSet`; its counts say how it is split. See `Task.read`.
+        """Write `<set>.parquet` for each set (see `splits.PairSet` and `Task.read`); counts include the split.
 
-        Raises ValueError, naming file and line, for files that are not in a format.
+        Raises ValueError, naming file and line, for another format.
         """
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(_demo_dir(demo))}
         with write_task(output_dir, sets, sets=[]) as (work, report):
@@ -40,17 +40,17 @@ class PairsTask:
                     report["counts"][name] = _count_pairs(pairs)
 
     def check(self, settings: PairSettings, data: Path) -> None:
-        """Raise ValueError if encoders are to be fine-tuned on a set that the input lacks."""
+        """Raise ValueError if a set of `finetune` is not in the input."""
         check_sets("pairs", settings.finetune, read_report(data))
 
     def options(self, settings: PairSettings, head: str | None) -> list[str]:
-        """One model a set."""
+        """Return the sets to fine-tune on; each has one model."""
         return settings.finetune
 
     def finetune(
         self, settings: PairSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
-        """See `finetune.finetune_pairs`; nothing is written if the set is missing."""
+        """See `finetune.finetune_pairs`. Nothing is written if the set is missing."""
         from contexture.tasks.pairs.finetune import finetune_pairs
 
         if (file := data / f"{option}.parquet").exists():
@@ -64,7 +64,7 @@ class PairsTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_pairs`; sets that are missing are left out."""
+        """See `evaluation.evaluate_pairs`. Missing sets are skipped."""
         from contexture.tasks.pairs.evaluation import evaluate_pairs
 
         files = {name: data / f"{name}.parquet" for name in read_report(data)["counts"]}
@@ -80,7 +80,7 @@ def _read_pairs(name: str, files: str | list[str] | MultilingualSet) -> PairSet:
 
 
 def _demo_dir(demo: Path) -> Path:
-    """The made-up world's pairs, in all languages where it has several."""
+    """Return the demo's pairs, in all languages if it has several."""
     translated = demo / LANGUAGES / XNLI
     return translated if translated.is_dir() else demo / PAIRS
 

@@ -1,4 +1,4 @@
-"""Every variant on the test questions of every set: frozen, fine-tuned, and BM25 and chance as baselines."""
+"""Ranks of frozen and fine-tuned encoders, BM25 and random order on the test questions of every set."""
 
 import hashlib
 import logging
@@ -40,7 +40,7 @@ FROZEN: Protocol = "frozen"
 FINETUNED: Protocol = "finetuned"
 #: The names of scores in reports.
 SCORE_NAMES: dict[Score, str] = {"alpha": "attention", "cosine": "cosine", "dot": "inner product"}
-#: The protocols that report one score of a frozen encoder each, whichever its default score is.
+#: Protocols that report one score of a frozen encoder each.
 SCORE_PROTOCOLS: dict[Score, str] = {"alpha": "by_attention", "cosine": "by_cosine", "dot": "by_dot"}
 #: The columns of the table of ranks.
 COLUMNS = [*RUN, "data", "question_id", "rank", *METRICS]
@@ -48,17 +48,17 @@ COLUMNS = [*RUN, "data", "question_id", "rank", *METRICS]
 
 @dataclass(frozen=True)
 class PreparedSet:
-    """A set of questions."""
+    """A set of questions in a folder of `write_set`."""
 
     name: str
     folder: Path
-    #: Whether recall is the share of the right candidates that is found, or whether one is enough.
+    #: Whether recall counts the share of right candidates; otherwise one is enough.
     all_needed: bool
 
 
 @dataclass(frozen=True)
 class SetModel:
-    """One model of a variant on one set."""
+    """A model of a variant on one set."""
 
     evaluated: EvaluatedEncoder
     data: PreparedSet
@@ -67,7 +67,7 @@ class SetModel:
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """Folders or names."""
+        """Folders or names of the encoders."""
         if not self.tuned:
             return self.evaluated.models
         assert self.evaluated.finetuned is not None
@@ -75,29 +75,29 @@ class SetModel:
 
     @property
     def protocol(self) -> Protocol:
-        """The protocol of its records."""
+        """Protocol of the records."""
         return FINETUNED if self.tuned else FROZEN
 
 
 @dataclass(frozen=True)
 class ScoredCandidates:
-    """The scores of a model for the candidates of each test question."""
+    """Scores of a model for the candidates of each test question."""
 
     questions: Questions
     texts: list[str]
     #: The scores of each question's candidates, by kind of score.
     scores: dict[Score, list[Numbers]]
     default: Score
-    #: Why the default is not the score that the settings name.
+    #: Why the default differs from the settings.
     fallback_note: str
 
 
 @dataclass(frozen=True)
 class SetResults:
-    """The results of one model on one set."""
+    """Results of one model on one set."""
 
     model: SetModel
-    #: A row for each question and protocol: that of the model and, of a frozen encoder, `SCORE_PROTOCOLS`.
+    #: One row per question and protocol: the model's and, for frozen encoders, `SCORE_PROTOCOLS`.
     table: pd.DataFrame
     score: Score
     fallback_note: str
@@ -111,19 +111,18 @@ def evaluate_ranking(
     vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """R@1, R@20 and MRR of all variants, and of BM25 and chance for each of their seeds, on all sets.
+    """Return R@1, R@20 and MRR of all variants, BM25 and random order on all sets.
 
-    Frozen encoders are measured by their default score, the protocol `frozen`, and by each score that they can have
+    Frozen encoders are measured by their default score (protocol `frozen`) and by each available score
     (`SCORE_PROTOCOLS`).
 
     Returns:
-        Facts: `scores`, protocol → variant → name of the score; `notes`, where that is not the score of the settings;
-        `examples`, some questions of each set, of the model with the best MRR among those fine-tuned, or among the
-        frozen ones if there is none; `confidence`, by set, see `describe_confidence`. The table `ranks` has each
-        question's rank of its first right candidate and `METRICS`.
+        Details: `scores`, protocol → variant → name of the score; `notes`, on scores that differ from the settings;
+        `examples` of each set, from the model with the best MRR, preferably fine-tuned; `confidence` by set, see
+        `describe_confidence`. The table `ranks` has the rank of each question's first right candidate and `METRICS`.
     """
     empty = [data for data in sets if not any(map(len, read_split(data.folder, "test").candidates))]
-    notes = [f"{data.name}: nothing is measured, as no test question has candidates" for data in empty]
+    notes = [f"{data.name}: nothing is measured: no test question has candidates" for data in empty]
     sets = [data for data in sets if data not in empty]
     if not encoders or not sets:
         return Results(details={"notes": notes})
@@ -156,17 +155,17 @@ def evaluate_ranking(
 
 
 def list_models(encoder: EvaluatedEncoder, data: PreparedSet, settings: RankingSettings) -> Iterator[SetModel]:
-    """Yield the frozen model of a variant on a set, and the fine-tuned one if there is one."""
+    """Yield the frozen model of a variant on a set, and the fine-tuned one if it exists."""
     yield SetModel(encoder, data, tuned=False)
     if encoder.finetuned is not None and data.name in settings.finetune:
         yield SetModel(encoder, data, tuned=True)
 
 
 def choose_score(model: TextEncoder, variant: str, tuned: bool, settings: RankingSettings) -> tuple[Score, str]:
-    """Return the score of a model, and why it is not the one that the settings name.
+    """Return the score of a model, and why it differs from the settings.
 
-    A fine-tuned encoder is compared as it was trained: by attention, or, without cross-sequence layers, by inner
-    products.
+    Fine-tuned encoders are scored as they were trained: by attention, or by inner products without cross-sequence
+    layers.
     """
     has_cross_layers = _cross_layers(model) is not None
     if tuned:
@@ -178,23 +177,24 @@ def choose_score(model: TextEncoder, variant: str, tuned: bool, settings: Rankin
 
 
 def make_key_function(model: TextEncoder) -> Callable[[Array], Array]:
-    """A function: vectors of candidates (C, D) → what attention reads of them, (C, D); see `make_score_function`."""
+    """Return a function from candidate vectors (C, D) to the attention keys (C, D); see `make_score_function`."""
     cross = _cross_layers(model)
     assert cross is not None
     return partial(_run_on_device, cross, cross.keys)
 
 
 def make_score_function(model: TextEncoder, score: Score) -> Callable[[Array, Array], Numbers]:
-    """A function: the vector of a question (D,) and those of its candidates (C, D) → scores (C,).
+    """Return a function from a question's vector (D,) and its candidates' (C, D) to scores (C,).
 
-    Attention takes the candidates' keys in place of their vectors, and gives its logarithm, as tiny weights differ.
+    For attention, it takes the candidates' keys instead of their vectors and returns log-weights, because weights can
+    be tiny.
     """
     if score == "alpha":
         cross = _cross_layers(model)
         assert cross is not None
         return lambda query, keys: _run_on_device(cross, cross.log_weights, query[None], keys)[0]
     scale = unit if score == "cosine" else lambda vectors: vectors
-    # Not by matrix multiplication: how that rounds depends on the position of a vector in the matrix.
+    # The rounding of matrix multiplication would depend on a vector's position in the matrix.
     return lambda query, candidates: np.einsum("nd,d->n", scale(candidates), scale(query[None])[0])
 
 
@@ -212,9 +212,9 @@ def _run_on_device(cross: CrossLayers, function: Callable[..., Tensor], *arrays:
 def score_candidates(
     measured: SetModel, settings: RankingSettings, vectors_dir: Path, all_scores: bool = False
 ) -> ScoredCandidates:
-    """Score the candidates of the test questions of a set; `vectors_dir` keeps their vectors.
+    """Score the candidates of a set's test questions; their vectors are cached in `vectors_dir`.
 
-    `all_scores`: by each score that the model can have; otherwise by its default alone.
+    `all_scores`: by each available score instead of the default alone.
     """
     encoder, data, model = measured.evaluated, measured.data, load_models(measured.encoders)
     questions, texts = read_split(data.folder, "test", measured.protocol), read_texts(data.folder)
@@ -247,7 +247,7 @@ def _embed_texts(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:
 
 
 def _write_keys(model: TextEncoder, vectors: Vectors) -> Vectors:
-    """The keys of all candidates in a folder next to their vectors, as many questions have the same candidates."""
+    """Cache the candidates' keys in a folder next to their vectors; questions share candidates."""
     make, folder = make_key_function(model), vectors.folder.with_name(f"{vectors.folder.name}-keys")
     identity = {"keys": True} | vectors.identity
     return write_vectors(
@@ -256,7 +256,7 @@ def _write_keys(model: TextEncoder, vectors: Vectors) -> Vectors:
 
 
 def _measure_model(model: SetModel, settings: RankingSettings, vectors_dir: Path) -> SetResults:
-    """Rank the candidates of one set by one model; by each score that a frozen encoder can have."""
+    """Rank a set's candidates by one model; frozen encoders by each available score."""
     scored = score_candidates(model, settings, vectors_dir, all_scores=not model.tuned)
     ranked = {score: _rank_questions(scored.questions, values, model.data) for score, values in scored.scores.items()}
     tables = [ranked[scored.default].assign(protocol=model.protocol)]
@@ -268,7 +268,7 @@ def _measure_model(model: SetModel, settings: RankingSettings, vectors_dir: Path
 
 
 def _rank_questions(questions: Questions, scores: Sequence[Numbers], data: PreparedSet) -> pd.DataFrame:
-    """A row a question: the rank of its first right candidate, 0 where none is among its candidates, and `METRICS`."""
+    """Return, per question, the rank of its first right candidate (0: none among the candidates) and `METRICS`."""
     rows = []
     for name, candidates, right, values in zip(
         questions.ids, questions.candidates, questions.right, scores, strict=True
@@ -280,7 +280,7 @@ def _rank_questions(questions: Questions, scores: Sequence[Numbers], data: Prepa
 
 
 def _baseline_protocols(data: PreparedSet, models: Sequence[SetModel]) -> list[Protocol]:
-    """The protocols that baselines are measured under: one for each pool that some encoder ranks."""
+    """Return the protocols of the baselines: one for each pool that an encoder ranks."""
     tuned = any(model.tuned for model in models if model.data == data)
     return [FROZEN, FINETUNED] if tuned and read_pools(data.folder) else [FROZEN]
 
@@ -298,14 +298,14 @@ def _rank_baselines(data: PreparedSet, seeds: Sequence[int], protocol: Protocol)
 
 
 def _describe_examples(model: SetModel, scored: ScoredCandidates) -> dict[str, Any]:
-    """Questions whose first candidate is right, and others: the first candidate, and a right one, with their scores."""
+    """Return examples of right and wrong first candidates, with a right one and their scores."""
     questions, scores = scored.questions, scored.scores[scored.default]
     numbers = [number for number, values in enumerate(scores) if len(values)]
     first = [int(questions.candidates[number][np.argmax(scores[number])]) for number in numbers]
     right = [row in questions.right[number] for number, row in zip(numbers, first, strict=True)]
 
     def describe(number: int, row: int) -> str:
-        text = scored.texts[row] if row >= 0 else "A text that is not there"
+        text = scored.texts[row] if row >= 0 else "(missing text)"
         values = scores[number][questions.candidates[number] == row]
         if not len(values):
             return f"{text} (not among the candidates)"
@@ -324,7 +324,7 @@ def _describe_examples(model: SetModel, scored: ScoredCandidates) -> dict[str, A
 
 
 def _select_best(results: Sequence[SetResults]) -> SetResults:
-    """The results of the best model on a set by the MRR under its protocol; fine-tuned ones come first."""
+    """Return the results with the best MRR on a set; fine-tuned models come first."""
 
     def mean_mrr(result: SetResults) -> float:
         return float(result.table.loc[result.table["protocol"] == result.model.protocol, "mrr"].mean())

@@ -1,4 +1,4 @@
-"""Questions and their candidates, read from the published formats into one shape."""
+"""Readers of questions and candidates in the published formats."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,18 +14,17 @@ from contexture.tasks.retrieval.reqa import stable_id
 from contexture.tasks.retrieval.squad import read_squad
 
 _WORD = re.compile(r"\w+")
-#: A right candidate whose text is not among the candidates.
+#: Row of a right candidate whose text is missing.
 NO_TEXT = -1
 _QUASAR_REMEDY = (
     "Download Quasar-T (https://github.com/bdhingra/quasar) and name the folder that holds "
-    "{train,dev,test}_questions.json and {train,dev,test}_contexts.json, gzipped or not, side by side or in questions/ "
-    "and contexts/short/ as published."
+    "{train,dev,test}_questions.json and {train,dev,test}_contexts.json, gzipped or not, in one folder or in "
+    "questions/ and contexts/short/ as published."
 )
 _QUASAR_QUESTION_FORMAT = "a line of questions must be {uid, question, answer}"
 _QUASAR_CONTEXTS_FORMAT = "a line of contexts must be {uid, contexts: [[score, text], …]}"
 _HOTPOT_REMEDY = (
-    "Download HotpotQA's distractor files (https://hotpotqa.github.io/) and name them, or files of your own in that "
-    "format."
+    "Download HotpotQA's distractor files (https://hotpotqa.github.io/) and name them, or your files in that format."
 )
 _HOTPOT_FORMAT = (
     "a file must be a list of {_id, question, answer, supporting_facts: [[title, sentence], …], context: "
@@ -36,24 +35,24 @@ _HOTPOT_FORMAT = (
 class RankingQuestion(NamedTuple):
     """A question; candidates are rows of `CandidateTexts`."""
 
-    split: Split | None  # None: the format does not say
+    split: Split | None  # None: not in the files
     question_id: str
     question: str
-    #: Its candidates in the files.
+    #: Candidates of the files.
     candidates: tuple[int, ...]
-    #: The right ones; `NO_TEXT` for one without a text.
+    #: Right candidates; `NO_TEXT`: the text is missing.
     right: tuple[int, ...]
 
 
 @dataclass
 class CandidateTexts:
-    """All candidates of a set, each text once."""
+    """Distinct candidates of a set."""
 
     rows: dict[str, int] = field(default_factory=dict)
     titles: list[str] = field(default_factory=list)
 
     def row(self, text: str, title: str = "") -> int:
-        """The number of a text; of several titles the first is kept."""
+        """Return the row of a text, adding it if it is new. The first title is kept."""
         if text not in self.rows:
             self.rows[text] = len(self.titles)
             self.titles.append(title)
@@ -62,7 +61,7 @@ class CandidateTexts:
 
 @dataclass(frozen=True, slots=True)
 class HotpotQuestion:
-    """A question of HotpotQA as its files have it; a fact is a title and the number of a sentence."""
+    """A question of HotpotQA's files; a fact is a title and a sentence number."""
 
     question_id: str
     question: str
@@ -72,9 +71,9 @@ class HotpotQuestion:
 
 
 def read_quasar(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """Quasar-T (Dhingra et al., 2017): sentences that a search found for a question.
+    """Read Quasar-T (Dhingra et al., 2017): questions and sentences retrieved for them.
 
-    A candidate is right if it contains the words of the answer in a row, case-insensitively: the set has no labels.
+    The set has no labels: a candidate is right if it contains the answer's words in sequence, ignoring case.
     """
     for name in ("train", "dev", "test"):
         questions: dict[str, tuple[str, str]] = {}
@@ -95,22 +94,22 @@ def read_quasar(source: Path, split: Split | None, texts: CandidateTexts) -> Ite
             by_text = {text: texts.row(text) for text in (_context_text(context, location) for context in contexts)}
             right = tuple(row for text, row in by_text.items() if has_answer(text, answer))
             yield RankingQuestion(name, uid, question, tuple(by_text.values()), right)
-        for uid, (question, _) in questions.items():  # the search had no result for these
+        for uid, (question, _) in questions.items():  # without search results
             yield RankingQuestion(name, uid, question, (), ())
 
 
 def read_hotpotqa(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """HotpotQA (Yang et al., 2018): paragraphs, of which those with supporting facts are right."""
+    """Read HotpotQA (Yang et al., 2018): paragraphs, of which those with supporting facts are right."""
     for question in read_hotpot_questions(source):
         paragraphs = {title: texts.row(join_sentences(lines), title) for title, lines in question.paragraphs}
         gold = [paragraphs.get(title, NO_TEXT) for title in dict.fromkeys(title for title, _ in question.facts)]
-        # Two titles may have one text; of those without a text each is missed.
+        # Titles with the same text count once; each title without a text counts.
         right = tuple(row for i, row in enumerate(gold) if row == NO_TEXT or row not in gold[:i])
         yield RankingQuestion(split, question.question_id, question.question, _distinct(paragraphs.values()), right)
 
 
 def read_hotpot_questions(source: Path) -> Iterator[HotpotQuestion]:
-    """The questions of HotpotQA's files, as published or in copies with columns for lists.
+    """Read questions of HotpotQA's files, as published or with columns for lists.
 
     A question without an id gets the hash of its text.
     """
@@ -133,12 +132,12 @@ def read_hotpot_questions(source: Path) -> Iterator[HotpotQuestion]:
 
 
 def join_sentences(sentences: list[str]) -> str:
-    """The text of a paragraph."""
+    """Return the text of a paragraph."""
     return " ".join(" ".join(sentences).split())
 
 
 def read_wikiqa_sets(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """WikiQA (Yang, Yih and Meek, 2015), questions without a right sentence included."""
+    """Read WikiQA (Yang, Yih and Meek, 2015), including questions without a right sentence."""
     groups: Any = read_wikiqa(source).groupby(["split", "question_id"], sort=False)
     for (name, question_id), part in groups:
         rows = [texts.row(text, title) for text, title in zip(part["candidate"], part["title"], strict=True)]
@@ -147,30 +146,30 @@ def read_wikiqa_sets(source: Path, split: Split | None, texts: CandidateTexts) -
 
 
 def read_squad_paragraphs(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """SQuAD v1.1: a question's right paragraphs are those that it is asked about, all others are candidates, too."""
+    """Read SQuAD v1.1: a question's right candidates are the paragraphs that it is asked about."""
     right: dict[str, list[int]] = {}
     for passage in read_squad(source):
         row = texts.row(passage.text, passage.title)
         for question in passage.questions:
             right.setdefault(question.text, []).append(row)
     for text, rows in right.items():
-        question_id = stable_id(text if split is None else f"{split}/{text}")  # some are in train and in dev
+        question_id = stable_id(text if split is None else f"{split}/{text}")  # some occur in train and dev
         yield RankingQuestion(split, question_id, text, (), _distinct(rows))
 
 
-#: Format → its reader; `split` is that of the questions, if the file does not name it.
+#: Format → reader; `split` is used if the files do not name the split.
 READERS: dict[Format, Callable[[Path, Split | None, CandidateTexts], Iterator[RankingQuestion]]] = {
     "quasar_t": read_quasar,
     "hotpotqa": read_hotpotqa,
     "wikiqa": read_wikiqa_sets,
     "squad": read_squad_paragraphs,
 }
-#: Formats whose right candidates are all needed; elsewhere one is enough.
+#: Formats that need all right candidates; for others one is enough.
 ALL_NEEDED: tuple[Format, ...] = ("hotpotqa",)
 
 
 def has_answer(text: str, answer: str) -> bool:
-    """Whether the text contains the words of the answer in a row."""
+    """Return whether the text contains the answer's words in sequence."""
     words = " ".join(_WORD.findall(answer.lower()))
     return bool(words) and f" {words} " in f" {' '.join(_WORD.findall(text.lower()))} "
 
@@ -185,7 +184,7 @@ def _find_quasar_file(folder: Path, split: str, kind: str) -> Path:
 
 
 def _read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """The JSON lines of a file, each with its position for errors."""
+    """Yield the location and value of each JSON line."""
     for number, line in reqa_files.lines(path):
         if line.strip():
             yield f"{path}, line {number}", reqa_files.parse(path, line, number)
@@ -198,7 +197,7 @@ def _context_text(context: Any, location: str) -> str:
 
 
 def _title_pairs(row: Any, key: str, second: str, location: str) -> list[tuple[str, Any]]:
-    """Titles, each with its entry under `second`, of either layout of HotpotQA."""
+    """Return (title, entry under `second`) pairs, in either layout of HotpotQA."""
     value = row.get(key)
     if isinstance(value, dict):
         titles, values = (

@@ -1,4 +1,4 @@
-"""Fine-tune an encoder on questions, each with a right candidate among wrong ones (Cross-Thought, section 3.3)."""
+"""Fine-tuning of an encoder on questions with one right and many wrong candidates (Cross-Thought, section 3.3)."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,34 +22,33 @@ from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.ranking.data import Questions, Rows, check_trainable, read_split, read_texts, trainable_questions
 
-#: The column of a slot that holds no candidate.
+#: Column of an empty slot.
 EMPTY_SLOT = -1
-#: Questions of dev that are measured, at most.
 MAX_DEV_QUESTIONS = 1000
-#: Questions whose candidates' vectors are brought together at a time.
+#: Questions per pass.
 QUESTIONS_AT_ONCE = 64
 
 
 class AnswerRanking(Objective):
     """−log α[0][m] of the right candidate m (Cross-Thought, equation 10).
 
-    Encoders without cross-sequence layers have −log softmax of the inner products over the same candidates. Reads
-    vectors (Q, D) of queries and (U, D) of documents, and of the batch `columns` (Q, C): the documents that are a
-    question's candidates, the right one first, −1 for an empty slot.
+    Encoders without cross-sequence layers use −log softmax of inner products. Inputs: vectors of queries (Q, D) and
+    documents (U, D), and `columns` (Q, C) of the batch: each question's documents, the right one first, −1 for an empty
+    slot.
     """
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(ObjectiveConfig(), encoder)
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over this device's questions; also the share of them whose right candidate is the most probable."""
+        """Return the mean loss of this device's questions, and the accuracy of the most probable candidate."""
         logs = log_probabilities(encoder.cross, states["query"], states["document"], batch["columns"])
         best_wrong = logs[:, 1:].amax(dim=1)
         return Loss(-logs[:, 0].mean(), {"accuracy": (logs[:, 0] > best_wrong).float().mean()})
 
 
 def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Tensor, columns: Tensor) -> Tensor:
-    """Logarithms (Q, C) of each candidate's probability among those of its question; −∞ in empty slots.
+    """Return log-probabilities (Q, C) of each question's candidates; −∞ in empty slots.
 
     Args:
         cross: cross-sequence layers, whose mean attention is the probability; None: softmax of inner products.
@@ -66,7 +65,7 @@ def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Ten
 
 
 def draw_training_rows(questions: Questions, number: int, negatives: int, rng: np.random.Generator) -> Rows:
-    """A right candidate of a question, then wrong ones, all of them if they are no more than `negatives`."""
+    """Return a right candidate of a question, then at most `negatives` wrong ones."""
     right = questions.right[number][questions.right[number] >= 0]
     wrong = questions.candidates[number]
     wrong = wrong[~np.isin(wrong, right)]
@@ -75,7 +74,7 @@ def draw_training_rows(questions: Questions, number: int, negatives: int, rng: n
 
 
 def to_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
-    """The distinct rows (U,) of several questions' candidates, and the positions (Q, C) of each question's in them."""
+    """Return the distinct rows (U,) of all candidates, and each question's positions (Q, C) among them."""
     distinct, positions = np.unique(np.concatenate(candidates), return_inverse=True)
     sizes = np.array([len(rows) for rows in candidates])
     columns = np.full((len(candidates), sizes.max()), EMPTY_SLOT, np.int64)
@@ -84,7 +83,7 @@ def to_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
 
 
 class RankingExamples(Examples):
-    """Questions whose wrong candidates are drawn anew for each epoch; each text is encoded once a batch."""
+    """Questions with wrong candidates drawn anew each epoch; each text is encoded once per batch."""
 
     noun = "questions"
 
@@ -100,7 +99,7 @@ class RankingExamples(Examples):
         return len(self.chosen)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """The batch that `AnswerRanking` reads."""
+        """Return the batch of `AnswerRanking`."""
         numbers, settings = self.chosen[step.own_rows], self.settings
         candidates = [draw_training_rows(self.questions, n, settings.negatives, step.generator(n)) for n in numbers]
         rows, columns = to_columns(candidates)
@@ -113,7 +112,7 @@ class RankingExamples(Examples):
 
 
 class RankingDevSet:
-    """Questions of dev, each with candidates that are drawn once."""
+    """Dev questions with candidates that are drawn once."""
 
     def __init__(self, questions: Questions, texts: Sequence[str], negatives: int, seed: int) -> None:
         numbers = np.random.default_rng(seed).permutation(trainable_questions(questions))[:MAX_DEV_QUESTIONS]
@@ -126,7 +125,7 @@ class RankingDevSet:
 
     @torch.inference_mode()
     def loss(self, encoder: Encoder) -> float:
-        """Mean of −log p(right candidate | question)."""
+        """Return the mean of −log p(right candidate | question)."""
         device = next(encoder.parameters()).device
         vectors = encoder.embed(self.questions, "query"), encoder.embed(self.texts, "document")
         queries, documents = (torch.from_numpy(array).to(device) for array in vectors)
@@ -139,9 +138,9 @@ class RankingDevSet:
 
 
 def finetune_ranking(settings: RankingSettings, evaluated: EvaluatedEncoder, data: Path, folder: Path) -> float:
-    """Fine-tune an encoder on the training questions of the set `data`; return the lowest loss on dev. See `finetune`.
+    """Fine-tune an encoder on the training questions of `data`; return the lowest loss on dev (see `finetune`).
 
-    ValueError for a set without questions to train or to develop on.
+    Raises ValueError for a set without training or dev questions.
     """
     check_trainable(data)
     texts, encoder = read_texts(data), load_start(evaluated)

@@ -1,4 +1,4 @@
-"""Ranks of right candidates, their measures, the expectation by chance, and confidence intervals over questions."""
+"""Ranks of right candidates, their metrics, expected metrics of random order, and confidence intervals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,27 +20,27 @@ Ranks = npt.NDArray[np.int64]
 
 
 def order_by_score(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """Positions of a question's candidates, the best first; among equal scores the right ones are last.
+    """Return positions of a question's candidates, best first; ties put right candidates last.
 
-    Raises ValueError for a score that is not a number.
+    Raises ValueError for NaN.
     """
     if np.isnan(scores).any():
-        raise ValueError("a score is not a number (did the training diverge?)")
+        raise ValueError("a score is not a number; check whether the training diverged")
     return np.lexsort((right, -scores))
 
 
 def right_ranks(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """The ranks, from 1, of the right ones of a question's candidates; see `order_by_score`."""
+    """Return the ranks, from 1, of a question's right candidates; see `order_by_score`."""
     return np.flatnonzero(right[order_by_score(scores, right)]) + 1
 
 
 def question_metrics(ranks: Ranks, num_right: int, all_needed: bool) -> list[float]:
-    """`METRICS` of one question.
+    """Return `METRICS` of one question.
 
     Args:
-        ranks: of the right candidates that were ranked, rising.
-        known: number of right ones, those that are not among the candidates included.
-        all_needed: whether recall is the share of the right ones among the first k, or whether one is enough.
+        ranks: ascending ranks of the right candidates that were ranked.
+        num_right: number of right candidates, including those that are not ranked.
+        all_needed: recall is the share of right candidates among the first k; otherwise one is enough.
     """
     hits = [int((ranks <= k).sum()) for k in RECALL_AT]
     recalls = [count / num_right if all_needed else float(count > 0) for count in hits]
@@ -48,12 +48,12 @@ def question_metrics(ranks: Ranks, num_right: int, all_needed: bool) -> list[flo
 
 
 def expected_metrics(candidates: int, right: int, num_right: int, all_needed: bool) -> list[float]:
-    """The expectation of `METRICS` for one question whose candidates are in random order.
+    """Return the expected `METRICS` of one question in random order.
 
     Args:
         candidates: number of candidates.
         right: number of right ones among them.
-        known, all_needed: see `question_metrics`.
+        num_right, all_needed: see `question_metrics`.
     """
     if not right:
         return [0.0] * len(METRICS)
@@ -68,7 +68,7 @@ def expected_metrics(candidates: int, right: int, num_right: int, all_needed: bo
 
 
 def chance_metrics(questions: Questions, all_needed: bool) -> pd.DataFrame:
-    """The expectation of `METRICS` for each question, by question id, whose candidates are in random order."""
+    """Return the expected `METRICS` of each question in random order, by question id."""
     rows = [
         expected_metrics(len(candidates), int(np.isin(candidates, right).sum()), len(right), all_needed)
         for candidates, right in zip(questions.candidates, questions.right, strict=True)
@@ -77,18 +77,16 @@ def chance_metrics(questions: Questions, all_needed: bool) -> pd.DataFrame:
 
 
 def describe_confidence(table: pd.DataFrame, chance: Mapping[Protocol, pd.DataFrame]) -> dict[str, Any]:
-    """Confidence intervals of the means of one set, by protocol.
-
-    A question counts with its mean over seeds. Intervals hold the mean over questions with 95%, by the bootstrap.
+    """Return 95% bootstrap intervals of the means over questions on one set, by protocol; seeds are averaged first.
 
     Args:
         table: variant, seed, protocol, question_id and `METRICS` for each question.
-        chance: by protocol, the result of `chance_metrics`; other protocols rank the candidates of frozen encoders.
+        chance: by protocol, the result of `chance_metrics`; other protocols use that of frozen encoders.
 
     Returns:
         protocol → {"questions": their number, "chance": metric → mean expectation, "variants": variant → {"means",
         "over_bm25", "over_chance"}}, each of these metric → [mean, lower end, upper end]. BM25 has no "over_bm25".
-        BM25 of a protocol that does not measure it is that of frozen encoders.
+        Protocols without BM25 compare with BM25 of frozen encoders.
     """
     means = table.groupby(["protocol", "variant", "question_id"], sort=False)[METRICS].mean()
     pairs = list(means.index.droplevel("question_id").unique())
@@ -114,5 +112,5 @@ def describe_confidence(table: pd.DataFrame, chance: Mapping[Protocol, pd.DataFr
 
 
 def _pool_protocol(protocol: str) -> Protocol:
-    """The protocol whose pool is ranked under another one."""
+    """Return the protocol whose pool another protocol ranks."""
     return "finetuned" if protocol == "finetuned" else "frozen"

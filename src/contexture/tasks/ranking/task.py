@@ -1,4 +1,4 @@
-"""Answer ranking as a task: which of a question's candidates is right, by vectors that can be kept."""
+"""Answer ranking as a task: rank each question's candidates by vectors."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,12 +14,12 @@ from contexture.tasks.task_folder import check_sets, note_missing, read_report, 
 
 
 class AnswerRankingTask:
-    """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
+    """Rank candidates by cross-sequence attention, cosine or inner product."""
 
     def read(self, source: RankingConfig, demo: Path, output_dir: Path) -> None:
-        """Write one folder for each set; see `Task.read` and `data.write_set`.
+        """Write one folder per set (see `Task.read` and `data.write_set`).
 
-        Raises ValueError, naming the file, for files that are not in the format.
+        Raises ValueError, naming the file, for another format.
         """
         from contexture.tasks.ranking.data import write_set
         from contexture.tasks.ranking.files import ALL_NEEDED
@@ -33,7 +33,7 @@ class AnswerRankingTask:
                     report["all_needed"][name] = ranking_set.format in ALL_NEEDED
 
     def check(self, settings: RankingSettings, data: Path) -> None:
-        """Raise ValueError for a set of `finetune` that does not exist or has too few questions."""
+        """Raise ValueError for a set of `finetune` that is unknown or has too few questions."""
         from contexture.tasks.ranking.data import check_trainable
 
         report = read_report(data)
@@ -43,20 +43,20 @@ class AnswerRankingTask:
                 check_trainable(data / name)
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions; see `DocumentTask`."""
+        """Return the candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import candidate_documents
 
         tables = [candidate_documents(data / name) for name in read_report(data)["counts"]]
         return pd.concat(tables, ignore_index=True) if tables else None
 
     def options(self, settings: RankingSettings, head: str | None) -> list[str]:
-        """One model for each set."""
+        """Return the sets to fine-tune on; each has one model."""
         return list(settings.finetune)
 
     def finetune(
         self, settings: RankingSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
-        """See `finetune.finetune_ranking`; nothing is written if the questions are missing."""
+        """See `finetune.finetune_ranking`. Nothing is written if the questions are missing."""
         from contexture.tasks.ranking.finetune import finetune_ranking
 
         if (data / option).exists():
@@ -70,7 +70,7 @@ class AnswerRankingTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_ranking`; sets that are missing are left out."""
+        """See `evaluation.evaluate_ranking`. Missing sets are skipped."""
         from contexture.tasks.ranking.evaluation import PreparedSet, evaluate_ranking
 
         report = read_report(data)

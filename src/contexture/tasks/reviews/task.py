@@ -13,18 +13,17 @@ from contexture.tasks.reviews.files import AMAZON, read_reviews
 from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
 
 LOG = logging.getLogger(__name__)
-#: The table of the reviews.
 REVIEWS_FILE = "reviews.parquet"
 
 
 class ReviewsTask(FrozenTask):
-    """Is a review praise or blame? Learned in English, tested in every language."""
+    """Classify reviews as positive or negative: train in English, test in every language."""
 
     def read(self, source: ReviewsConfig, demo: Path, output_dir: Path) -> None:
-        """Write `REVIEWS_FILE`, see `files.read_reviews`, and count the reviews by part, language and category."""
+        """Write `REVIEWS_FILE` (see `files.read_reviews`), and count reviews by part, language and category."""
         with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
-                leave_out(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
+                leave_out(report, AMAZON, "reviews.input names no folder; see docs/reviews.md")
                 return
             with note_missing(report, AMAZON):
                 rows, report["missing"] = read_reviews(Path(source.input))
@@ -41,7 +40,7 @@ class ReviewsTask(FrozenTask):
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.measure`; no records if the files were missing."""
+        """See `evaluation.measure_reviews`. Without files there are no records."""
         from contexture.tasks.reviews.evaluation import measure_reviews
 
         if not read_report(data)["counts"].get("test"):
@@ -50,7 +49,6 @@ class ReviewsTask(FrozenTask):
 
 
 def _count_reviews(rows: pd.DataFrame) -> dict[str, Any]:
-    """Reviews by part, language and category."""
     counts: dict[str, Any] = {}
     sizes = rows.groupby(["part", "language", "category"]).size().reset_index()
     for part, language, category, count in sizes.itertuples(index=False):

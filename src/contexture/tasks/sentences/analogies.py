@@ -1,4 +1,4 @@
-"""Sentence analogies A:B::C:D (Quick-Thoughts paper, appendix A): is D the sentence nearest to v(C) + v(B) − v(A)?
+"""Sentence analogies A:B::C:D (Quick-Thoughts, appendix A): is D the sentence nearest to v(C) + v(B) − v(A)?
 
 Guu et al. (2017) made them from pairs of words.
 """
@@ -15,24 +15,24 @@ from contexture.tasks.sentences.files import read_lines
 from contexture.tasks.sentences.neighbours import ROUNDING_ERROR, Block, embed_blocks, normalise_space, search_pool
 from contexture.tasks.sentences.vectors import Lookup
 
-#: The row of the result that is of all questions.
+#: Category of the row with all questions.
 ALL_CATEGORIES = "all"
 _SENTENCES = ["a", "b", "c", "d"]
 _COLUMNS = ["category", *_SENTENCES]
-#: The four questions of a tuple: each of its sentences is the answer once.
+#: Questions of a tuple: each sentence is the answer once.
 _QUESTIONS = ["abcd", "badc", "cdab", "dcba"]
-# A, B, C, D and the best other one: what decides a question is among these.
+# A, B, C, D and the best other candidate decide a question.
 _NUM_NEAREST = 5
 _REMEDY = (
-    "Name a file of lines `category TAB A TAB B TAB C TAB D` without a header, plain or gzipped, with one analogy of "
-    "sentences a line, or leave the task out."
+    "Name a file, plain or gzipped and without a header, with lines `category TAB A TAB B TAB C TAB D`, or set "
+    "sentences.analogies to null."
 )
 
 
 def read_analogies(path: Path) -> pd.DataFrame:
-    """Read tuples of four sentences: one row a line, columns category (of their relation, as `family`), a, b, c, d.
+    """Read analogies: one row per line, with category (such as `family`), a, b, c and d.
 
-    Raises BenchmarkMissing if the file is absent, and ValueError, naming the line, for one without five fields of text.
+    Raises BenchmarkMissing if the file is absent, and ValueError, with the line, unless it has five non-empty fields.
     """
     if not path.is_file():
         raise BenchmarkMissing("The set of sentence analogies", path, _REMEDY)
@@ -47,7 +47,7 @@ def read_analogies(path: Path) -> pd.DataFrame:
 
 
 def build_questions(tuples: pd.DataFrame) -> pd.DataFrame:
-    """The four questions of each tuple: A:B::C:D, B:A::D:C, C:D::A:B and D:C::B:A; d is the answer."""
+    """Return four questions per tuple: A:B::C:D, B:A::D:C, C:D::A:B and D:C::B:A; d is the answer."""
     rows = [
         [row["category"], *(row[name] for name in order)] for row in tuples.to_dict("records") for order in _QUESTIONS
     ]
@@ -55,14 +55,18 @@ def build_questions(tuples: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure_analogies(tuples: pd.DataFrame, vectors: Lookup, other_candidates: Iterable[Block] = ()) -> pd.DataFrame:
-    """Share of the questions whose answer is the sentence nearest to v(C) + v(B) − v(A), by cosine.
+    """Return the share of questions whose answer is the sentence nearest by cosine to v(C) + v(B) − v(A).
 
-    Vectors are added as they are, and the candidates are all sentences of the tuples and `other_candidates`. As in the paper,
-    where finding C itself is the common failure, no candidate is excluded for `accuracy`; A, B and C are for
-    `accuracy_excluding`. An answer as near as another candidate is wrong.
+    Vectors are not normalised before they are added. As in the paper, `accuracy` keeps A, B and C as candidates (the
+    common failure is C); `accuracy_excluding` removes them. A tie with another candidate is wrong.
 
-    `tuples` are as `read_analogies` has them, `other_candidates` other candidates (the paper: a million), read once. Returns one
-    row a category, sorted, then one of `ALL_CATEGORIES`: category, questions, accuracy and accuracy_excluding (0 … 1).
+    Args:
+        tuples: of `read_analogies`; their sentences are candidates.
+        vectors: of these sentences.
+        other_candidates: further candidates (a million in the paper), read once.
+
+    Returns:
+        One row per category, then `ALL_CATEGORIES`: category, questions, accuracy and accuracy_excluding (0 … 1).
     """
     table = build_questions(tuples)
     sentences = list(dict.fromkeys(tuples[_SENTENCES].to_numpy().ravel().tolist()))

@@ -1,6 +1,6 @@
-"""All encoders on everything that is measured of encoders of sentences.
+"""Evaluation of all encoders on all sentence tasks.
 
-A sentence is embedded once by each encoder, whatever the encoders that it is part of.
+Each encoder embeds a sentence once, also if it is part of several variants.
 """
 
 import logging
@@ -34,9 +34,9 @@ from contexture.training.snapshots import snapshots, time_of
 from contexture.vocabulary.tokenizers import paragraph_texts
 
 LOG = logging.getLogger(__name__)
-#: Words of a sentence whose nearest neighbours are worth reading.
+#: Number of words of query sentences.
 QUERY_WORDS = range(6, 26)
-#: Of the draw of the sentences whose neighbours are shown.
+#: Seed of the drawn queries.
 QUERY_SEED = 0
 
 Records = list[dict[str, Any]]
@@ -50,14 +50,14 @@ def measure_tasks(
     store: VectorStore,
     parallel_map: ParallelMap = serial_map,
 ) -> tuple[Records, Records, dict[str, int]]:
-    """Probes, relatedness and similarity of every encoder, and of the ensemble of each seed.
+    """Measure probes, relatedness and similarity of every encoder, and of the ensemble of each seed.
 
-    Returns records; the strengths C that were chosen, with variant, seed, task and protocol; and by variant how many
-    sentences have the zero vector.
+    Returns records; the chosen strengths C, with variant, seed, task and protocol; and the number of zero vectors by
+    variant.
     """
     protocol = PROTOCOLS[settings.protocol]
     encoders = dict.fromkeys(encoder for evaluated in evaluated for encoder in evaluated.models)
-    # First, as some are parts of several encoders.
+    # Embed first: variants share encoders.
     parallel_map(_embed, [(encoder, tasks, data, store) for encoder in encoders])
     measured = parallel_map(_measure_encoder, [(encoder, tasks, data, protocol, store) for encoder in evaluated])
     evaluations: dict[tuple[str, int], Evaluation] = {}
@@ -90,7 +90,7 @@ def _measure_encoder(
 def _build_ensembles(
     members: Sequence[str], evaluations: Mapping[tuple[str, int], Evaluation]
 ) -> dict[tuple[str, int], Evaluation]:
-    """The ensemble of each seed; a member of one seed is part of all."""
+    """Return the ensemble of each seed; a member with one seed is part of all."""
     by_member = [
         {seed: evaluation for (variant, seed), evaluation in evaluations.items() if variant == name} for name in members
     ]
@@ -108,10 +108,10 @@ def search_corpus(
     analogy_set: Mapping[str, str] | None,
     store: VectorStore,
 ) -> tuple[Records, Records]:
-    """Nearest neighbours of sentences of the corpus (section 4.4.4), and sentence analogies (appendix A).
+    """Find nearest neighbours of corpus sentences (section 4.4.4) and measure sentence analogies (appendix A).
 
-    Of each variant the lowest seed is searched. `corpus` is the folder of the table of paragraphs, `analogy_set` has
-    `name` and `path`. Returns records of the analogies; and the neighbours: model, query, neighbour and cosine.
+    Each variant is searched with its lowest seed. `corpus` is the folder of the paragraphs; `analogy_set` has `name`
+    and `path`. Returns records of the analogies, and the neighbours: model, query, neighbour and cosine.
     """
     pool = list(dict.fromkeys(islice(paragraph_texts(corpus, "sentences"), settings.pool)))
     queries = draw_queries(pool, settings.queries)
@@ -143,14 +143,14 @@ def search_corpus(
 
 
 def draw_queries(pool: Iterable[str], count: int) -> list[str]:
-    """At most `count` sentences of `QUERY_WORDS` words, drawn from the pool, in its order."""
+    """Return at most `count` sentences with `QUERY_WORDS` words, drawn from the pool, in order."""
     suitable = [text for text in pool if len(text.split()) in QUERY_WORDS]
     rows = np.random.default_rng(QUERY_SEED).choice(len(suitable), min(count, len(suitable)), replace=False)
     return [suitable[row] for row in sorted(rows)]
 
 
 def rank_captions(encoders: Sequence[EvaluatedEncoder], caption_set: Mapping[str, str], store: VectorStore) -> Records:
-    """Images and captions, a set with `name` and `path`, ranked by one another (section 4.4.3)."""
+    """Rank images by captions and captions by images (section 4.4.3); `caption_set` has `name` and `path`."""
     parts = [read_image_captions(Path(caption_set["path"]), split) for split in SPLITS]
     captions = distinct(part.captions for part in parts)
     records: Records = []
@@ -168,7 +168,7 @@ def rank_captions(encoders: Sequence[EvaluatedEncoder], caption_set: Mapping[str
 
 
 class QueryEncoder:
-    """The vectors that an encoder gives queries (f), at length 1 if those of both roles are."""
+    """The query encoder f of an encoder; its vectors have length 1 if those of both roles have."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder, self.name = encoder, encoder.name
@@ -177,7 +177,7 @@ class QueryEncoder:
         self.identity: dict[str, Any] = {**encoder.identity, "role": "query", "unit": self.unit}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D), the same for every role."""
+        """Return vectors (N, D), which do not depend on the role."""
         vectors = self.encoder.embed(texts, "query")
         return unit(vectors) if self.unit else vectors
 
@@ -185,7 +185,7 @@ class QueryEncoder:
 def measure_over_time(
     protocol: str, encoders: Sequence[EvaluatedEncoder], tasks: SentenceTasks, store: VectorStore
 ) -> Records:
-    """Figures of the snapshots of encoders of one encoder, f alone (appendix C, Figure 2).
+    """Measure the query encoder at each snapshot of single-encoder variants (appendix C, Figure 2).
 
     Returns run (the variant), seed, step, seconds of training, task, metric and value.
     """

@@ -1,7 +1,7 @@
-"""The tasks of SentEval (Conneau and Kiela, 2018) from files in the layout of its `data/downstream`.
+"""Readers of SentEval's tasks (Conneau and Kiela, 2018) in the layout of its `data/downstream`.
 
-Sentences are as published: SentEval's scripts split some of them into tokens, which is left to the encoder here.
-Labels have SentEval's order. A file must have the published number of rows unless `counts` is "any".
+Sentences are not tokenized, unlike in some of SentEval's scripts. Labels have SentEval's order. Files must have the
+published number of rows unless `counts` is "any".
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -22,24 +22,24 @@ from contexture.tasks.sentences.files import (
 from contexture.tasks.sentences.sts import HIGH, LOW, YEARS, read_year
 from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask
 
-#: Rows of a file: line number, sentences (one or two), label or score.
+#: Rows of a file: line number, one or two sentences, label or score.
 _Rows = Iterator[tuple[int, list[str], str]]
-#: Columns of STS-B: genre, file, year, number, score, the two sentences; some lines name their origin behind.
+#: Columns of STS-B: genre, file, year, number, score, two sentences; some lines have sources after them.
 _STSB_COLUMNS = 7
 
 
 @dataclass(frozen=True)
 class _TaskFiles:
-    """The files of a task."""
+    """Files of a task."""
 
     benchmark: str
-    #: Rows of a file, which must be as many as published, if a number is given.
+    #: Reader of a file; raises ValueError for another number of rows than published, if given.
     read: Callable[[Path, int | None], _Rows]
     #: Split, path, published rows.
     files: tuple[tuple[str, str, int], ...]
 
     def rows(self, folder: Path, counts: Counts) -> Iterator[tuple[str, Path, int, list[str], str]]:
-        """Split, file, line number, sentences without outer white space, and label or score of each row."""
+        """Yield split, file, line number, stripped sentences, and label or score of each row."""
         for split, relative, published in self.files:
             path = find_file(self.benchmark, folder, relative)
             for number, texts, value in self.read(path, published if counts == "published" else None):
@@ -49,13 +49,12 @@ class _TaskFiles:
 def read_classification(folder: Path, name: str, counts: Counts = "published") -> ClassificationTask:
     """Read a task of `CLASSIFICATION`. MR, CR, SUBJ and MPQA have one split, `all`; TREC and MRPC have no `dev`.
 
-    Lines with an empty sentence are left out and counted in `dropped` (the published CR has four). The tables of MR,
-    CR, SUBJ and MPQA hold the rows of label 0 before those of label 1: whoever makes folds must shuffle or stratify.
+    Lines with an empty sentence are skipped and counted in `dropped` (four in the published CR). Tables of MR, CR, SUBJ
+    and MPQA have label 0 before label 1: shuffle or stratify folds.
 
     Raises:
-        BenchmarkMissing: a file of the task is absent from `folder`, which SentEval calls `data/downstream`.
-        ValueError: no such task; a file is not in the format, has a label that was not published or a wrong number of
-            rows. The text names file, line and remedy.
+        BenchmarkMissing: a file of the task is absent from `folder`.
+        ValueError: unknown task; or, with file, line and remedy, a wrong format, label or number of rows.
     """
     _check_name(name, CLASSIFICATION, "classification")
     source, classes = _CLASSIFICATION[name]
@@ -72,8 +71,8 @@ def read_classification(folder: Path, name: str, counts: Counts = "published") -
 def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> RelatednessTask:
     """Read a task of `RELATEDNESS`: SICK-R with scores from 1 to 5, or STS-B from 0 to 5.
 
-    Arguments and errors are those of `read_classification`; a score outside its range, or an empty sentence beside a
-    score, is a ValueError as well.
+    Arguments and errors are those of `read_classification`. Scores out of range and empty sentences also raise
+    ValueError.
     """
     _check_name(name, RELATEDNESS, "relatedness")
     source, low, high = _RELATEDNESS[name]
@@ -85,9 +84,9 @@ def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> R
 
 
 def read_similarity(folder: Path, name: str, counts: Counts = "published") -> SimilarityTask:
-    """Read a task of `SIMILARITY`: a year of STS with all its subsets, or the test split of STS-B or SICK-R.
+    """Read a task of `SIMILARITY`: a year of STS with all subsets, or the test split of STS-B or SICK-R.
 
-    Arguments and errors are those of `read_relatedness`. STS13 is without SMT, whose sentences need a licence.
+    Arguments and errors are those of `read_relatedness`. STS13 excludes SMT, whose sentences need a licence.
     """
     _check_name(name, SIMILARITY, "similarity")
     if name in YEARS:
@@ -103,7 +102,7 @@ def _check_name(name: str, names: Collection[str], kind: str) -> None:
 
 
 def _class_rows(path: Path, published: int | None) -> _Rows:
-    """The file's ending is the label of all its lines."""
+    """Yield the rows of a file whose suffix is the label of all lines."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2]
     for number, line in enumerate(read_lines(path, published), start=1):
         yield number, [line], ending
@@ -113,7 +112,9 @@ def _sst_rows(path: Path, published: int | None) -> _Rows:
     for number, line in enumerate(read_lines(path, published), start=1):
         fields = line.split("\t")
         if len(fields) != 2:
-            raise ValueError(f"{path}, line {number}: {len(fields)} fields; a line must be a sentence, a tab, a label")
+            raise ValueError(
+                f"{path}, line {number}: {len(fields)} fields; a line must be a sentence, a tab and a label"
+            )
         yield number, fields[:1], fields[1].strip()
 
 
@@ -122,7 +123,7 @@ def _trec_rows(path: Path, published: int | None) -> _Rows:
         kinds, _, question = line.partition(" ")
         coarse, colon, _ = kinds.partition(":")
         if not colon:
-            raise ValueError(f"{path}, line {number}: no `COARSE:fine ` before the question")
+            raise ValueError(f"{path}, line {number}: no `COARSE:fine ` before the question; fetch the file again")
         yield number, [question], coarse
 
 
@@ -138,7 +139,7 @@ def _stsb_rows(path: Path, published: int | None) -> _Rows:
 
 
 def _column_reader(*names: str) -> Callable[[Path, int | None], _Rows]:
-    """A reader of these columns: two sentences, then label or score."""
+    """Return a reader of these columns: sentences, then label or score."""
 
     def read(path: Path, published: int | None) -> _Rows:
         for number, (*texts, value) in enumerate(read_columns(path, names, published), start=2):
@@ -175,7 +176,7 @@ _STSB = tuple(
     for split, rows in {"train": 5_749, "dev": 1_500, "test": 1_379}.items()
 )
 
-#: Task → its files, and label in the files → class.
+#: Task → files, and label in the files → class.
 _CLASSIFICATION: dict[str, tuple[_TaskFiles, dict[str, str]]] = {
     "mr": (_class_files("MR", ("MR/rt-polarity.neg", 5_331), ("MR/rt-polarity.pos", 5_331)), _POLARITY),
     "cr": (_class_files("CR", ("CR/custrev.neg", 1_368), ("CR/custrev.pos", 2_407)), _POLARITY),
@@ -199,13 +200,13 @@ _CLASSIFICATION: dict[str, tuple[_TaskFiles, dict[str, str]]] = {
         {judgment: judgment for judgment in ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")},
     ),
 }
-#: Task → its files, and the lowest and the highest score.
+#: Task → files, lowest and highest score.
 _RELATEDNESS: dict[str, tuple[_TaskFiles, float, float]] = {
     "sick_r": (_sick_files("relatedness_score"), 1.0, 5.0),
     "stsb": (_TaskFiles("STS-B", _stsb_rows, _STSB), LOW, HIGH),
 }
 
-#: The tasks that can be read.
+#: Names of the tasks by kind.
 CLASSIFICATION = tuple(_CLASSIFICATION)
 RELATEDNESS = tuple(_RELATEDNESS)
 SIMILARITY = (*YEARS, "stsb", "sick_r")

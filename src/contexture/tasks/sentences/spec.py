@@ -1,4 +1,4 @@
-"""What the rest of the project knows of the sentence tasks."""
+"""Specification of the sentence tasks."""
 
 import math
 
@@ -52,7 +52,7 @@ SPEC = TaskSpec(
         "ranking": "ranking",
     },
     metrics={
-        # Of analogies A:B::C:D, when A, B and C are no candidates.
+        # Analogies A:B::C:D without A, B and C as candidates.
         "accuracy_excluding": Metric("accuracy without A, B and C"),
         **{
             f"{kind}_{aggregate}": correlation(f"{title} {name}")

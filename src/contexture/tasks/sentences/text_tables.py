@@ -1,4 +1,4 @@
-"""An evaluation of sentences as plain text, to be read beside published tables: percentages, but for MSE."""
+"""Plain-text tables of an evaluation, in percent except for MSE."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from contexture.tasks.sentences.relatedness import RelatednessResult
 _METRICS = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson", "spearman": "Spearman", "mse": "MSE"}
 _KINDS = {"pearson": "Pearson", "spearman": "Spearman"}
 _AGGREGATES = {"mean": "mean", "weighted_mean": "weighted", "pooled": "pooled"}
-#: Columns that are flush left.
+#: Left-aligned columns.
 _LEFT_ALIGNED = ("task", "subset")
 
 
 def format_evaluation(evaluation: Evaluation) -> str:
-    """The tables: probes, relatedness, similarity by all six aggregates, and similarity by subsets."""
+    """Return the tables: probes, relatedness, similarity by aggregate, and similarity by subset."""
     similarity = evaluation.similarity
     aggregates = {f"{kind}_{key}": f"{name} {way}" for kind, name in _KINDS.items() for key, way in _AGGREGATES.items()}
     by_aggregate = [
@@ -30,7 +30,7 @@ def format_evaluation(evaluation: Evaluation) -> str:
     tables = {
         f"Probes ({evaluation.protocol})": _format_results(evaluation.probes, ("accuracy", "f1")),
         f"Relatedness ({evaluation.protocol})": _format_results(evaluation.relatedness, ("pearson", "spearman", "mse")),
-        "Similarity (cosine), by the way to make one figure of all subsets": [
+        "Similarity (cosine), by aggregation of the subsets": [
             ["task", "pairs", *aggregates.values()],
             *by_aggregate,
         ],
@@ -40,7 +40,7 @@ def format_evaluation(evaluation: Evaluation) -> str:
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of text below a header: those of names flush left, the others flush right."""
+    """Return aligned columns with a header; names are left-aligned, numbers right-aligned."""
     columns = []
     for header, *cells in zip(*rows, strict=True):
         width = max(map(len, (header, *cells)))
@@ -69,6 +69,6 @@ def _format_value(metric: str, value: float | None) -> str:
 
 
 def _format_strengths(chosen: Sequence[float]) -> str:
-    """`0.5 ×7, 1 ×3`: the strengths that the outer folds chose, and how many did."""
+    """Return chosen strengths with the number of outer folds that chose them, as `0.5 ×7, 1 ×3`."""
     counts = sorted(Counter(chosen).items())
     return ", ".join(f"{c:g}" if len(chosen) == 1 else f"{c:g} ×{count}" for c, count in counts)
