@@ -1,4 +1,4 @@
-"""Mining: BUCC's files, the pairs mined from them, and how many of these are right."""
+"""Bitext mining: BUCC's files, mined pairs and their precision, recall and F1."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ TASK = BitextRetrievalTask()
 def write_part(
     folder: Path, part: str, source: list[str], target: list[str], gold: list[tuple[int, int]] | None
 ) -> None:
-    """Numbered sentences of `de-en`, and the numbers that belong together."""
+    """Write numbered sentences of `de-en`, and the gold pairs of numbers."""
     pair_dir = folder / "de-en"
     pair_dir.mkdir(parents=True, exist_ok=True)
     for language, side in (("de", source), ("en", target)):
@@ -31,7 +31,7 @@ def write_part(
 
 
 def mine_by_loops(source: np.ndarray, target: np.ndarray, score: str) -> list[tuple[float, int, int]]:  # type: ignore[type-arg]
-    """The same by loops over all pairs."""
+    """Mine pairs by loops over all pairs."""
     source, target = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (source, target))
     cosines = source @ target.T
 
@@ -85,7 +85,7 @@ def test_zero_vectors_score_low(score: str) -> None:
 
 
 def test_from_files_to_records(tmp_path: Path) -> None:
-    """Translations have the same words here; the gold of test is absent, as published."""
+    """Translations have equal words; the gold of `test` is absent, as published."""
     texts = toys.texts(60)
     write_part(tmp_path / "bucc", "sample", texts[:10], texts[5:20], [(5 + n, n) for n in range(5)])
     write_part(

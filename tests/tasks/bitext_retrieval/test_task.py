@@ -1,4 +1,4 @@
-"""Bitext retrieval as a task, from the files to the records."""
+"""Bitext retrieval as a task, from files to records."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def make_lookup(vectors: dict[str, list[float]]) -> Any:
 
 
 def test_accuracy_depends_on_the_direction() -> None:
-    """Both sources are nearest to the first target, each target to its own source."""
+    """Both sources are nearest to the first target; each target is nearest to its source."""
     vectors = {"s1": [1.0, 0.1], "s2": [1.0, 0.4], "t1": [9.0, 2.0], "t2": [0.1, 1.0]}
     lookup = make_lookup(vectors)
     assert translation_accuracy((lookup, ["s1", "s2"]), (lookup, ["t1", "t2"])) == 0.5
@@ -43,7 +43,7 @@ def test_accuracy_depends_on_the_direction() -> None:
 
 
 def test_ties_between_sentences_count_as_wrong() -> None:
-    """But one sentence that two pairs have is right for both."""
+    """A target that two pairs share is right for both."""
     zeros = make_lookup({"s1": [0, 0], "s2": [0, 0], "t1": [0, 0], "t2": [0, 0]})
     assert translation_accuracy((zeros, ["s1", "s2"]), (zeros, ["t1", "t2"])) == 0
     lookup = make_lookup({"s1": [1, 0], "s2": [1, 0.1], "t": [2, 0], "u": [0, 1]})
@@ -61,7 +61,7 @@ def test_nearest_matches_all_cosines() -> None:
 
 
 def test_from_files_to_records(tmp_path: Path) -> None:
-    """An encoder of words finds the same words; the mean is that of the paper's languages alone."""
+    """A word-based encoder retrieves equal words; the mean covers the paper's languages only."""
     texts = toys.texts(6)
     for lang in [*sorted(PAPER_LANGUAGES), "xho"]:
         write_tatoeba(tmp_path / "v1", lang, [(text, text) for text in texts[:: -1 if lang == "afr" else 1]])
@@ -99,7 +99,7 @@ def test_paper_languages_match_the_published_table() -> None:
 
 
 def test_pcr_removes_the_language_component() -> None:
-    """Vectors that are the same in both languages but for a large constant are found by PCR alone."""
+    """Vectors that differ by a large constant per language are retrieved with PCR only."""
     draw = np.random.default_rng(0)
     meaning, shift = draw.normal(size=(60, 16)), 9 * np.eye(16)[:2]
     by_text = {f"{lang}{n}": meaning[n] + shift[side] for side, lang in enumerate("ab") for n in range(60)}

@@ -1,4 +1,4 @@
-"""The languages of nearest neighbours, from the files to the records."""
+"""Languages of nearest neighbours, from files to records."""
 
 import gzip
 import json
@@ -43,7 +43,7 @@ def test_neighbour_shares_match_a_loop(k: int) -> None:
 
 
 def test_ties_do_not_make_a_sentence_its_own_neighbour() -> None:
-    """All the same: each is among the others, however the search orders them."""
+    """All vectors are equal: each sentence has all others as neighbours."""
     shares = neighbour_shares(np.ones((6, 4), np.float32), np.array([0, 0, 0, 1, 1, 1]), 5)
     np.testing.assert_allclose(shares, [[0.4, 0.6], [0.6, 0.4]])
 
@@ -61,7 +61,7 @@ def test_projection_keeps_neighbours_together() -> None:
 
 
 def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The words of one language are those of the other: a bag of them has no bias; a language without text is named."""
+    """Both languages have the same words, so a bag of words has no bias; a language without text is reported."""
     monkeypatch.setattr(evaluation, "NUM_NEIGHBOURS", 5)
     monkeypatch.setattr(evaluation, "MAX_POINTS", 8)
     texts = toys.texts(12)
@@ -93,7 +93,7 @@ def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_only_one_file_per_language_is_read(tmp_path: Path) -> None:
-    """Where a file is there plain and compressed, or a copy of it: else each sentence had its own for a neighbour."""
+    """A compressed file and a copy are ignored: repeated sentences would be neighbours."""
     for name in ("test-de.tsv", "test-de (1).tsv", "test-en.tsv"):
         (tmp_path / name).write_text("\ufeffa\tb\nc\td\n", encoding="utf-8")
     (tmp_path / "test-de.tsv.gz").write_bytes(gzip.compress(b"a\tb\nc\td\n"))
@@ -124,7 +124,7 @@ def test_real_files(shared_data: Path) -> None:
 
 
 def test_projection_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On busy cores, threads that wait for one another took a minute for what one does in a second."""
+    """On busy cores, several threads take a minute for one second of work."""
     seen: list[int] = []
     fit = TSNE.fit_transform
 

@@ -1,4 +1,4 @@
-"""From HotpotQA's files to questions, answers, facts and sentences, and to the inputs of a reader."""
+"""From HotpotQA's files to questions, answers, facts, sentences and reader inputs."""
 
 import json
 import logging
@@ -32,7 +32,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 
 
 def test_answers_facts_and_sentences(tmp_path: Path) -> None:
-    """The sentences of a paragraph keep their numbers, also if one is empty."""
+    """Sentences keep their numbers, also after an empty one."""
     rows = [HOTPOT | {"context": [*HOTPOT["context"], ["Dee", ["Dee  is.", " ", " Ann knew her."]]]}]
     (tmp_path / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
     TASK.read(MultiHopConfig({"test": str(tmp_path / "dev.json")}), tmp_path, tmp_path / "read")
@@ -119,7 +119,7 @@ def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
 
 
 def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> None:
-    """100 published questions: every answer is found, and the gold paragraphs have all facts."""
+    """100 published questions: answers are in the gold paragraphs, which have all facts."""
     file = shared_data / "question_answering/hotpotqa_slice/hotpot_dev_distractor_v1.json"
     TASK.read(MultiHopConfig(str(file)), tmp_path, tmp_path / "read")
     folder = tmp_path / "read/hotpotqa"

@@ -1,4 +1,4 @@
-"""HotpotQA's measures, against numbers computed by hand."""
+"""HotpotQA's scores, compared with values by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Multi-hop questions as a task: fine-tuning, and from the files to the records."""
+"""Multi-hop questions as a task: fine-tuning, and from files to records."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ TASK = MultiHopTask()
 
 
 def make_quick_settings(**changes: Any) -> MultiHopSettings:
-    """A step or two of everything."""
+    """Return settings with one or two training steps."""
     settings = toys.settings(**changes)
     reading = replace(settings.reading, epochs=1, batch_size=40)
     return replace(settings, reranker=replace(settings.reranker, epochs=1), reading=reading)
@@ -35,7 +35,7 @@ def make_quick_settings(**changes: Any) -> MultiHopSettings:
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """As `compute` does: such small models are slower on several."""
+    """Limit PyTorch to one thread, which is faster for small models."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -58,7 +58,7 @@ def make_encoders(project: Path, tuned: Path | None = None) -> list[EvaluatedEnc
 
 
 def get_values(results: Results, variant: str, protocol: str = "frozen") -> dict[str, float]:
-    """The value of each metric; all records are checked."""
+    """Return metric → value after checking all records."""
     check_records([record | {"system": "toys"} for record in results.records])
     records = [r for r in results.records if (r["variant"], r["protocol"]) == (variant, protocol)]
     return {record["metric"]: record["value"] for record in records}
@@ -95,7 +95,7 @@ def test_unusable_questions_are_rejected_before_anything_is_trained(tmp_path: Pa
 
 @torch.no_grad()
 def test_ties_rank_gold_paragraphs_last(project: Path, tmp_path: Path) -> None:
-    """Candidates come in BM25's order; among equal scores it must not count."""
+    """Candidates are in BM25's order, which must not break ties."""
     encoder = load_encoder(project / "bag")
     for weight in encoder.parameters():
         weight.zero_()
@@ -106,7 +106,7 @@ def test_ties_rank_gold_paragraphs_last(project: Path, tmp_path: Path) -> None:
 
 
 def test_without_questions_nothing_is_trained(project: Path, tmp_path: Path) -> None:
-    """The run goes on: an empty folder stands for the model."""
+    """The run continues with an empty model folder."""
     toys.read(tmp_path / "data", None)
     config = configured(
         lengths={"query": 12, "document": 24},
@@ -167,7 +167,7 @@ def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
 
 
 def test_a_shared_reader_answers_for_all_variants(project: Path, tmp_path: Path) -> None:
-    """It is trained once; the measures of answers depend on the paragraphs of retrieval."""
+    """It is trained once; answers depend on the retrieved paragraphs."""
     settings = toys.settings(reader=str(project / "transformer"))
     settings = replace(settings, reading=replace(settings.reading, epochs=8))
     results = TASK.evaluate(settings, make_encoders(project), project / "data", tmp_path)

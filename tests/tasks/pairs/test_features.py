@@ -1,4 +1,4 @@
-"""What a linear layer reads of two vectors, and the choice of its strength."""
+"""Features of pairs and the selection of the regularisation strength."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_vector_features_by_hand() -> None:
 def test_cross_features_are_the_output_of_the_cross_layers(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C of the first, then C of the second sentence: each pair is a sample of two sequences."""
+    """C of the first, then of the second sentence: a pair is a sample of two sequences."""
     encoder = build(vocabulary, toys.CROSS)
     cross = select_cross_layers(encoder, "cross")
     assert cross is not None and encoder.dimension == 32
@@ -52,7 +52,7 @@ def test_cross_features_are_the_output_of_the_cross_layers(
         expected = cross(torch.stack([first[row], second[row]])[None], torch.ones(1, 2, dtype=torch.bool))
         torch.testing.assert_close(features[row], expected[0].flatten())
     torch.testing.assert_close(features[1, :32], features[1, 32:])  # the same sentence twice
-    cross.train()  # there is no dropout in what is measured
+    cross.train()  # measured features have no dropout
     monkeypatch.setattr(module, "PAIRS_AT_ONCE", 2)
     torch.testing.assert_close(frozen_features(first, second, cross), features)
 
@@ -72,7 +72,7 @@ def test_plain_vectors_equal_embeddings(vocabulary: Vocabulary) -> None:
 
 
 def test_classify_selects_the_strength_on_dev() -> None:
-    """Against scikit-learn, at every strength."""
+    """Compared with scikit-learn at every strength."""
     rng = np.random.default_rng(0)
     sizes = {"train": 60, "dev": 40, "test": 50}
     labels = {part: rng.integers(3, size=size) for part, size in sizes.items()}

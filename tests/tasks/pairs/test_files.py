@@ -1,4 +1,4 @@
-"""The formats that published sets of pairs come in."""
+"""Formats of published sets of pairs."""
 
 import gzip
 import json
@@ -33,9 +33,9 @@ def snli(label: str, first: str, second: str) -> str:
 
 
 SNLI_JSON = [snli("neutral", "A man.", "B\u2028b."), snli("-", "C", "D")]
-#: Files of a set, and their rows, of which "" is no label.
+#: Files of a set, and their rows; "" is a missing label.
 FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
-    "SNLI: JSON lines are preferred to the text beside them": (
+    "SNLI: JSON lines are preferred to text": (
         {"README.txt": ["About SNLI."]}
         | {f"snli_1.0_{part}.txt": [SNLI_TEXT, "neutral\t(A)\t(B)\tno\tno\t1.jpg\tneutral\t"] for part in PARTS}
         | {f"snli_1.0_{part}.jsonl": SNLI_JSON for part in PARTS},
@@ -48,7 +48,7 @@ FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
         ]},
         [("dev", "", 'A "man" sits.', "Somebody sits.", "entailment"), ("dev", "", "A.", "B.", "")],
     ),
-    "MultiNLI of GLUE: the labels of the test part are kept secret": (
+    "MultiNLI of GLUE: the test part has no labels": (
         {"train.tsv": [MNLI, MNLI_ROW.format("train")], "original/multinli_1.0_train.jsonl": ["not read"]}
         | {f"dev_{genres}.tsv": [MNLI, MNLI_ROW.format(genres)] for genres in ("matched", "mismatched")}
         | {"test_matched.tsv": [MNLI.rsplit("\t", 2)[0], "0\t1\t1n\tfiction\t( A )\tA.\tB."]},
@@ -61,7 +61,7 @@ FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
         {"multinli_1.0_train.jsonl": [MNLI_JSON], "multinli_1.0_dev_mismatched.jsonl": [MNLI_JSON]},
         [("dev", "mismatched", "A.", "B.", "entailment"), ("train", "", "A.", "B.", "entailment")],
     ),
-    "QQP of GLUE: rows go on in another line, quotation marks are doubled": (
+    "QQP of GLUE: rows with line breaks and doubled quotation marks": (
         {
             "train.tsv": [
                 QUORA, "1\t3\t4\tWhy?\tWhy not?\t0", '2\t5\t6\t"What is ""that"" for?"\tHow is it', "read?\t1",
@@ -89,7 +89,7 @@ FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
         [("test", "", "A.", "B.", "neutral"), ("test", "", "A cell.", "Is.", "entails"),
          ("train", "", "One.", "Two.", "1")],
     ),
-    "null is no label and no text": (
+    "null is a missing label or text": (
         {"dev.jsonl": ['{"sentence1": "a", "sentence2": "b", "label": null}', "",
                        '{"sentence1": null, "sentence2": "b", "label": 1}']},
         [("dev", "", "a", "b", ""), ("dev", "", "", "b", "1")],

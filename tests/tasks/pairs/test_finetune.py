@@ -40,7 +40,7 @@ def load_weights(folder: Path) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("config", [toys.TRANSFORMER | {"shared": False, "plain": "both"}, toys.BAG])
 def test_fine_tuning_learns_the_relation(config: dict[str, Any], words: Path, tmp_path: Path) -> None:
-    """Half of the pairs have the same words: no sentence alone tells which."""
+    """Half of the pairs have equal words, so that both sentences are needed."""
     start = toys.new_encoder(tmp_path / "start", words, config)
     assert run_finetuning(start, tmp_path / "tuned") > 0.75
     ROWS.to_parquet(tmp_path / "toys.parquet")
@@ -53,7 +53,7 @@ def test_fine_tuning_learns_the_relation(config: dict[str, Any], words: Path, tm
 def test_cross_sequence_layers_are_fine_tuned_only_if_they_are_classified(
     features: str, width: int, words: Path, tmp_path: Path
 ) -> None:
-    """From which half of the words the second sentence is."""
+    """The label depends on the words of the second sentence."""
     draw = random.Random(1)
     halves = {"same": toys.WORDS[:15], "other": toys.WORDS[15:]}
     rows = ROWS.assign(second=[" ".join(draw.sample(halves[label], 3)) for label in ROWS["label"]])
@@ -71,7 +71,7 @@ def test_cross_sequence_layers_are_fine_tuned_only_if_they_are_classified(
 
 
 def test_a_saved_model_keeps_its_features(words: Path, tmp_path: Path) -> None:
-    """Models saved without the key read their cross-sequence layers."""
+    """Models saved without the key use their cross-sequence layers."""
     cross = load_encoder(toys.new_encoder(tmp_path / "cross", words, toys.CROSS))
     plain = load_encoder(toys.new_encoder(tmp_path / "plain", words))
     folder = tmp_path / "model"
@@ -104,7 +104,7 @@ def test_train_rows_limits_the_training_rows(words: Path, tmp_path: Path, monkey
 
 def test_a_batch_holds_first_then_second_sentences_of_pairs_with_tokens(words: Path, tmp_path: Path) -> None:
     encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
-    rows = ROWS[:40].assign(label=range(40))  # so that a label tells its row
+    rows = ROWS[:40].assign(label=range(40))  # a label identifies its row
     rows.loc[3, "second"] = ""
     inputs = PairInputs(rows, range(40), encoder, 100)  # type: ignore[arg-type]
     assert len(inputs) == 39 and inputs.labels[inputs.trained_on].tolist() == [*range(3), *range(4, 40)]

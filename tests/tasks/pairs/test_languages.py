@@ -1,4 +1,4 @@
-"""Sets in several languages: which files are learned from, and which are tested."""
+"""Sets in several languages: files for training and testing."""
 
 import gzip
 from pathlib import Path
@@ -18,7 +18,7 @@ LABELS = ("no", "yes")
 
 
 def write_pairs(folder: Path, name: str, count: int, labels: tuple[str, ...] = LABELS, text: str = "") -> Path:
-    """So many pairs; without labels, two columns."""
+    """Write `count` pairs; without labels, two columns."""
     rows = []
     for number in range(count):
         label = [labels[number % len(labels)]] if labels else []
@@ -36,7 +36,7 @@ def count_tests(rows: pd.DataFrame) -> dict[str, int]:
 
 
 def read(folder: Path, *options: Any) -> tuple[pd.DataFrame, pd.DataFrame, str]:
-    """The rows that are learned from, those that are tested, and the note."""
+    """Return training rows, test rows, and the note."""
     pairs = read_languages("xnli", MultilingualSet(str(folder), *options))
     is_test = pairs.rows["part"].eq("test")
     return pairs.rows[~is_test], pairs.rows[is_test], pairs.note
@@ -111,7 +111,7 @@ def test_errors_name_files_that_do_not_fit(files: Any, options: list[Any], messa
 
 
 def test_from_files_to_records(tmp_path: Path) -> None:
-    """A language of the same words is told as well as the one that was learned; one of none is not."""
+    """Accuracy is equal in a language with the same words, and lower in one with other words."""
     for part, table in toys.rows().groupby("part"):
         unknown = table.assign(first=table["first"].str.upper(), second=table["second"].str[::-1])
         for language in ("en", "qaa", "qab") if part == "test" else ("en",):
@@ -136,7 +136,7 @@ def test_from_files_to_records(tmp_path: Path) -> None:
 def test_real_sets_are_tested_in_every_language(
     name: str, languages: int, rows: int, tests: int, shared_data: Path
 ) -> None:
-    """Of the test parts only the texts were published, so that the dev parts are split."""
+    """Published test parts have no labels, so that dev parts are split."""
     folder = shared_data / "multilingual" / name
     unlabelled = [read_rows(file) for (part, _), file in find_language_files(folder).items() if part == "test"]
     assert [len(table) for table in unlabelled] == [tests] * languages

@@ -1,4 +1,4 @@
-"""Which pairs are trained on, chosen by and tested on."""
+"""Splits of pairs into train, dev and test."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from contexture.tasks.pairs.splits import sample_rows, split_set
 
 
 def make_table(*parts: tuple[str, str, int]) -> pd.DataFrame:
-    """Rows by part and genres; three of a kind have the same first sentence and different labels."""
+    """Rows by part and genres; three successive ones share the first sentence and differ in label."""
     rows = [
         (part, genres, f"{part} {genres} {number // 3}", f"says {number}", ("yes", "no", "perhaps")[number % 3])
         for part, genres, count in parts
@@ -36,7 +36,7 @@ def test_published_parts_are_kept() -> None:
 
 
 def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
-    """As the Cross-Thought paper has it for MNLI, with a twentieth of the training part held out."""
+    """As for MNLI in the Cross-Thought paper, with 5% of the training part held out."""
     mnli = make_table(("train", "", 3000), ("dev", "matched", 30), ("dev", "mismatched", 30), ("test", "matched", 9))
     mnli.loc[mnli["part"] == "test", "label"] = ""
     pairs = split_set("mnli", mnli)

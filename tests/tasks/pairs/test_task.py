@@ -1,4 +1,4 @@
-"""Pair classification as a task, from the files to the records."""
+"""Pair classification as a task, from files to records."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ SETTINGS = toys.settings(steps=40)
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sets, an encoder, and a model that was fine-tuned on one of them."""
+    """Two sets, an encoder, and a model fine-tuned on one set."""
     folder = tmp_path_factory.mktemp("project")
     toys.write_data(folder / "data", toys=toys.rows(), mnli=toys.rows(("matched", "mismatched")))
     (folder / "tuned" / "toys").mkdir(parents=True)
@@ -137,7 +137,7 @@ def test_vectors_must_be_finite(project: Path, tmp_path: Path) -> None:
 
 def test_options_are_the_sets_of_the_settings(project: Path) -> None:
     assert TASK.options(SETTINGS, None) == ["toys"] and TASK.options(toys.settings(finetune=[]), "ie_k") == []
-    TASK.check(toys.settings(finetune=["toys", "qqp"]), project / "data")  # qqp is missing, which the page says
+    TASK.check(toys.settings(finetune=["toys", "qqp"]), project / "data")  # qqp is missing
     with pytest.raises(ValueError, match=r"pairs\.finetune: no set is called snli; pairs\.input has \['toys',"):
         TASK.check(toys.settings(finetune=["snli"]), project / "data")
 

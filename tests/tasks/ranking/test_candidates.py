@@ -1,4 +1,4 @@
-"""Candidates drawn at random."""
+"""Random candidates."""
 
 import json
 import random
@@ -36,7 +36,7 @@ def test_several_right_texts_and_those_without_a_text() -> None:
 
 
 def test_the_order_does_not_reveal_the_right_text() -> None:
-    """Rows are in the order of the texts, and the right one is at all positions alike."""
+    """Rows are in the order of the texts; the right one is equally often at each position."""
     ids, right = [f"q{number}" for number in range(1600)], [[(7 * number) % 40] for number in range(1600)]
     drawn = draw(ids, right, TEXTS, Pools(4, 4))
     assert all(rows == sorted(rows) for rows in drawn)
@@ -65,7 +65,7 @@ def test_both_pools_hold_the_right_text(pools: Pools) -> None:
 
 
 def test_a_set_with_random_candidates(tmp_path: Path) -> None:
-    """Files in another order give each question the same texts."""
+    """The order of the files does not change the texts of a question."""
     files = {split: str(toys.squad(tmp_path / f"{split}.json", 60)) for split in ("train", "test")}
     forward = {"format": "squad", "files": files, "pool": 5, "candidates": "random"}
     backward = forward | {"files": {split: files[split] for split in ("test", "train")}}

@@ -1,4 +1,4 @@
-"""Questions and candidates from files of every format."""
+"""Questions and candidates in every format."""
 
 import gzip
 import json
@@ -24,7 +24,7 @@ HOTPOT = {
 
 
 def read_texts_of_split(folder: Path, split: Any) -> list[tuple[str, list[str], list[str]]]:
-    """Question, candidates and right ones, as texts."""
+    """Return question, candidates and right candidates as texts."""
     texts, questions = read_texts(folder), read_split(folder, split)
     return [
         (question, [texts[row] for row in candidates], [texts[row] if row != NO_TEXT else "absent" for row in right])
@@ -33,7 +33,7 @@ def read_texts_of_split(folder: Path, split: Any) -> list[tuple[str, list[str], 
 
 
 def read_test_file(folder: Path, kind: str, rows: list[Any], **options: Any) -> dict[str, Any]:
-    """Read a set `s` whose test questions are in one JSON file; return the report."""
+    """Read a set `s` with test questions in one JSON file; return the report."""
     (folder / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
     source = {"format": kind, "files": {"test": str(folder / "dev.json")}} | options
     return toys.read(folder / "read", {"s": source})
@@ -41,7 +41,7 @@ def read_test_file(folder: Path, kind: str, rows: list[Any], **options: Any) -> 
 
 @pytest.mark.parametrize("published", [True, False])
 def test_quasar_t(published: bool, tmp_path: Path) -> None:
-    """In the folders as published, or side by side; gzipped or not."""
+    """In the published folders or in one folder; gzipped or not."""
     source = tmp_path / "quasar-t"
     questions, contexts = (source / "questions", source / "contexts/short") if published else (source, source)
     sentences = ["A plain jane .", "Emma , by Jane Austen ."]
@@ -78,7 +78,7 @@ def test_has_answer() -> None:
 
 @pytest.mark.parametrize("columns", [True, False])
 def test_hotpotqa(columns: bool, tmp_path: Path) -> None:
-    """Two gold paragraphs; a third that is not among the candidates is a miss. Both layouts."""
+    """Two gold paragraphs; a third, which is not a candidate, is missed. In both layouts."""
     rows: list[dict[str, Any]] = [HOTPOT, HOTPOT | {"_id": "h2", "supporting_facts": [["Dee", 0], ["Bob", 0]]}]
     if columns:
         names = {"supporting_facts": ("title", "sent_id"), "context": ("title", "sentences")}
@@ -245,7 +245,7 @@ def test_errors_name_impossible_sets(source: dict[str, Any], message: str) -> No
         TypeAdapter(RankingConfig).validate_python({"input": {"../mine": {"format": "squad", "files": "a"}}})
 
 
-#: Questions that have a right candidate, of all splits, those that have none, and texts.
+#: File, then numbers of questions with and without a right candidate, and of texts.
 REAL = {
     "hotpotqa": ("question_answering/hotpotqa_slice/hotpot_dev_distractor_v1.json", 100, 0, 990),
     "wikiqa": ("answer_selection/wikiqa", 1242, 1805, 26_196),

@@ -1,4 +1,4 @@
-"""Probabilities of candidates and the loss, compared with slow loops and numbers computed by hand."""
+"""Probabilities of candidates and the loss, compared with loops and values by hand."""
 
 import math
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_inner_products_by_hand() -> None:
 
 @torch.no_grad()
 def attention_by_loops(cross: CrossLayers, query: Tensor, candidates: Tensor) -> list[float]:
-    """α of one question, one head of one special token after the other."""
+    """Return α of one question by loops over special tokens and heads."""
     size, total, count = len(query) // cross.tokens, torch.zeros(len(candidates)), 0
     for token in range(cross.tokens):
         layer: Any = cross.layers[token % len(cross.layers)].attention.self  # type: ignore[union-attr]
@@ -67,7 +67,7 @@ def attention_by_loops(cross: CrossLayers, query: Tensor, candidates: Tensor) ->
 
 
 def test_attention_of_a_question_to_its_candidates(words: Path, tmp_path: Path) -> None:
-    """The question itself and empty slots get nothing; gradients are numbers."""
+    """The question and empty slots get no weight; gradients are finite."""
     encoder = load_encoder(toys.new_encoder(tmp_path / "cross", words, toys.CROSS))
     assert encoder.cross is not None
     generator = torch.Generator().manual_seed(0)
@@ -104,7 +104,7 @@ def test_negatives_are_drawn_at_random_and_are_never_right() -> None:
 
 
 def test_trainable_questions() -> None:
-    """Without a wrong candidate, or without the text of a right one."""
+    """Questions need a wrong candidate, and a right one with a text."""
     assert trainable_questions(QUESTIONS).tolist() == [0, 1]
 
 

@@ -1,4 +1,4 @@
-"""Candidates of frozen and of fine-tuned encoders."""
+"""Candidates of frozen and fine-tuned encoders."""
 
 import json
 from pathlib import Path
@@ -103,7 +103,7 @@ def test_training_draws_from_the_finetuned_pool(project: Path) -> None:
 
 
 def test_each_protocol_ranks_its_pool(results: Results, project: Path) -> None:
-    """The first right candidate of BM25 is at its position in the order of the pool."""
+    """BM25's rank of a right candidate is its position in the pool."""
     ranks = results.tables["ranks"].query("data == 'mine'").set_index(["protocol", "variant", "question_id"])["rank"]
     for protocol in PROTOCOLS:
         assert set(ranks[protocol].index.get_level_values("variant")) == {"bag", "bm25", "random_order"}

@@ -1,4 +1,4 @@
-"""Ranks, their measures, expectations by chance and intervals, against numbers by hand, all orders and SciPy."""
+"""Ranks, metrics, expectations by chance and intervals, compared with values by hand, all orders and SciPy."""
 
 from itertools import permutations
 from math import comb
@@ -49,7 +49,7 @@ def test_chance_is_the_mean_over_all_orders(candidates: int, right: int, known: 
 
 
 def test_chance_among_many_candidates() -> None:
-    """One right candidate: k of n; several: at least one of them among k drawn without replacement."""
+    """One right candidate: k of n. Several: at least one among k drawn without replacement."""
     first, among_20, mrr = expected_metrics(1000, 1, 1, False)
     assert (first, among_20) == pytest.approx((1 / 1000, 20 / 1000))
     assert mrr == pytest.approx(sum(1 / rank for rank in range(1, 1001)) / 1000)
@@ -80,7 +80,7 @@ def make_table() -> pd.DataFrame:
 
 
 def test_intervals_are_those_of_scipy_over_questions() -> None:
-    """Seeds are averaged; each protocol is compared with the chance of its candidates, and with BM25's numbers."""
+    """Seeds are averaged; protocols are compared with chance of their candidates and with BM25."""
     table = make_table()
     chance: dict[Protocol, pd.DataFrame] = {
         "frozen": pd.DataFrame(0.5, index=IDS, columns=METRICS),

@@ -1,4 +1,4 @@
-"""Answer ranking as a task: fine-tuning, and from the files to the records."""
+"""Answer ranking as a task: fine-tuning, and from files to records."""
 
 import json
 import logging
@@ -30,7 +30,7 @@ METRICS = {"recall_at_1", "recall_at_20", "mrr"}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sets, two encoders, and the models fine-tuned of each on one of the sets."""
+    """Two sets, two encoders, and their models fine-tuned on one set."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "hotpot.json").write_text(json.dumps([HOTPOT]), encoding="utf-8")
     sets = {
@@ -98,7 +98,7 @@ def test_every_variant_set_protocol_and_metric_is_recorded(results: Results) -> 
 
 @pytest.mark.parametrize("variant", ["cross", "bag"])
 def test_fine_tuning_learns_from_questions(variant: str, project: Path, questions: Questions, texts: list[str]) -> None:
-    """The right candidates of test questions, which were not trained on, become more probable."""
+    """The right candidates of test questions become more probable."""
     held_out = RankingDevSet(questions, texts, 7, 0)
     start, tuned = (held_out.loss(load_encoder(project / part)) for part in (variant, f"tuned/{variant}/mine"))
     assert tuned < start - 0.2
@@ -136,7 +136,7 @@ def test_scores_name_variants() -> None:
 
 
 def test_ranks_match_scores_by_loops(results: Results, project: Path, questions: Questions, texts: list[str]) -> None:
-    """Attention to a question's own candidates alone, cosines and inner products; the default score is one of them."""
+    """Attention to the question's candidates, cosines and inner products; the default is one of them."""
     table = results.tables["ranks"].query("data == 'mine' and seed == 0").set_index(["variant", "question_id"])
     for variant, default in (("cross", "by_attention"), ("bag", "by_cosine")):
         model = load_encoder(project / variant)
@@ -180,7 +180,7 @@ def test_examples_show_the_score_of_each_text(results: Results) -> None:
 
 
 def test_confidence_agrees_with_the_records(results: Results, questions: Questions) -> None:
-    """The means over questions are the recorded values; 20 paragraphs with one right: chance is 1 of 20."""
+    """Means over questions equal the records; with 20 paragraphs, chance is 1 of 20."""
     blocks = results.details["confidence"]["mine"]
     assert list(blocks) == ["frozen", "by_attention", "by_cosine", "by_dot", "finetuned"]
     for protocol, variant in (("frozen", "cross"), ("by_dot", "bag"), ("finetuned", "bag"), ("frozen", "bm25")):
@@ -195,7 +195,7 @@ def test_confidence_agrees_with_the_records(results: Results, questions: Questio
 
 
 def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Candidates are not embedded again, after each was embedded once."""
+    """Candidates are embedded once."""
     sizes: list[int] = []
     embed = type(load_encoder(project / "cross")).embed
 
@@ -212,7 +212,7 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
 
 
 def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path) -> None:
-    """Also if their number is the same; they are in a folder of their own."""
+    """Also if the number of questions is unchanged."""
     config = configured(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer()},

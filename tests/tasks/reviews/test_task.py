@@ -1,4 +1,4 @@
-"""Reviews as a task, from files in the published format to the records."""
+"""Reviews as a task, from published formats to records."""
 
 import random
 from dataclasses import replace
@@ -18,7 +18,7 @@ HALVES = toys.WORDS[::2], toys.WORDS[1::2]
 
 
 def write_reviews(folder: Path, language: str, part: str, count: int, swapped: bool = False) -> None:
-    """So many reviews of each category; praise has some words, blame others."""
+    """Write `count` reviews of each category; positive and negative ones have different words."""
     draw = random.Random(f"{part}")
     for category in CATEGORIES:
         items = []
@@ -43,7 +43,7 @@ def write_items(file: Path, *items: str, head: str = "") -> None:
 
 
 def test_from_files_to_records(tmp_path: Path) -> None:
-    """German has the same words for the same, French the words for the opposite; Japanese is not there."""
+    """German words have the same sentiment, French words the opposite; Japanese is missing."""
     write_reviews(tmp_path / "cls", "en", "train", 120)
     for language in ("en", "de", "fr"):
         write_reviews(tmp_path / "cls", language, "test", 40, language == "fr")

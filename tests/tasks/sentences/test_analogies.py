@@ -11,7 +11,7 @@ from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.analogies import ALL_CATEGORIES, build_questions, measure_analogies, read_analogies
 
 LINE = "family\this son ate .\ther son ate .\this cat slept .\ther cat slept ."
-#: A→B adds (0, 1), C→D too: a parallelogram, but D's neighbour "near" lies closer to none of the four answers.
+#: A→B and C→D add the same vector.
 VECTORS = {
     "he walks": [1.0, 0.0, 1.0],
     "he walked": [1.0, 1.0, 1.0],

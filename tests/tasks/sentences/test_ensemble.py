@@ -9,7 +9,7 @@ from contexture.tasks.sentences.relatedness import RelatednessResult
 
 
 def make_result(first: list[float], validation: float) -> ProbeResult:
-    """A probe of three pairs of class 1, 0, 0 and its probabilities of class 0."""
+    """Return a probe of three pairs with classes 1, 0, 0 and these probabilities of class 0."""
     log_probs = np.log(np.array([[p, 1 - p] for p in first], np.float32))
     return ProbeResult("mrpc", (1.0,), validation, np.zeros(3, np.int64), np.array([1, 0, 0]), log_probs, has_f1=True)
 

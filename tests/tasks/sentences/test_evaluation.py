@@ -1,4 +1,4 @@
-"""All tasks of a folder on one model: each sentence once, figures as they are by other routes."""
+"""All tasks of a folder with one model, compared with values computed in other ways."""
 
 from pathlib import Path
 

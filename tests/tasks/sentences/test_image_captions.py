@@ -30,7 +30,7 @@ CONFIG = ImageCaptionConfig(size=8, batch=32, epochs=6, learning_rate=0.01)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several blocks, the last one short."""
+    """Use several blocks, the last one short."""
     monkeypatch.setattr(image_captions, "_IMAGES_AT_ONCE", 3)
 
 
@@ -96,7 +96,7 @@ def test_absent_files(tmp_path: Path):
 
 
 def make_images(count: int, seed: int) -> CaptionedImages:
-    """Images and five captions each that show the same 6 hidden numbers through two maps, with noise."""
+    """Return images with five captions each, two linear views of the same 6 hidden numbers, with noise."""
     maps, rng = np.random.default_rng(99), np.random.default_rng(seed)
     to_image, to_caption = maps.normal(size=(6, 20)), maps.normal(size=(6, 15))
     hidden = rng.normal(size=(count, 6))

@@ -1,4 +1,4 @@
-"""Probes against the loops of the published scripts, written out with scikit-learn."""
+"""Probes compared with the loops of the published scripts in scikit-learn."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ Folds = Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Sums of words' vectors, which the words' letters alone decide."""
+    """Return sums of word vectors, which depend only on the words' letters."""
     words = {word: np.random.default_rng(zlib.crc32(word.encode())) for text in texts for word in text.split()}
     known = {word: rng.standard_normal(DIMENSION) for word, rng in words.items()}
     return np.array([np.sum([known[word] for word in text.split()], 0) for text in texts], np.float32)
@@ -44,7 +44,7 @@ def make_sentences(count: int, seed: int) -> list[str]:
 
 
 def make_task(splits: dict[str, int], classes: int = 2, pairs: bool = False) -> ClassificationTask:
-    """Labels follow a direction of the vectors, with much noise; of a task without splits, class 0 stands first."""
+    """Return a task with labels by a direction of the vectors, plus noise; without splits, class 0 is first."""
     count, rng = sum(splits.values()), np.random.default_rng(len(splits) + classes)
     table = pd.DataFrame({"split": np.repeat(list(splits), list(splits.values())), "text": make_sentences(count, 1)})
     seen = vectors(table["text"])

@@ -21,7 +21,7 @@ LEVELS = np.arange(1.0, 6.0)
 
 
 def vectors(texts: list[str]) -> NDArray[np.float32]:
-    """Two numbers a text."""
+    """Return the two numbers in each text."""
     return np.array([text.split() for text in texts], np.float32)
 
 
@@ -36,7 +36,7 @@ def make_task() -> RelatednessTask:
 
 
 def fit_by_scipy(x: NDArray[np.float64], scores: NDArray[np.float64], strength: float) -> NDArray[np.float64]:
-    """The softmax's weights and, in the last row, intercepts, by scipy."""
+    """Return the softmax's weights and, in the last row, intercepts."""
     targets = np.array([[max(0.0, 1 - abs(score - level)) for level in LEVELS] for score in scores])
 
     def objective(w: NDArray[np.float64]) -> float:

@@ -1,4 +1,4 @@
-"""SentEval's formats: what each line becomes, what the real files hold, and every way to be wrong."""
+"""SentEval's formats: rows of lines, real files and errors."""
 
 import gzip
 from collections import Counter
@@ -83,7 +83,7 @@ sts16; headlines; r; s; 3.0
 
 
 def expected_rows(name: str) -> list[tuple[Any, ...]]:
-    """The expected rows of a task."""
+    """Return the expected rows of a task."""
     lines = [line.split("; ")[1:] for line in ROWS.strip().splitlines() if line.split("; ")[0] == name]
     classes = CLASSES.get(name)
     return [(*texts, classes.index(value) if classes else float(value)) for *texts, value in lines]
@@ -273,7 +273,7 @@ def test_real_classification(shared_data: Path, name: str):
 def test_real_relatedness(shared_data: Path, name: str, sizes: tuple[int, ...]):
     task = read_real(shared_data, read_relatedness, name)
     assert task.table["split"].value_counts().to_dict() == dict(zip(("train", "dev", "test"), sizes, strict=True))
-    assert task.table["score"].agg(["min", "max"]).tolist() == [task.low, task.high]  # somebody gave each end
+    assert task.table["score"].agg(["min", "max"]).tolist() == [task.low, task.high]  # both ends occur
 
 
 @pytest.mark.parametrize(

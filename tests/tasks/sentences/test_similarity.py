@@ -1,4 +1,4 @@
-"""Similarity by cosine: figures by hand and by loops of another kind."""
+"""Similarity by cosine, compared with values by hand and by loops."""
 
 import math
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ def make_task(rows: list[tuple[str, str, float]], other: str = "east") -> Simila
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float:
-    """From sums, term by term."""
+    """Return the correlation from sums."""
     mx, my = math.fsum(x) / len(x), math.fsum(y) / len(y)
     sxy = math.fsum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
     return sxy / math.sqrt(math.fsum((a - mx) ** 2 for a in x) * math.fsum((b - my) ** 2 for b in y))
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float:
-    """Pearson's of the mean ranks, found by counting."""
+    """Return the Pearson correlation of mean ranks."""
     ranks = [[sum(b < a for b in values) + sum(b == a for b in values) / 2 for a in values] for values in (x, y)]
     return pearson(*ranks)
 

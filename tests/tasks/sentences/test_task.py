@@ -1,4 +1,4 @@
-"""Encoders of sentences as a task: its files, all encoders on all of it, every sentence embedded once."""
+"""Sentence tasks: files, and all encoders on all tasks."""
 
 import json
 import shutil
@@ -30,8 +30,8 @@ from contexture.vocabulary.words import add_words
 from tests.tasks.sentences import senteval_files
 from tests.tasks.sentences.sentence_toys import KNOWN, word_average, write_tasks
 
-CORPUS = [f"the {one} and the {other} are {how} here {n}" for n in range(3)
-          for one in KNOWN for other in KNOWN for how in ("seen", "heard")]  # fmt: skip
+CORPUS = [f"the {first} and the {second} are {verb} here {n}" for n in range(3)
+          for first in KNOWN for second in KNOWN for verb in ("seen", "heard")]  # fmt: skip
 ANALOGIES = "kind\tgood whale and ferry\tbad whale and ferry\tgood gull and ferry\tbad gull and ferry\n"
 EVERYTHING = SentenceSettings(
     ensemble=["both", "word_average"],
@@ -43,7 +43,7 @@ PROBED = {"mr", "trec", "sick_e", "sick_r"}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tasks, words with vectors, a corpus, and two encoders of two seeds, one with snapshots."""
+    """Tasks, word vectors, a corpus, and two encoders with two seeds, one with snapshots."""
     folder = tmp_path_factory.mktemp("room")
     write_tasks(folder / "senteval")
     (folder / "relations.tsv").write_text(ANALOGIES)
@@ -76,7 +76,7 @@ def make_encoders(project: Path) -> list[EvaluatedEncoder]:
 
 @pytest.fixture(scope="module")
 def embedded() -> Counter[tuple[int, str, str | None]]:
-    """How often each encoder embedded each text in which role."""
+    """Number of times that each encoder embedded each text, by role."""
     return Counter()
 
 
@@ -148,7 +148,7 @@ def test_missing_files_are_named_and_nothing_is_measured(tmp_path: Path) -> None
 
 
 def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(project: Path, tmp_path: Path) -> None:
-    """The same files under another name give the same figures; one line names the tasks that a language lacks."""
+    """The same files give the same values; missing tasks of a language are reported together."""
     (write_tasks(tmp_path / "fr") / "MR/rt-polarity.pos").unlink()
     folders = {"de": str(project / "senteval"), "fr": str(tmp_path / "fr"), "xx": str(tmp_path / "none")}
     source = SentenceTasksConfig(str(project / "senteval"), "any", languages=folders, analogies=None)
@@ -210,7 +210,7 @@ def test_every_encoder_is_on_every_task(results: Results) -> None:
 def test_a_sentence_is_embedded_once_by_each_encoder(
     project: Path, results: Results, embedded: Counter[tuple[int, str, str | None]]
 ) -> None:
-    """Both variants share an encoder; the corpus and snapshots are other sets of sentences."""
+    """Variants share an encoder; the corpus and snapshots have other sentences."""
     sentences = SentenceTasks.read(project / "senteval", "any").sentences()
     encoders = {
         load_encoder(project / f"{name}-{seed}").identity["encoder"] for name in ("uni", "bi") for seed in (0, 1)

@@ -1,4 +1,4 @@
-"""Sentences of all tasks are embedded once, into a folder that outlives the run."""
+"""Sentences are embedded once, into a folder that later runs reuse."""
 
 from pathlib import Path
 
@@ -22,8 +22,8 @@ def test_each_sentence_is_embedded_once(tmp_path: Path) -> None:
     model = CountingModel("toy", [1.0, -0.5])
     vectors = embed_sentences(model, SENTENCES, tmp_path / "deep" / "v", 2)
     assert model.embedded_texts == SENTENCES
-    taken = vectors(["dddd", "a", "a", "", "cc"])
-    np.testing.assert_array_equal(taken, np.array([[4, -2], [1, -0.5], [1, -0.5], [0, 0], [2, -1]], np.float32))
+    selected = vectors(["dddd", "a", "a", "", "cc"])
+    np.testing.assert_array_equal(selected, np.array([[4, -2], [1, -0.5], [1, -0.5], [0, 0], [2, -1]], np.float32))
     both = SentenceVectors(SENTENCES, [*vectors.parts, *vectors.parts])
     np.testing.assert_array_equal(both(["dddd", "a"]), [[4, -2, 4, -2], [1, -0.5, 1, -0.5]])
     assert vectors([]).shape == (0, 2)
