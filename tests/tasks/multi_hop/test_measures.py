@@ -29,7 +29,7 @@ def test_answers_are_normalised(answer: str, expected: str) -> None:
     ("predicted", "gold", "expected"),
     [
         ("the Chief of Protocol", "Chief of Protocol", (1, 1, 1, 1)),
-        # 2 words of 4 found are right, 2 of 3: F1 = 2 · 1/2 · 2/3 / (1/2 + 2/3) = 4/7.
+        # 2 of 4 predicted words are right, 2 of 3 gold words: F1 = 2 · 1/2 · 2/3 / (1/2 + 2/3) = 4/7.
         ("Chief of the old office", "chief of protocol", (0, 4 / 7, 1 / 2, 2 / 3)),
         ("new new york", "york new", (0, 4 / 5, 2 / 3, 1)),
         ("Paris", "London", (0, 0, 0, 0)),

@@ -66,7 +66,7 @@ def test_protocols_read_the_first_candidates_of_one_table(split: Any, project: P
     stored = pd.read_parquet(project / "data/mine/questions.parquet").set_index("question_id")["candidates"]
     for protocol in PROTOCOLS:
         questions = read_split(project / "data/mine", split, protocol)
-        single = read_split(project / "data" / protocol, split)  # a set with this pool alone
+        single = read_split(project / "data" / protocol, split)  # a set with only this pool
         assert questions.ids == single.ids
         for name, rows, expected in zip(questions.ids, questions.candidates, single.candidates, strict=True):
             assert rows.tolist() == expected.tolist() == stored[name].tolist()[: POOLS[protocol]]

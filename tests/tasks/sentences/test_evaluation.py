@@ -109,7 +109,7 @@ def test_rows_are_distinct_finite_and_say_what_was_measured_and_how(evaluation: 
     trained, cosine = ("toys", evaluation.protocol), ("toys", "cosine")
     assert {(row["task"], row["data"], row["protocol"]) for row in rows} == {
         *((name, *trained) for name in ("mr", "trec", "sick_e", "sick_r")),
-        ("sick_r", *cosine),  # its one subset has no name of its own
+        ("sick_r", *cosine),  # a single subset is not named
         ("sts12", *cosine),
         ("sts12", "toys/MSRpar", "cosine"),
         ("sts12", "toys/surprise.OnWN", "cosine"),

@@ -24,7 +24,7 @@ from contexture.tasks.sentences.image_captions import (
 )
 
 FEATURES = np.random.default_rng(3).normal(size=(7, 4)).astype(np.float32)
-CAPTIONS = [f"picture {i // 5}, told {i % 5}" for i in range(35)]
+CAPTIONS = [f"picture {i // 5}, caption {i % 5}" for i in range(35)]
 CONFIG = ImageCaptionConfig(size=8, batch=32, epochs=6, learning_rate=0.01)
 
 

@@ -142,8 +142,8 @@ def test_missing_files_are_named_and_nothing_is_measured(tmp_path: Path) -> None
     assert (report["counts"], report["analogies"], report["image_captions"]) == ({}, None, None)
     assert {"mr", "sts16", "analogies", "image_captions"} < set(report["missing"])
     assert all("nowhere" in why for why in report["missing"].values())
-    nobody = [EvaluatedEncoder("x", 0, ("no/such/encoder",))]
-    results = SentencesTask().evaluate(SentenceSettings(), nobody, tmp_path / "task", tmp_path)
+    missing = [EvaluatedEncoder("x", 0, ("no/such/encoder",))]
+    results = SentencesTask().evaluate(SentenceSettings(), missing, tmp_path / "task", tmp_path)
     assert results.records == [] and results.details["missing"] == report["missing"]
 
 
@@ -169,7 +169,7 @@ def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(proje
     assert set(table["variant"]) == {"uni", "both"} and set(table["protocol"]) == {"senteval", "cosine"}
     details = results.details
     assert details["counts"]["de"] == details["counts"]["fr"] | {"mr": details["counts"]["mr"]}
-    assert len(details["chosen"]) == 2 * len(PROBED)  # of the main set alone
+    assert len(details["chosen"]) == 2 * len(PROBED)  # main set only
     assert details["neighbours"] == details["quality_over_time"] == [] and results.tables == {}
 
 

@@ -214,7 +214,7 @@ def score_candidates(
 ) -> ScoredCandidates:
     """Score the candidates of a set's test questions; their vectors are cached in `vectors_dir`.
 
-    `all_scores`: by each available score instead of the default alone.
+    `all_scores`: by each available score instead of only the default.
     """
     encoder, data, model = measured.evaluated, measured.data, load_models(measured.encoders)
     questions, texts = read_split(data.folder, "test", measured.protocol), read_texts(data.folder)
