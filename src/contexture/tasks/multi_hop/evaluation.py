@@ -77,17 +77,15 @@ def evaluate_multi_hop(
     shared_readers: dict[int, Path] = {}
     if settings.reader is not None:
         shared_readers = {seed: vectors_dir / READER / f"seed-{seed}" for seed in seeds}
-        parallel_map(
-            train_shared_reader, [(settings, seed, data, reader_dir) for seed, reader_dir in shared_readers.items()]
-        )
+        jobs = [(settings, seed, data, reader_dir) for seed, reader_dir in shared_readers.items()]
+        parallel_map(train_shared_reader, jobs)
     ranked = PreparedSet(DATA, folder, all_needed=True)
     models = [model for encoder in encoders for model in list_models(encoder, ranked, settings.retrieval)]
     readers = [shared_readers.get(model.evaluated.seed) or _find_readers_dir(model.evaluated) for model in models]
     arguments = [(model, settings, reader, vectors_dir) for model, reader in zip(models, readers, strict=True)]
     results: list[MultiHopResults] = parallel_map(_answer_by_vectors, arguments)
-    results += parallel_map(
-        _answer_by_bm25, [(seed, folder, settings.paragraphs, shared_readers.get(seed)) for seed in seeds]
-    )
+    bm25_jobs = [(seed, folder, settings.paragraphs, shared_readers.get(seed)) for seed in seeds]
+    results += parallel_map(_answer_by_bm25, bm25_jobs)
 
     scores: dict[str, dict[str, str]] = {}
     for result in results:
@@ -107,9 +105,8 @@ def evaluate_multi_hop(
         for record in to_records(result.table, [RECALL, *(ANSWER_METRICS if result.is_read else [])], NAME, DATA)
     ]
     read = [result for result in results if result.is_read]
-    examples = (
-        [_describe_examples(max(read, key=lambda result: float(result.table["joint_f1"].mean())))] if read else []
-    )
+    best = max(read, key=lambda result: float(result.table["joint_f1"].mean()), default=None)
+    examples = [_describe_examples(best)] if best else []
     details = {"scores": scores, "notes": [*read_report(data)["notes"], *notes], "examples": examples}
     return Results(records, details, {"answers": pd.concat([result.table for result in results], ignore_index=True)})
 
@@ -159,10 +156,8 @@ def _answer_by_vectors(
 def _answer_by_bm25(seed: int, folder: Path, count: int, readers_dir: Path | None) -> MultiHopResults:
     """Answer from the first candidates, which are in BM25's order."""
     retrieved = [rows[:count].tolist() for rows in read_questions(folder, "test").ranked.candidates]
-    table = answer_questions(retrieved, folder, readers_dir).assign(
-        variant=BM25, seed=seed, split="test", protocol=FROZEN
-    )
-    return MultiHopResults(BM25, FROZEN, table)
+    table = answer_questions(retrieved, folder, readers_dir)
+    return MultiHopResults(BM25, FROZEN, table.assign(variant=BM25, seed=seed, split="test", protocol=FROZEN))
 
 
 def answer_questions(retrieved: Sequence[list[int]], folder: Path, readers_dir: Path | None) -> pd.DataFrame:
