@@ -52,7 +52,7 @@ def test_answers_facts_and_sentences(tmp_path: Path) -> None:
 def test_missing_files_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         report = toys.read(tmp_path / "none", None)
-    assert "multi_hop.input names no files" in report["missing"]["multi_hop"] and "names no files" in caplog.span_text
+    assert "multi_hop.input names no files" in report["missing"]["multi_hop"] and "names no files" in caplog.text
     TASK.read(MultiHopConfig(str(tmp_path / "gone.json")), tmp_path, tmp_path / "gone")
     assert "HotpotQA is not here" in (tmp_path / "gone/task.json").read_text()
     for name in ("none", "gone"):

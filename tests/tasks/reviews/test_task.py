@@ -78,8 +78,8 @@ def test_stars_headline_and_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("items", "head", "message"),
     [
-        (["<item><rating>5.0</rating><text> </text></item>"], "", "review 1: it must have words in <text>"),
-        ([make_item("5.0", "a"), make_item("many", "b")], "", "review 2: it must have words"),
+        (["<item><rating>5.0</rating><text> </text></item>"], "", "review 1: needs words in <text>"),
+        ([make_item("5.0", "a"), make_item("many", "b")], "", "review 2: needs words"),
         ([make_item("7", "a")], "", "review 1: .* a <rating> of 1 to 5 stars"),
         (["<item>"], "", "cannot be read .*; fetch it again"),
         ([], "", "has no <item>"),

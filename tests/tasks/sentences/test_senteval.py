@@ -161,7 +161,7 @@ PAIRS, SCORES = "STS/STS12-en-test/STS.input.MSRvid.txt", "STS/STS12-en-test/STS
         ("sst5", "SST/fine/sentiment-test", "good\t5\n", "line 1: the label is '5'; it must be one of 0, 1, 2, 3, 4"),
         ("trec", "TREC/TREC_10.label", "LOC:city Where ?\nPLACE:x Who ?\n", "line 2: the label is 'PLACE'"),
         ("trec", "TREC/TREC_10.label", "Where is Ash ?\n", "line 1: no `COARSE:fine ` before"),
-        ("mrpc", MRPC, "Quality\t#1 String\n1\ta\n", "line 1: no column #2 String; the first"),
+        ("mrpc", MRPC, "Quality\t#1 String\n1\ta\n", "line 1: no column #2 String; the header"),
         ("mrpc", MRPC, f"{MRPC_HEADER}\n1\t1\t2\tOne.\n", "line 2: 4 fields, but .* 5"),
         ("mrpc", MRPC, f"{MRPC_HEADER}\nx\t1\t2\tOne.\t1.\n", "line 2: the label is 'x'"),
         ("mrpc", MRPC, MRPC_HEADER, "has no rows"),
@@ -219,7 +219,7 @@ def test_errors_name_the_wrong_row_count(folder: Path, name: str, message: str):
 @pytest.mark.parametrize("reader", READERS)
 def test_errors_name_absent_files_and_unknown_tasks(tmp_path: Path, reader: Any):
     for name in READERS[reader]:
-        with pytest.raises(BenchmarkMissing, match=rf"looked for {tmp_path}.*\. Name the folder that SentEval"):
+        with pytest.raises(BenchmarkMissing, match=rf"looked for {tmp_path}.*\. Name SentEval"):
             reader(tmp_path, name, "any")
     with pytest.raises(ValueError, match=r"task is called 'sts17'; there are \w+"):
         reader(tmp_path, "sts17")

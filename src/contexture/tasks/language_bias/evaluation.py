@@ -50,7 +50,7 @@ def evaluate_bias(
         table = pd.read_parquet(file)
         languages = known(table["lang"], sentences)
         if without_text := sorted(set(table["lang"]) - set(languages)):
-            reason = "the corpus has no text in them for PCR"
+            reason = "the corpus has no text of them for PCR"
             details["missing"][f"language bias of {name} in {', '.join(without_text)}"] = reason
         if len(languages) < 2:
             continue
