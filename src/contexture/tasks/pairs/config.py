@@ -42,9 +42,9 @@ class PairsConfig(SourceSettings):
 
     def __post_init__(self) -> None:
         if isinstance(self.input, str) and self.input != DEMO:
-            raise ValueError(f"pairs.input: name the set of {self.input}, as in pairs.input.snli={self.input}")
+            raise ValueError(f"name the set of {self.input}, such as pairs.input.snli={self.input}")
         if invalid := [name for name in self.input if self.input != DEMO and not re.fullmatch(NAME_PATTERN, name)]:
-            raise ValueError(f"pairs.input: rename {', '.join(invalid)}; use lowercase letters, digits and _")
+            raise ValueError(f"names of sets have small letters, digits and _, not {', '.join(invalid)}")
 
 
 @dataclass(config=STRICT, frozen=True)
