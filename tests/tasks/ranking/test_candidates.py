@@ -65,7 +65,7 @@ def test_both_pools_hold_the_right_text(pools: Pools) -> None:
 
 
 def test_a_set_with_random_candidates(tmp_path: Path) -> None:
-    """The order of the files does not change the texts of a question."""
+    """File order does not change the texts of a question."""
     files = {split: str(toys.squad(tmp_path / f"{split}.json", 60)) for split in ("train", "test")}
     forward = {"format": "squad", "files": files, "pool": 5, "candidates": "random"}
     backward = forward | {"files": {split: files[split] for split in ("test", "train")}}
