@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from contexture.encoders.config import TableSizes
+from contexture.tasks.answer_selection.sets import read_tables
 
 CANDIDATES = 350
 WORDS = [f"{a}{b}{c}" for a in ("ka", "lo", "mi", "ru") for b in ("na", "ve", "di") for c in ("s", "t", "n")]

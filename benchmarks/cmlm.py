@@ -3,7 +3,7 @@
     python benchmarks/cmlm.py [--examples data/05_model_input/cmlm/sequence_pairs] [--size small] [--batch 32]
         [--tokens 256] [--rounds 5] [--precision fp32]
 
-TableSizes the extra `workbench`; about three minutes on two cores. The text is that of --examples, the table of pairs that
+Needs the extra `workbench`; about three minutes on two cores. The text is that of --examples, the table of pairs that
 `kedro run --pipelines cmlm --tags examples` makes, whose tokens must be among BERT's 30,522; without it, made-up
 sequences that whole sentences fill.
 

@@ -46,7 +46,7 @@ from contexture.objectives.settings import CrossThoughtConfig
 from contexture.streams.base import Batching
 from contexture.streams.sequence_samples.batches import SequenceSamples
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig
-from contexture.tasks.ranking.evaluation import keys_of, scorer
+from contexture.tasks.ranking.evaluation import make_key_function, make_score_function
 from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
 
@@ -225,8 +225,8 @@ def ranking(args: argparse.Namespace, special_tokens: int) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     compare = {
-        "attention": (scorer(encoder, "alpha"), keys_of(encoder)(candidates)),
-        "cosine": (scorer(encoder, "cosine"), candidates),
+        "attention": (make_score_function(encoder, "alpha"), make_key_function(encoder)(candidates)),
+        "cosine": (make_score_function(encoder, "cosine"), candidates),
     }
     times: dict[str, list[float]] = {name: [] for name in compare}
     for _ in range(args.rounds + 1):

@@ -34,8 +34,8 @@ from sklearn.linear_model import LogisticRegression
 from tqdm import tqdm
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.sentences.probe import ProbeResult, accuracy, probe, task_features
-from contexture.tasks.sentences.probe_protocols import FOLDS, SENTEVAL, Round, rounds
+from contexture.tasks.sentences.probe import ProbeResult, accuracy, run_probe, task_features
+from contexture.tasks.sentences.probe_protocols import NUM_FOLDS, SENTEVAL, OuterFold, split_outer_folds
 from contexture.tasks.sentences.senteval import CLASSIFICATION, read_classification
 from contexture.tasks.sentences.tables import ClassificationTask
 
@@ -82,7 +82,7 @@ class Peer:
         self.capped += int(max(model.n_iter_) >= model.max_iter)
         return model
 
-    def round(self, x: Vectors, y: NDArray[np.int64], part: Round, strengths: Sequence[float]) -> None:
+    def round(self, x: Vectors, y: NDArray[np.int64], part: OuterFold, strengths: Sequence[float]) -> None:
         """Choose C and test, as SentEval's scripts do."""
         start = time.perf_counter()
         scores = []
@@ -97,7 +97,7 @@ class Peer:
 
 def run_peer(task: ClassificationTask, vectors: WordSums, outer: int) -> Peer:
     """The first `outer` rounds of a task, or its only one; the time is that of all rounds."""
-    parts = rounds(task.table, SENTEVAL)
+    parts = split_outer_folds(task.table, SENTEVAL)
     x, y = task_features(task.table, vectors).cpu().numpy(), task.table["label"].to_numpy()
     strengths = SENTEVAL.folds if len(parts) == 1 and len(parts[0].inner) > 1 else SENTEVAL.nested
     peer = Peer()
@@ -117,7 +117,7 @@ def at_our_strengths(task: ClassificationTask, vectors: WordSums, result: ProbeR
         warnings.simplefilter("ignore", ConvergenceWarning)
         scores = [
             peer.fit(x[part.train], y[part.train], strength).score(x[part.test], y[part.test])
-            for part, strength in zip(rounds(task.table, SENTEVAL), result.chosen, strict=True)
+            for part, strength in zip(split_outer_folds(task.table, SENTEVAL), result.chosen, strict=True)
         ]
     return float(np.mean(scores))
 
@@ -162,7 +162,7 @@ def main() -> None:
         for column in {"text", "text2"} & set(task.table):
             vectors(task.table[column].tolist())
         start = time.perf_counter()
-        result = probe(task, vectors, SENTEVAL)
+        result = run_probe(task, vectors, SENTEVAL)
         seconds = time.perf_counter() - start
         peer = run_peer(task, vectors, arguments.sklearn_folds)
         score, expected = (
@@ -176,7 +176,7 @@ def main() -> None:
         cells += [f"{expected - score:+.2f}", f"{same:+.2f}", spread(result.chosen), spread(peer.chosen)]
         print("  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), flush=True)
     print(f"all tasks: ours {ours:.0f} s, scikit-learn {theirs:.0f} s", end=" ")
-    scaled = arguments.sklearn_folds < FOLDS
+    scaled = arguments.sklearn_folds < NUM_FOLDS
     print(
         f"(scaled up from the outer folds it ran): {theirs / ours:.0f} times"
         if scaled

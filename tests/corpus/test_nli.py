@@ -9,7 +9,7 @@ import pytest
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import find_language_files, read_pairs
-from contexture.tasks.pairs.config import SetInLanguages
+from contexture.tasks.pairs.config import MultilingualSet
 from contexture.tasks.pairs.languages import read_languages
 
 ROWS = [("A dog runs.", "An animal runs.", "entailment"), ("A dog\u2028runs.", 'It "sleeps.', "contradiction")]
@@ -107,7 +107,7 @@ def test_a_damaged_file_raises(folder: Path) -> None:
 def test_rows_that_pairs_test_are_left_out(shared_data: Path) -> None:
     """The task `pairs` tests a share of XNLI's development part, because the test part has no labels here."""
     folder = shared_data / "multilingual/xnli"
-    tested = read_languages("xnli", SetInLanguages(str(folder), languages=["en", "de"])).rows
+    tested = read_languages("xnli", MultilingualSet(str(folder), languages=["en", "de"])).rows
     config = NliConfig(part="dev", languages=["en", "de"], without_tested="en")
     whole, left = read_pairs(replace(config, without_tested=None), folder), read_pairs(config, folder)
     assert len(whole) == 2 * 2490 and 0.75 < len(left) / len(whole) < 0.85

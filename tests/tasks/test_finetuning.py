@@ -40,7 +40,7 @@ from contexture.tasks.pairs.model import PairInputs, PairModel
 from contexture.tasks.pairs.task import PairsTask
 from contexture.tasks.ranking.config import RankingConfig, RankingSet
 from contexture.tasks.ranking.data import read_split, read_texts
-from contexture.tasks.ranking.finetune import HeldOut as RankingHeldOut
+from contexture.tasks.ranking.finetune import RankingDevSet as RankingHeldOut
 from contexture.tasks.ranking.task import AnswerRankingTask
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.retrieval.finetune import HeldOut, answered

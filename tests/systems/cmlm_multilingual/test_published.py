@@ -8,7 +8,7 @@ import pytest
 
 from contexture.reporting.published import Claim, ScoreTable
 from contexture.systems.cmlm_multilingual.page import PCR, PUBLISHED
-from contexture.tasks.bitext_retrieval.files import PAPERS
+from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES
 from tests.reporting.make import published_values
 
 TABLE_3, TABLE_4, TABLE_5, TABLE_6, TABLE_8 = TABLES = tuple(PUBLISHED.tables.values())
@@ -116,7 +116,7 @@ def test_means_are_those_of_their_rows(table: ScoreTable, within: float) -> None
 
 def test_the_languages_are_those_that_are_measured() -> None:
     assert len(TATOEBA) == 36 and TATOEBA["de"] == "deu" and TATOEBA["zh"] == "cmn"
-    assert {column.name for column in TABLE_8.columns} <= set(PAPERS)
+    assert {column.name for column in TABLE_8.columns} <= set(PAPER_LANGUAGES)
     five, eight = (
         {column.subset: row.scores[column.key].value for column in table.columns if column.key in row.scores}
         for table in (TABLE_5, TABLE_8)

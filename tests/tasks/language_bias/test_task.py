@@ -1,4 +1,4 @@
-"""The languages of nearest neighbours, from the files to the records."""
+"""Languages of nearest neighbours, from files to records."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from contexture.retrieval.vectors import unit
 from contexture.tasks.language_bias import evaluation
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
-from contexture.tasks.language_bias.evaluation import in_the_plane, neighbour_languages
+from contexture.tasks.language_bias.evaluation import neighbour_shares, project_with_tsne
 from contexture.tasks.language_bias.files import read_sentences
 from contexture.tasks.language_bias.task import LanguageBiasTask
 from contexture.tasks.missing import BenchmarkMissing
@@ -25,41 +25,45 @@ TASK = LanguageBiasTask()
 
 
 @pytest.mark.parametrize("k", [1, 3, 40])
-def test_neighbours_are_those_of_a_slow_loop(k: int) -> None:
+def test_neighbour_shares_match_a_loop(k: int) -> None:
     draw = np.random.default_rng(k)
     vectors, languages = draw.normal(size=(24, 5)).astype("f4"), np.repeat([0, 1, 2], [4, 12, 8])
     lengths = np.linalg.norm(vectors, axis=1)
     expected = np.zeros((3, 3))
-    for one in range(24):
-        cosines = {o: vectors[one] @ vectors[o] / lengths[one] / lengths[o] for o in range(24) if o != one}
-        for other in sorted(cosines, key=lambda o: -cosines[o])[:k]:
-            expected[languages[one], languages[other]] += 1
+    for row in range(24):
+        cosines = {
+            column: vectors[row] @ vectors[column] / lengths[row] / lengths[column]
+            for column in range(24)
+            if column != row
+        }
+        for other in sorted(cosines, key=lambda column: -cosines[column])[:k]:
+            expected[languages[row], languages[other]] += 1
     expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(neighbour_languages(vectors, languages, k), expected)
+    np.testing.assert_allclose(neighbour_shares(vectors, languages, k), expected)
 
 
-def test_a_sentence_is_no_neighbour_of_itself_among_equals() -> None:
-    """All the same: each is among the others, however the search orders them."""
-    shares = neighbour_languages(np.ones((6, 4), np.float32), np.array([0, 0, 0, 1, 1, 1]), 5)
+def test_ties_do_not_make_a_sentence_its_own_neighbour() -> None:
+    """All vectors are equal: each sentence has all others as neighbours."""
+    shares = neighbour_shares(np.ones((6, 4), np.float32), np.array([0, 0, 0, 1, 1, 1]), 5)
     np.testing.assert_allclose(shares, [[0.4, 0.6], [0.6, 0.4]])
 
 
-def test_points_keep_neighbours_together() -> None:
+def test_projection_keeps_neighbours_together() -> None:
     draw = np.random.default_rng(0)
     centres = 10 * np.eye(8)[:2]
     vectors = (np.repeat(centres, 20, axis=0) + draw.normal(size=(40, 8))).astype("f4")
-    found = in_the_plane(vectors, np.repeat([0, 1], 20), ["de", "en"], 15)
-    assert found["lang"] == ["de"] * 15 + ["en"] * 15 and len(found["x"]) == len(found["y"]) == 30
-    points = np.array([found["x"], found["y"]]).T
-    one, other = points[:15], points[15:]
-    apart = np.linalg.norm(one.mean(0) - other.mean(0))
-    assert apart > 2 * max(np.linalg.norm(side - side.mean(0), axis=1).mean() for side in (one, other))
+    projection = project_with_tsne(vectors, np.repeat([0, 1], 20), ["de", "en"], 15)
+    assert projection["lang"] == ["de"] * 15 + ["en"] * 15 and len(projection["x"]) == len(projection["y"]) == 30
+    points = np.array([projection["x"], projection["y"]]).T
+    german, english = points[:15], points[15:]
+    distance = np.linalg.norm(german.mean(0) - english.mean(0))
+    assert distance > 2 * max(np.linalg.norm(side - side.mean(0), axis=1).mean() for side in (german, english))
 
 
 def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The words of one language are those of the other: a bag of them has no bias; a language without text is named."""
-    monkeypatch.setattr(evaluation, "NEIGHBOURS", 5)
-    monkeypatch.setattr(evaluation, "POINTS", 8)
+    """Both languages have the same words, so a bag of words has no bias; a language without text is reported."""
+    monkeypatch.setattr(evaluation, "NUM_NEIGHBOURS", 5)
+    monkeypatch.setattr(evaluation, "MAX_POINTS", 8)
     texts = toys.texts(12)
     (tmp_path / "px").mkdir()
     lines = "".join(f"{text}\tanother\t1\n" for text in [*texts, texts[0]])
@@ -74,13 +78,13 @@ def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert report["counts"] == {"px": {"de": 12, "en": 12, "ja": 12}, "ja": {"ja": 12}} and "none" in report["missing"]
     encoders = [*toys.bag(tmp_path, 0, 1), *toys.bag(tmp_path, 0, 1, variant="other")]
     settings = LanguageBiasSettings(drawn=["bag"])
-    found = TASK.evaluate(settings, encoders, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "paragraphs")
-    table = pd.DataFrame(found.records)
+    results = TASK.evaluate(settings, encoders, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "paragraphs")
+    table = pd.DataFrame(results.records)
     assert set(table["data"]) == {"px", "px/de", "px/en"} and set(table["protocol"]) == {"frozen", "pcr"}
     assert len(table) == 2 * 2 * 3 * 2 and set(table["metric"]) == {"own_language"}
-    own = table[(table["data"] == "px") & (table["protocol"] == "frozen")]["value"]
-    assert all(abs(value - 4 / 9) < 0.15 for value in own)
-    details: dict[str, Any] = json.loads(json.dumps(found.details))
+    own_language = table[(table["data"] == "px") & (table["protocol"] == "frozen")]["value"]
+    assert all(abs(value - 4 / 9) < 0.15 for value in own_language)
+    details: dict[str, Any] = json.loads(json.dumps(results.details))
     assert details["languages"] == {"px": ["de", "en"]} and details["expected"]["px"] == pytest.approx(11 / 23)
     assert [*details["points"]["px"]] == ["bag"] and len(details["points"]["px"]["bag"]["pcr"]["x"]) == 16
     assert [*details["neighbours"]["px"]] == ["bag", "other"]
@@ -88,8 +92,8 @@ def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert details["missing"]["language bias of px in ja"] == "the corpus has no text of them for PCR"
 
 
-def test_a_language_is_read_once(tmp_path: Path) -> None:
-    """Where a file is there plain and compressed, or a copy of it: else each sentence had its own for a neighbour."""
+def test_only_one_file_per_language_is_read(tmp_path: Path) -> None:
+    """A compressed file and a copy are ignored: repeated sentences would be neighbours."""
     for name in ("test-de.tsv", "test-de (1).tsv", "test-en.tsv"):
         (tmp_path / name).write_text("\ufeffa\tb\nc\td\n", encoding="utf-8")
     (tmp_path / "test-de.tsv.gz").write_bytes(gzip.compress(b"a\tb\nc\td\n"))
@@ -97,7 +101,7 @@ def test_a_language_is_read_once(tmp_path: Path) -> None:
     assert rows.to_numpy().tolist() == [["de", "a"], ["de", "c"], ["en", "a"], ["en", "c"]]
 
 
-def test_bad_input_is_named(tmp_path: Path) -> None:
+def test_errors_name_the_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=r"px is not here: looked for .*test-\*\.tsv"):
         read_sentences("px", tmp_path)
     (tmp_path / "test-de.tsv.gz").write_bytes(gzip.compress(b"a\tb\n" * 999)[:-9])
@@ -119,8 +123,8 @@ def test_real_files(shared_data: Path) -> None:
     assert [*counts.index] == ["de", "en", "es", "fr", "ja", "ko", "zh"] and counts.between(1700, 2000).all()
 
 
-def test_points_are_drawn_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On busy cores, threads that wait for one another took a minute for what one does in a second."""
+def test_projection_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On busy cores, several threads take a minute for one second of work."""
     seen: list[int] = []
     fit = TSNE.fit_transform
 
@@ -131,6 +135,6 @@ def test_points_are_drawn_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(TSNE, "fit_transform", counted)
     vectors = unit(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32))
     with threadpool_limits(2):
-        points = in_the_plane(vectors, np.array([0, 0, 0, 1, 1, 1]), ["en", "qaa"], 2)
+        points = project_with_tsne(vectors, np.array([0, 0, 0, 1, 1, 1]), ["en", "qaa"], 2)
     assert points["lang"] == ["en", "en", "qaa", "qaa"] and len(points["x"]) == len(points["y"]) == 4
     assert set(seen) == {1}

@@ -1,4 +1,4 @@
-"""From HotpotQA's files to questions, answers, facts and sentences, and to the inputs of a reader."""
+"""From HotpotQA's files to questions, answers, facts, sentences and reader inputs."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder
 from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.multi_hop.data import Paragraphs, read_paragraphs, read_questions
-from contexture.tasks.multi_hop.inputs import IGNORED, ReaderInputs, Span, labels
+from contexture.tasks.multi_hop.inputs import IGNORED_LABEL, AnswerSpan, ReaderInputs, build_labels
 from contexture.tasks.multi_hop.task import MultiHopTask
 from tests.tasks.multi_hop import toys
 from tests.tasks.ranking.test_files import HOTPOT
@@ -32,14 +32,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 
 
 def test_answers_facts_and_sentences(tmp_path: Path) -> None:
-    """The sentences of a paragraph keep their numbers, also if one is empty."""
+    """Sentences keep their numbers, also after an empty one."""
     rows = [HOTPOT | {"context": [*HOTPOT["context"], ["Dee", ["Dee  is.", " ", " Ann knew her."]]]}]
     (tmp_path / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
     TASK.prepare_data(MultiHopConfig({"test": str(tmp_path / "dev.json")}), tmp_path, tmp_path / "read")
     folder = tmp_path / "read/hotpotqa"
     questions, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
     assert (questions.ranked.ids, questions.answers) == (["h1"], ["Ann"])
-    assert questions.details == [{("Ann", 0), ("Bob", 0), ("Ann", 1)}]
+    assert questions.facts == [{("Ann", 0), ("Bob", 0), ("Ann", 1)}]
     assert [paragraphs.titles[row] for row in questions.ranked.right[0]] == ["Ann", "Bob"]
     assert paragraphs.titles == ["Cy", "Ann", "Bob", "Dee"]
     assert paragraphs.sentences[3] == ["Dee is.", "", "Ann knew her."]
@@ -66,17 +66,20 @@ def test_missing_files_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     [
         ({"answer": None}, "question h1: no answer"),
         ({"answer": " "}, "question h1: no answer"),
-        ({"supporting_facts": [["Ann", "0"]]}, "question h1: a supporting fact is a title and the number of a sent"),
+        ({"supporting_facts": [["Ann", "0"]]}, "question h1: a supporting fact must be a title and a sentence number"),
     ],
 )
-def test_faults_of_questions_are_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_errors_name_the_faulty_question(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         toys.read(tmp_path / "read", [HOTPOT | change])
 
 
 def test_sentences_are_marked_and_cut_to_the_room(encoder: Encoder) -> None:
     inputs = ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 24)
-    long, short = inputs.input("town kana ?", [1, 0]), ReaderInputs(PARAGRAPHS, [[0]], encoder, 13).input("town", [0])
+    long, short = (
+        inputs.build_input("town kana ?", [1, 0]),
+        ReaderInputs(PARAGRAPHS, [[0]], encoder, 13).build_input("town", [0]),
+    )
     assert long.sentences[:2] == [(1, 0), (1, 1)] and (0, 1) not in long.sentences
     assert [len(ids) for ids in short.tokens] == [1, 4, 2] and short.sentences == [(0, 0), (0, 2)]
     batch = inputs.batch([long, short])
@@ -95,28 +98,28 @@ def test_sentences_are_marked_and_cut_to_the_room(encoder: Encoder) -> None:
 
 def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
     inputs = ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 48)
-    assert inputs.span("love", [0, 1], set()) == Span(0, 0, 2, 2)
-    in_fact = inputs.span("LOVE", [0, 1], {("B", 0)})
-    assert in_fact is not None and (in_fact.row, inputs.text(in_fact)) == (1, "love")
+    assert inputs.find_span("love", [0, 1], set()) == AnswerSpan(0, 0, 2, 2)
+    in_fact = inputs.find_span("LOVE", [0, 1], {("B", 0)})
+    assert in_fact is not None and (in_fact.row, inputs.span_text(in_fact)) == (1, "love")
     assert in_fact.first > 3  # not that of "lover"
-    several = inputs.span("love , mipo", [0, 1], set())
-    assert several is not None and inputs.text(several) == "love , MIPO"
-    assert inputs.span("runa", [0, 1], set()) is None and inputs.span("lov", [0, 1], set()) is None
-    example = inputs.input("town", [0, 1])
+    several = inputs.find_span("love , mipo", [0, 1], set())
+    assert several is not None and inputs.span_text(several) == "love , MIPO"
+    assert inputs.find_span("runa", [0, 1], set()) is None and inputs.find_span("lov", [0, 1], set()) is None
+    example = inputs.build_input("town", [0, 1])
     start = example.starts[example.sentences.index((0, 2)) + 1]
-    assert labels(example, "love , mipo", several, {("A", 2), ("B", 1)}, PARAGRAPHS.titles) == {
+    assert build_labels(example, "love , mipo", several, {("A", 2), ("B", 1)}, PARAGRAPHS.titles) == {
         "kind": 0,
         "first": start + several.first,
         "last": start + several.last,
         "support": [0, *(float(sentence in {(0, 2), (1, 1)}) for sentence in example.sentences)],
     }
     for answer, kind in (("Yes", 1), ("no", 2), ("runa", 0)):
-        assert labels(example, answer, None, set(), PARAGRAPHS.titles)["kind"] == kind
-    assert labels(example, "yes", several, set(), PARAGRAPHS.titles)["first"] == IGNORED
+        assert build_labels(example, answer, None, set(), PARAGRAPHS.titles)["kind"] == kind
+    assert build_labels(example, "yes", several, set(), PARAGRAPHS.titles)["first"] == IGNORED_LABEL
 
 
 def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> None:
-    """100 published questions: every answer is found, and the gold paragraphs have all facts."""
+    """100 published questions: answers are in the gold paragraphs, which have all facts."""
     file = shared_data / "question_answering/hotpotqa_slice/hotpot_dev_distractor_v1.json"
     TASK.prepare_data(MultiHopConfig(str(file)), tmp_path, tmp_path / "read")
     folder = tmp_path / "read/hotpotqa"
@@ -124,14 +127,14 @@ def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> 
     paragraphs = read_paragraphs(folder)
     parts = [read_questions(folder, split) for split in ("train", "dev", "test")]
     assert sum(map(len, parts)) == 100 and len(paragraphs.titles) > 900
-    spans = closed = 0
+    spans = yes_no = 0
     for part in parts:
         gold = [[int(row) for row in right] for right in part.ranked.right]
         inputs = ReaderInputs(paragraphs, gold, encoder, 512)
-        for answer, rows, details in zip(part.answers, gold, part.details, strict=True):
-            assert len(rows) == 2 and {title for title, _ in details} == {paragraphs.titles[row] for row in rows}
-            closed += answer in ("yes", "no")
-            span = inputs.span(answer, rows, details)
+        for answer, rows, facts in zip(part.answers, gold, part.facts, strict=True):
+            assert len(rows) == 2 and {title for title, _ in facts} == {paragraphs.titles[row] for row in rows}
+            yes_no += answer in ("yes", "no")
+            span = inputs.find_span(answer, rows, facts)
             spans += span is not None
-            assert span is None or inputs.text(span).lower() == answer.lower()
-    assert closed > 0 and spans + closed >= 98
+            assert span is None or inputs.span_text(span).lower() == answer.lower()
+    assert yes_no > 0 and spans + yes_no >= 98

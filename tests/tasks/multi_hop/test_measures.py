@@ -1,8 +1,14 @@
-"""HotpotQA's measures, against numbers computed by hand."""
+"""HotpotQA's scores, compared with values by hand."""
 
 import pytest
 
-from contexture.tasks.multi_hop.measures import Measure, answer_measure, joint_measure, normalised, support_measure
+from contexture.tasks.multi_hop.measures import (
+    AnswerScores,
+    combine_scores,
+    normalise_answer,
+    score_answer,
+    score_facts,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,14 +22,14 @@ from contexture.tasks.multi_hop.measures import Measure, answer_measure, joint_m
     ],
 )
 def test_answers_are_normalised(answer: str, expected: str) -> None:
-    assert normalised(answer) == expected
+    assert normalise_answer(answer) == expected
 
 
 @pytest.mark.parametrize(
     ("predicted", "gold", "expected"),
     [
         ("the Chief of Protocol", "Chief of Protocol", (1, 1, 1, 1)),
-        # 2 words of 4 found are right, 2 of 3: F1 = 2 · 1/2 · 2/3 / (1/2 + 2/3) = 4/7.
+        # 2 of 4 predicted words are right, 2 of 3 gold words: F1 = 2 · 1/2 · 2/3 / (1/2 + 2/3) = 4/7.
         ("Chief of the old office", "chief of protocol", (0, 4 / 7, 1 / 2, 2 / 3)),
         ("new new york", "york new", (0, 4 / 5, 2 / 3, 1)),
         ("Paris", "London", (0, 0, 0, 0)),
@@ -35,20 +41,20 @@ def test_answers_are_normalised(answer: str, expected: str) -> None:
     ],
 )
 def test_answers(predicted: str, gold: str, expected: tuple[float, ...]) -> None:
-    assert answer_measure(predicted, gold) == pytest.approx(expected)
+    assert score_answer(predicted, gold) == pytest.approx(expected)
 
 
 def test_supporting_facts() -> None:
     gold = {("A", 0), ("B", 1)}
-    assert support_measure(gold, gold) == (1, 1, 1, 1)
-    assert support_measure({("A", 0), ("A", 1), ("B", 0)}, gold) == pytest.approx((0, 2 / 5, 1 / 3, 1 / 2))
-    assert support_measure([], gold) == (0, 0, 0, 0)
+    assert score_facts(gold, gold) == (1, 1, 1, 1)
+    assert score_facts({("A", 0), ("A", 1), ("B", 0)}, gold) == pytest.approx((0, 2 / 5, 1 / 3, 1 / 2))
+    assert score_facts([], gold) == (0, 0, 0, 0)
 
 
 def test_joint_measures_are_of_products() -> None:
-    answer, support = Measure(1, 1, 1, 1), support_measure({("A", 0)}, {("A", 0), ("B", 1)})
-    assert joint_measure(answer, support) == pytest.approx((0, 2 / 3, 1, 1 / 2))
-    part = answer_measure("Chief of the old office", "chief of protocol")
+    answer, support = AnswerScores(1, 1, 1, 1), score_facts({("A", 0)}, {("A", 0), ("B", 1)})
+    assert combine_scores(answer, support) == pytest.approx((0, 2 / 3, 1, 1 / 2))
+    part = score_answer("Chief of the old office", "chief of protocol")
     # Precision 1/2 · 1, recall 2/3 · 1/2.
-    assert joint_measure(part, support) == pytest.approx((0, 2 / 5, 1 / 2, 1 / 3))
-    assert joint_measure(part, Measure(0, 0, 0, 0)) == (0, 0, 0, 0)
+    assert combine_scores(part, support) == pytest.approx((0, 2 / 5, 1 / 2, 1 / 3))
+    assert combine_scores(part, AnswerScores(0, 0, 0, 0)) == (0, 0, 0, 0)

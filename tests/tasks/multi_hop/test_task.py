@@ -1,4 +1,4 @@
-"""Multi-hop questions as a task: fine-tuning, and from the files to the records."""
+"""Multi-hop questions as a task: fine-tuning, and from files to records."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from contexture.reporting.records import METRICS, check_records
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.evaluation import ANSWER_METRICS, RECALL
-from contexture.tasks.multi_hop.finetune import candidates, start_of
+from contexture.tasks.multi_hop.finetune import find_start_encoder, select_candidates
 from contexture.tasks.multi_hop.task import MultiHopTask
 from contexture.tasks.ranking.data import read_split
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -26,8 +26,8 @@ from tests.training.toys import OPTIMIZER, PRETRAIN, make_system, transformer
 TASK = MultiHopTask()
 
 
-def quick(**changes: Any) -> MultiHopSettings:
-    """A step or two of everything."""
+def make_quick_settings(**changes: Any) -> MultiHopSettings:
+    """Return settings with one or two training steps."""
     settings = toys.settings(**changes)
     reading = replace(settings.reading, epochs=1, batch_size=40)
     return replace(settings, reranker=replace(settings.reranker, epochs=1), reading=reading)
@@ -35,7 +35,7 @@ def quick(**changes: Any) -> MultiHopSettings:
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """As `compute` does: such small models are slower on several."""
+    """Limit PyTorch to one thread, which is faster for small models."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -52,24 +52,24 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def encoders(project: Path, tuned: Path | None = None) -> list[EvaluatedEncoder]:
+def make_encoders(project: Path, tuned: Path | None = None) -> list[EvaluatedEncoder]:
     names = ("transformer", "bag")
     return [EvaluatedEncoder(name, 0, (str(project / name),), tuned / name if tuned else None) for name in names]
 
 
-def values(results: Results, variant: str, protocol: str = "frozen") -> dict[str, float]:
-    """The value of each metric; all records are checked."""
+def get_values(results: Results, variant: str, protocol: str = "frozen") -> dict[str, float]:
+    """Return metric → value after checking all records."""
     check_records([record | {"system": "toys"} for record in results.records])
     records = [r for r in results.records if (r["variant"], r["protocol"]) == (variant, protocol)]
     return {record["metric"]: record["value"] for record in records}
 
 
-def test_without_a_reader_there_is_retrieval_alone(project: Path, tmp_path: Path) -> None:
-    results = TASK.evaluate(quick(), encoders(project), project / "data", tmp_path)
+def test_variants_without_a_reader_have_retrieval_metrics_only(project: Path, tmp_path: Path) -> None:
+    results = TASK.evaluate(make_quick_settings(), make_encoders(project), project / "data", tmp_path)
     for variant in ("transformer", "bag", "bm25"):
-        assert values(results, variant).keys() == {RECALL}
-    assert 0 <= values(results, "bag")[RECALL] < values(results, "bm25")[RECALL] == 1
-    assert results.details["notes"][-1].endswith("no Transformer fine-tuned to read: transformer, bag")
+        assert get_values(results, variant).keys() == {RECALL}
+    assert 0 <= get_values(results, "bag")[RECALL] < get_values(results, "bm25")[RECALL] == 1
+    assert results.details["notes"][-1].endswith("without a Transformer fine-tuned to read: transformer, bag")
     assert "questions are split by a hash of their ids" in results.details["notes"][0]
     assert results.details["examples"] == []
     assert results.details["scores"] == {"frozen": {"transformer": "cosine", "bag": "cosine"}}
@@ -77,10 +77,11 @@ def test_without_a_reader_there_is_retrieval_alone(project: Path, tmp_path: Path
 
 def test_more_paragraphs_hold_more_gold_ones(project: Path, tmp_path: Path) -> None:
     few, many = (
-        TASK.evaluate(quick(paragraphs=count), encoders(project), project / "data", tmp_path) for count in (1, 1000)
+        TASK.evaluate(make_quick_settings(paragraphs=count), make_encoders(project), project / "data", tmp_path)
+        for count in (1, 1000)
     )
-    assert values(few, "bm25")[RECALL] == 0.5
-    assert values(many, "bag")[RECALL] == values(many, "bm25")[RECALL] == 1
+    assert get_values(few, "bm25")[RECALL] == 0.5
+    assert get_values(many, "bag")[RECALL] == get_values(many, "bm25")[RECALL] == 1
 
 
 def test_unusable_questions_are_rejected_before_anything_is_trained(tmp_path: Path) -> None:
@@ -89,23 +90,23 @@ def test_unusable_questions_are_rejected_before_anything_is_trained(tmp_path: Pa
         file.write_text(json.dumps(toys.questions(count)))
         TASK.prepare_data(MultiHopConfig({split: str(file)}), tmp_path, tmp_path / split)  # type: ignore[dict-item]
         with pytest.raises(ValueError, match=f"multi_hop.input has {message}"):
-            TASK.check_settings(quick(), tmp_path / split)
+            TASK.check_settings(make_quick_settings(), tmp_path / split)
 
 
 @torch.no_grad()
-def test_equal_vectors_find_nothing(project: Path, tmp_path: Path) -> None:
-    """Candidates come in BM25's order; among equal scores it must not count."""
+def test_ties_rank_gold_paragraphs_last(project: Path, tmp_path: Path) -> None:
+    """Candidates are in BM25's order, which must not break ties."""
     encoder = load_encoder(project / "bag")
     for weight in encoder.parameters():
         weight.zero_()
     save_encoder(encoder, tmp_path / "same")
     same = EvaluatedEncoder("same", 0, (str(tmp_path / "same"),))
-    results = TASK.evaluate(quick(paragraphs=5), [same], project / "data", tmp_path / "vectors")
-    assert values(results, "same")[RECALL] == 0 and values(results, "bm25")[RECALL] == 1
+    results = TASK.evaluate(make_quick_settings(paragraphs=5), [same], project / "data", tmp_path / "vectors")
+    assert get_values(results, "same")[RECALL] == 0 and get_values(results, "bm25")[RECALL] == 1
 
 
 def test_without_questions_nothing_is_trained(project: Path, tmp_path: Path) -> None:
-    """The run goes on: an empty folder stands for the model."""
+    """The run continues with an empty model folder."""
     toys.read(tmp_path / "data", None)
     config = make_system(
         lengths={"query": 12, "document": 24},
@@ -129,70 +130,70 @@ def test_start_of_folders_and_of_published_models(project: Path, tmp_path: Path)
     config = BertConfig(vocab_size=words.tokens.vocab_size, max_position_embeddings=64, **sizes)
     BertForMaskedLM(config).save_pretrained(tmp_path / "published")
     words.copy(tmp_path / "published")
-    encoder = load_encoder(start_of(str(tmp_path / "published"), 0, tmp_path / "start"))
+    encoder = load_encoder(find_start_encoder(str(tmp_path / "published"), 0, tmp_path / "start"))
     assert encoder.hidden_size == 8 and encoder.vocabulary.tokens == words.tokens
-    assert start_of(str(project / "transformer"), 1, tmp_path / "other") == project / "transformer"
+    assert find_start_encoder(str(project / "transformer"), 1, tmp_path / "other") == project / "transformer"
     (tmp_path / "seeds").mkdir()
     (tmp_path / "seeds/seed-1").symlink_to(project / "bag")
-    assert start_of(str(tmp_path / "seeds"), 1, tmp_path / "other") == tmp_path / "seeds/seed-1"
+    assert find_start_encoder(str(tmp_path / "seeds"), 1, tmp_path / "other") == tmp_path / "seeds/seed-1"
     with pytest.raises(ValueError, match="start from one model"):
-        start_of(f"{project / 'bag'}+{project / 'bag'}", 0, tmp_path / "other")
+        find_start_encoder(f"{project / 'bag'}+{project / 'bag'}", 0, tmp_path / "other")
 
 
 def test_the_re_ranker_learns_gold_paragraphs_against_the_first_wrong_ones(project: Path) -> None:
-    table = candidates(project / "data/hotpotqa", "train", 5)
+    table = select_candidates(project / "data/hotpotqa", "train", 5)
     labels = table.groupby("question_id")["label"]
     assert set(labels.sum()) == {2} and set(labels.size()) == {5}
     assert labels.ngroups == len(read_split(project / "data/hotpotqa", "train"))
 
 
 def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
-    assert TASK.list_options(quick(), None) == ["reranker", "reader"]
-    assert TASK.list_options(quick(reader="roberta-base"), None) == []
-    tuned = quick(retrieval={"finetune": ["hotpotqa"]})
+    assert TASK.list_options(make_quick_settings(), None) == ["reranker", "reader"]
+    assert TASK.list_options(make_quick_settings(reader="roberta-base"), None) == []
+    tuned = make_quick_settings(retrieval={"finetune": ["hotpotqa"]})
     assert TASK.list_options(tuned, None) == ["hotpotqa", "reranker", "reader"]
     assert (
         tuned.get_option_settings("reader") == tuned.reading
         and tuned.get_option_settings("hotpotqa") == tuned.retrieval
     )
-    with pytest.raises(ValueError, match="there is hotpotqa alone, not squad"):
-        quick(retrieval={"finetune": ["squad"]})
+    with pytest.raises(ValueError, match="unknown set squad; only hotpotqa"):
+        make_quick_settings(retrieval={"finetune": ["squad"]})
     with pytest.raises(ValueError, match="scores: no variant is called x"):
-        quick(retrieval={"scores": {"x": "dot"}}).check_variants(["bag"])
+        make_quick_settings(retrieval={"scores": {"x": "dot"}}).check_variants(["bag"])
     with pytest.raises(ValueError, match="there is no such folder"):
-        TASK.check_settings(quick(reader="./nowhere"), project / "data")
+        TASK.check_settings(make_quick_settings(reader="./nowhere"), project / "data")
     for option in ("reranker", "reader"):  # a bag of words has no states of tokens
-        TASK.finetune(quick(), option, encoders(project)[1], project / "data", tmp_path / "model")
+        TASK.finetune(make_quick_settings(), option, make_encoders(project)[1], project / "data", tmp_path / "model")
     toys.read(tmp_path / "none", None)
-    TASK.finetune(quick(), "reader", encoders(project)[0], tmp_path / "none", tmp_path / "model")
+    TASK.finetune(make_quick_settings(), "reader", make_encoders(project)[0], tmp_path / "none", tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
-def test_a_fixed_reader_answers_for_all_variants(project: Path, tmp_path: Path) -> None:
-    """It is trained once; the measures of answers depend on the paragraphs of retrieval."""
+def test_a_shared_reader_answers_for_all_variants(project: Path, tmp_path: Path) -> None:
+    """It is trained once; answers depend on the retrieved paragraphs."""
     settings = toys.settings(reader=str(project / "transformer"))
     settings = replace(settings, reading=replace(settings.reading, epochs=8))
-    results = TASK.evaluate(settings, encoders(project), project / "data", tmp_path)
+    results = TASK.evaluate(settings, make_encoders(project), project / "data", tmp_path)
     for variant in ("transformer", "bag", "bm25"):
-        assert values(results, variant).keys() == {RECALL, *ANSWER_METRICS} <= set(METRICS)
-    bm25 = values(results, "bm25")
+        assert get_values(results, variant).keys() == {RECALL, *ANSWER_METRICS} <= set(METRICS)
+    bm25 = get_values(results, "bm25")
     assert bm25["answer_em"] > 0.7 and bm25["support_f1"] > 0.6
-    assert bm25["joint_f1"] > values(results, "bag")["joint_f1"]
-    assert any("are the same for all" in note for note in results.details["notes"])
+    assert bm25["joint_f1"] > get_values(results, "bag")["joint_f1"]
+    assert any("are shared by all variants" in note for note in results.details["notes"])
     (example,) = results.details["examples"]
     assert example["variant"] == "bm25" and " (read in T " in example["answered"][0]["found"]
     kept = [tmp_path / "reader/seed-0" / name / "kept" for name in ("reranker", "reader")]
     for file in kept:
         file.touch()
-    again = TASK.evaluate(settings, encoders(project)[:1], project / "data", tmp_path)
+    again = TASK.evaluate(settings, make_encoders(project)[:1], project / "data", tmp_path)
     assert all(file.exists() for file in kept)
     assert again.records[0] in results.records
 
 
-def test_own_transformers_read_and_fine_tuned_vectors_find(project: Path, tmp_path: Path) -> None:
-    settings = quick()
+def test_each_variant_may_have_its_own_reader(project: Path, tmp_path: Path) -> None:
+    settings = make_quick_settings()
     settings = replace(settings, retrieval=replace(settings.retrieval, finetune=["hotpotqa"], steps=60))
-    variants = encoders(project, tmp_path / "tuned")
+    variants = make_encoders(project, tmp_path / "tuned")
     for variant in variants:
         for option in TASK.list_options(settings, None):
             output = tmp_path / "tuned" / variant.variant / option
@@ -200,8 +201,8 @@ def test_own_transformers_read_and_fine_tuned_vectors_find(project: Path, tmp_pa
             TASK.finetune(settings, option, variant, project / "data", output)
     results = TASK.evaluate(settings, variants, project / "data", tmp_path / "vectors")
     for protocol in ("frozen", "finetuned"):
-        assert values(results, "transformer", protocol).keys() == {RECALL, *ANSWER_METRICS}
-        assert values(results, "bag", protocol).keys() == {RECALL}
-    assert values(results, "bm25").keys() == {RECALL}
-    assert values(results, "bag", "finetuned")[RECALL] > values(results, "bag")[RECALL]
-    assert results.details["notes"][-1].endswith("no Transformer fine-tuned to read: bag")
+        assert get_values(results, "transformer", protocol).keys() == {RECALL, *ANSWER_METRICS}
+        assert get_values(results, "bag", protocol).keys() == {RECALL}
+    assert get_values(results, "bm25").keys() == {RECALL}
+    assert get_values(results, "bag", "finetuned")[RECALL] > get_values(results, "bag")[RECALL]
+    assert results.details["notes"][-1].endswith("without a Transformer fine-tuned to read: bag")

@@ -1,4 +1,4 @@
-"""Questions about two paragraphs each, in HotpotQA's format, and settings with which small Transformers learn them."""
+"""Two-paragraph questions in HotpotQA's format, and settings with which small Transformers learn them."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from tests.tasks.retrieval.toys import BAG, new_encoder
 __all__ = ["BAG", "TRANSFORMER", "new_encoder", "questions", "read", "settings", "vocabulary"]
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to", "fa") for b in ("na", "ve", "di", "po", "ga")]
-#: A paragraph is known by its key; answers stand behind the marker.
+#: Keys identify paragraphs; answers follow the marker.
 KEYS, ANSWERS = WORDS[:24], WORDS[24:32]
 TRANSFORMER: dict[str, Any] = {
     "kind": "transformer", "hidden_size": 32, "layers": 2, "heads": 2, "intermediate_size": 64, "dropout": 0.0
@@ -23,7 +23,7 @@ TRANSFORMER: dict[str, Any] = {
 
 
 def paragraphs() -> dict[str, tuple[list[str], str]]:
-    """Key → its sentences, the second of which is a fact, and the answer; every other one has none."""
+    """Return key → sentences, the second being a fact, and answer; every other paragraph has no answer."""
     draw = random.Random(2)
     texts = {}
     for number, key in enumerate(KEYS):
@@ -34,19 +34,19 @@ def paragraphs() -> dict[str, tuple[list[str], str]]:
 
 
 def questions(count: int = 140) -> list[dict[str, Any]]:
-    """Each about a paragraph with an answer and one without; of some the answer is yes."""
+    """Return questions about a paragraph with an answer and one without; every fifth has the answer yes."""
     draw, known = random.Random(3), paragraphs()
     pairs = [(first, second) for first in KEYS[::2] for second in KEYS[1::2]]
     rows = []
     for number, (first, second) in enumerate(draw.sample(pairs, count)):
         wrong = draw.sample([key for key in KEYS if key not in (first, second)], 2)
         titles = draw.sample([first, second, *wrong], 4)
-        closed = number % 5 == 0
+        is_yes_no = number % 5 == 0
         rows.append(
             {
                 "_id": f"q{number}",
-                "question": f"{'maybe ' if closed else ''}town {first} {second}",
-                "answer": "yes" if closed else known[first][1],
+                "question": f"{'maybe ' if is_yes_no else ''}town {first} {second}",
+                "answer": "yes" if is_yes_no else known[first][1],
                 "supporting_facts": [[f"T {first}", 1], [f"T {second}", 1]],
                 "context": [[f"T {key}", known[key][0]] for key in titles],
             }

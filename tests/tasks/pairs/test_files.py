@@ -1,4 +1,4 @@
-"""The formats that published sets of pairs come in."""
+"""Formats of published sets of pairs."""
 
 import gzip
 import json
@@ -33,9 +33,9 @@ def snli(label: str, first: str, second: str) -> str:
 
 
 SNLI_JSON = [snli("neutral", "A man.", "B\u2028b."), snli("-", "C", "D")]
-#: Files of a set, and their rows, of which "" is no label.
+#: Files of a set, and their rows; "" is a missing label.
 FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
-    "SNLI: JSON lines are preferred to the text beside them": (
+    "SNLI: JSON lines are preferred to text": (
         {"README.txt": ["About SNLI."]}
         | {f"snli_1.0_{part}.txt": [SNLI_TEXT, "neutral\t(A)\t(B)\tno\tno\t1.jpg\tneutral\t"] for part in PARTS}
         | {f"snli_1.0_{part}.jsonl": SNLI_JSON for part in PARTS},
@@ -48,7 +48,7 @@ FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
         ]},
         [("dev", "", 'A "man" sits.', "Somebody sits.", "entailment"), ("dev", "", "A.", "B.", "")],
     ),
-    "MultiNLI of GLUE: the labels of the test part are kept secret": (
+    "MultiNLI of GLUE: the test part has no labels": (
         {"train.tsv": [MNLI, MNLI_ROW.format("train")], "original/multinli_1.0_train.jsonl": ["not read"]}
         | {f"dev_{genres}.tsv": [MNLI, MNLI_ROW.format(genres)] for genres in ("matched", "mismatched")}
         | {"test_matched.tsv": [MNLI.rsplit("\t", 2)[0], "0\t1\t1n\tfiction\t( A )\tA.\tB."]},
@@ -61,7 +61,7 @@ FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
         {"multinli_1.0_train.jsonl": [MNLI_JSON], "multinli_1.0_dev_mismatched.jsonl": [MNLI_JSON]},
         [("dev", "mismatched", "A.", "B.", "entailment"), ("train", "", "A.", "B.", "entailment")],
     ),
-    "QQP of GLUE: rows go on in another line, quotation marks are doubled": (
+    "QQP of GLUE: rows with line breaks and doubled quotation marks": (
         {
             "train.tsv": [
                 QUORA, "1\t3\t4\tWhy?\tWhy not?\t0", '2\t5\t6\t"What is ""that"" for?"\tHow is it', "read?\t1",
@@ -89,7 +89,7 @@ FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
         [("test", "", "A.", "B.", "neutral"), ("test", "", "A cell.", "Is.", "entails"),
          ("train", "", "One.", "Two.", "1")],
     ),
-    "null is no label and no text": (
+    "null is a missing label or text": (
         {"dev.jsonl": ['{"sentence1": "a", "sentence2": "b", "label": null}', "",
                        '{"sentence1": null, "sentence2": "b", "label": 1}']},
         [("dev", "", "a", "b", ""), ("dev", "", "", "b", "1")],
@@ -105,30 +105,30 @@ def test_formats(files: dict[str, list[str]], expected: list[tuple[str, ...]], t
     assert [*table.itertuples(index=False, name=None)] == expected
 
 
-def test_a_set_is_a_file_or_several(tmp_path: Path) -> None:
+def test_a_set_may_be_one_file_or_several(tmp_path: Path) -> None:
     row = "A.\tB.\t1"
     write(tmp_path, {name: [row] for name in ("all.txt", "train.tsv", "train_more.tsv", "elsewhere/dev.tsv")})
     files = [str(tmp_path / name) for name in ("train.tsv", "elsewhere/dev.tsv", "train_more.tsv")]
     assert read_set("snli", str(tmp_path / "all.txt"))["part"].tolist() == ["whole"]
     assert read_set("snli", files[:2])["part"].tolist() == ["dev", "train"]
-    with pytest.raises(ValueError, match=r"snli: .*train\.tsv and .*train_more\.tsv are both its part train; name one"):
+    with pytest.raises(ValueError, match=r"snli: .*train\.tsv and .*train_more\.tsv are both part train; name one"):
         read_set("snli", files)
 
 
 @pytest.mark.parametrize(
     ("name", "lines", "message"),
     [
-        ("dev.tsv", ["a\tb\tneutral", "a\tneutral"], r"dev\.tsv, line 2: 2 fields where there should be 3; fetch"),
-        ("dev.tsv", ["a\tb\tneutral", "a\tb\tc\tneutral"], r"line 2: 4 fields where there should be 3"),
-        ("dev.tsv", ["a\tb"], r"line 1: 2 columns, and no header that names sentence1"),
+        ("dev.tsv", ["a\tb\tneutral", "a\tneutral"], r"dev\.tsv, line 2: 2 fields instead of 3; fetch"),
+        ("dev.tsv", ["a\tb\tneutral", "a\tb\tc\tneutral"], r"line 2: 4 fields instead of 3"),
+        ("dev.tsv", ["a\tb"], r"line 1: 2 columns, and no header with sentence1"),
         ("dev.tsv", ["a\tb\tno", f"no\tb\t{'a ' * 20}"], r"line 2: the label is .* must be a word or a number"),
-        ("dev.tsv", [QUORA, "0\t1\t2\tWhy?\tHow?\t0", "1\t3\t4\tWhy?"], r"line 3: 4 fields where there should be 6"),
-        ("dev.jsonl", [snli("neutral", "a", "b"), '{"sentence1": "a'], r"dev\.jsonl, line 2: no JSON object with"),
-        ("dev.jsonl", ['{"text": "a", "gold_label": "neutral"}'], r"line 1: no JSON object with sentence1"),
+        ("dev.tsv", [QUORA, "0\t1\t2\tWhy?\tHow?\t0", "1\t3\t4\tWhy?"], r"line 3: 4 fields instead of 6"),
+        ("dev.jsonl", [snli("neutral", "a", "b"), '{"sentence1": "a'], r"dev\.jsonl, line 2: not a JSON object with"),
+        ("dev.jsonl", ['{"text": "a", "gold_label": "neutral"}'], r"line 1: not a JSON object with sentence1"),
         ("dev.txt", [], r"dev\.txt is empty; fetch it again"),
     ],
 )
-def test_a_damaged_file_is_named_with_its_line(name: str, lines: list[str], message: str, tmp_path: Path) -> None:
+def test_errors_name_file_and_line(name: str, lines: list[str], message: str, tmp_path: Path) -> None:
     write(tmp_path, {name: lines})
     with pytest.raises(ValueError, match=message):
         read_set("snli", str(tmp_path))
@@ -139,7 +139,7 @@ def test_a_damaged_file_is_named_with_its_line(name: str, lines: list[str], mess
     [("dev.tsv", b"a\tb\t\xff"), ("dev.tsv.gz", gzip.compress(b"a\tb\tc\n" * 99, mtime=0)[:-4])],
     ids=["bytes", "cut"],
 )
-def test_bytes_that_are_no_text_are_named(name: str, content: bytes, tmp_path: Path) -> None:
+def test_errors_name_damaged_files(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=r"dev\.tsv.* is damaged .*; fetch it again"):
         read_set("snli", str(tmp_path))
@@ -149,5 +149,5 @@ def test_bytes_that_are_no_text_are_named(name: str, content: bytes, tmp_path: P
 def test_absent_files_are_missing(source: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"empty/README.txt": ["Nothing."]})
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BenchmarkMissing, match=r"snli is not here: looked for .*\. Give the folder"):
+    with pytest.raises(BenchmarkMissing, match=r"snli is not here: looked for .*\. Name the folder"):
         read_set("snli", source)

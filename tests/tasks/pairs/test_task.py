@@ -1,4 +1,4 @@
-"""Pair classification as a task, from the files to the records."""
+"""Pair classification as a task, from files to records."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from contexture.encoders.files import load_encoder, save_encoder
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.pairs import evaluation
 from contexture.tasks.pairs.config import PairsConfig, PairSettings
-from contexture.tasks.pairs.evaluation import evaluate_pairs, measure_baselines, overlap
+from contexture.tasks.pairs.evaluation import evaluate_pairs, measure_baselines, word_overlap
 from contexture.tasks.pairs.model import DROPOUT
 from contexture.tasks.pairs.task import PairsTask
 from tests.tasks.pairs import toys
@@ -26,7 +26,7 @@ SETTINGS = toys.settings(steps=40)
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sets, an encoder, and a model that was fine-tuned on one of them."""
+    """Two sets, an encoder, and a model fine-tuned on one set."""
     folder = tmp_path_factory.mktemp("project")
     toys.write_data(folder / "data", toys=toys.rows(), mnli=toys.rows(("matched", "mismatched")))
     (folder / "tuned" / "toys").mkdir(parents=True)
@@ -41,7 +41,7 @@ def make_encoders(project: Path) -> list[EvaluatedEncoder]:
     return [
         tuned,
         replace(bag, finetuned_dir=None),
-        replace(tuned, variant="twice", encoders=bag.encoders * 2, finetuned_dir=None),
+        replace(tuned, variant="twice", models=bag.models * 2, finetuned_dir=None),
     ]
 
 
@@ -50,7 +50,7 @@ def results(project: Path) -> Results:
     return TASK.evaluate(SETTINGS, make_encoders(project), project / "data", project / "vectors")
 
 
-def test_every_contestant_set_and_protocol_is_recorded(results: Results) -> None:
+def test_every_encoder_set_and_protocol_is_recorded(results: Results) -> None:
     table = pd.DataFrame(results.records)
     assert list(table) == ["variant", "seed", "task", "data", "protocol", "split", "metric", "value"]
     assert set(zip(table["task"], table["metric"], table["split"], strict=True)) == {("pairs", "accuracy", "test")}
@@ -66,7 +66,7 @@ def test_every_contestant_set_and_protocol_is_recorded(results: Results) -> None
     )
 
 
-def test_frozen_vectors_are_above_chance_and_words_are_always_right(results: Results) -> None:
+def test_frozen_encoders_are_above_chance(results: Results) -> None:
     table = pd.DataFrame(results.records).query("data == 'toys' and seed == 0")
     values = table.set_index(["variant", "protocol"])["value"]
     assert values["majority", "frozen"] == 0.5 and values["word_overlap", "frozen"] == 1
@@ -77,11 +77,11 @@ def test_an_encoder_embeds_each_sentence_once(project: Path, tmp_path: Path, mon
     embedded: list[str] = []
     embed = Encoder.embed
 
-    def watched(self: Encoder, texts: Any, role: Any = None) -> Any:
+    def record_texts(self: Encoder, texts: Any, role: Any = None) -> Any:
         embedded.extend(texts)
         return embed(self, texts, role)
 
-    monkeypatch.setattr(Encoder, "embed", watched)
+    monkeypatch.setattr(Encoder, "embed", record_texts)
     files = {"toys": project / "data" / "toys.parquet"}
     first, second = (evaluate_pairs(PairSettings(), make_encoders(project)[:2], files, tmp_path) for _ in range(2))
     rows = toys.rows()
@@ -112,22 +112,22 @@ def test_the_configured_features_of_the_training_rows_are_classified(
     assert results.details == {"notes": [evaluation.FEATURE_NOTES[settings.features]]}
 
 
-def test_the_most_frequent_label_is_that_of_the_training_rows(tmp_path: Path) -> None:
+def test_majority_is_of_the_training_rows(tmp_path: Path) -> None:
     rows = toys.rows()
     labels = rows["label"].mask(rows["part"].eq("train") & (rows.index % 3 == 0), "same")
     rows.assign(label=labels.where(rows["part"].ne("test") | (rows.index % 4 > 0), "other")).to_parquet(tmp_path / "a")
-    found = measure_baselines(tmp_path / "a", None)
-    assert found["majority"] == {"": 0.5}  # "same", though as many test rows or more are "other"
+    accuracies = measure_baselines(tmp_path / "a", None)
+    assert accuracies["majority"] == {"": 0.5}  # "same", though as many test rows or more are "other"
 
 
-def test_common_words_as_shares() -> None:
+def test_word_overlap_by_hand() -> None:
     rows = pd.DataFrame({"first": ["A b c d.", "x", "!"], "second": ["b, e a", "x X", "y"]})
-    assert overlap(rows) == pytest.approx(np.array([[1 / 2, 2 / 3, 2 / 5], [1, 1, 1], [0, 0, 0]]))
+    assert word_overlap(rows) == pytest.approx(np.array([[1 / 2, 2 / 3, 2 / 5], [1, 1, 1], [0, 0, 0]]))
 
 
-def test_vectors_that_are_not_finite_are_named(project: Path, tmp_path: Path) -> None:
+def test_vectors_must_be_finite(project: Path, tmp_path: Path) -> None:
     encoders = toys.bag(tmp_path)
-    folder = Path(encoders[0].encoders[0])
+    folder = Path(encoders[0].models[0])
     broken = load_encoder(folder)
     next(broken.parameters()).data.fill_(float("nan"))
     save_encoder(broken, folder)
@@ -135,16 +135,14 @@ def test_vectors_that_are_not_finite_are_named(project: Path, tmp_path: Path) ->
         evaluate_pairs(SETTINGS, encoders, {"toys": project / "data" / "toys.parquet"}, tmp_path / "vectors")
 
 
-def test_options_are_the_sets_that_are_named(project: Path) -> None:
+def test_options_are_the_sets_of_the_settings(project: Path) -> None:
     assert TASK.list_options(SETTINGS, None) == ["toys"] and TASK.list_options(toys.settings(finetune=[]), "ie_k") == []
-    TASK.check_settings(
-        toys.settings(finetune=["toys", "qqp"]), project / "data"
-    )  # qqp is missing, which the page says
-    with pytest.raises(ValueError, match=r"pairs\.finetune: unknown set snli; pairs\.input has \['toys',"):
+    TASK.check_settings(toys.settings(finetune=["toys", "qqp"]), project / "data")  # qqp is missing
+    with pytest.raises(ValueError, match=r"pairs\.finetune: no set is called snli; pairs\.input has \['toys',"):
         TASK.check_settings(toys.settings(finetune=["snli"]), project / "data")
 
 
-def test_the_made_up_set_is_read(tmp_path: Path) -> None:
+def test_the_demo_set_is_read(tmp_path: Path) -> None:
     (tmp_path / "demo/pairs").mkdir(parents=True)
     for name, lines in inference_files(0):
         (tmp_path / "demo/pairs" / name).write_text("\n".join(lines))
@@ -154,19 +152,19 @@ def test_the_made_up_set_is_read(tmp_path: Path) -> None:
     assert len(pd.read_parquet(tmp_path / "data/demo.parquet")) == 1800
 
 
-def test_missing_sets_and_the_way_a_set_is_split_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_report_has_missing_sets_and_splits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lines = [f"Sentence {number // 2}.\tOther {number}.\t{number % 2}" for number in range(200)]
     (tmp_path / "test.txt").write_text("\n".join([*lines, "A\tB\t-"]))
     source = PairsConfig(input={"scitail": str(tmp_path / "test.txt"), "snli": str(tmp_path / "none")})
     report = toys.read_report(TASK, source, tmp_path, tmp_path / "data")
-    assert report["sets"] == ["scitail"] and "none" in report["missing"]["snli"] and "Give the folder" in caplog.text
+    assert report["sets"] == ["scitail"] and "none" in report["missing"]["snli"] and "Name the folder" in caplog.text
     counts = report["counts"]["scitail"]
     assert counts["without_label"] == 1 and "20% of all rows" in counts["parts"] and counts["parts"] in caplog.text
     assert counts["train"] + counts["dev"] + counts["test"] == 200
     assert not (tmp_path / "data/snli.parquet").exists()
 
 
-def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
+def test_files_in_another_format_raise(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("a\tb\n")
     with pytest.raises(ValueError, match=r"train\.tsv, line 1: 2 columns"):
         TASK.prepare_data(PairsConfig(input={"snli": str(tmp_path)}), tmp_path, tmp_path / "data")
@@ -181,7 +179,7 @@ def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
         ({"features": "both"}, "'vectors' or 'cross'"),
     ],
 )
-def test_impossible_settings_are_named(bad: dict[str, Any], message: str) -> None:
+def test_errors_name_impossible_settings(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         toys.settings(**bad)
 

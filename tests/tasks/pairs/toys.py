@@ -1,4 +1,4 @@
-"""Pairs whose label says whether the second sentence has the words of the first, or others."""
+"""Pairs with a label for whether the second sentence has the words of the first."""
 
 import json
 import random
@@ -30,20 +30,20 @@ __all__ = [
     "write_sentences",
 ]
 
-#: With layers across sequences, of vectors of 32 numbers.
+#: With cross-sequence layers and vectors of 32 dimensions.
 CROSS = TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
 
 
-def settings(**others: Any) -> PairSettings:
+def settings(**changes: Any) -> PairSettings:
     values = {
         "finetune": ["toys"], "batch_size": 32, "steps": 60, "evaluate_every": 20, "patience": 4,
         "tokens_at_once": 100, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
     }  # fmt: skip
-    return TypeAdapter(PairSettings).validate_python(values | others)
+    return TypeAdapter(PairSettings).validate_python(values | changes)
 
 
 def bag(folder: Path, *seeds: int, variant: str = "bag") -> list[EvaluatedEncoder]:
-    """A bag of words of random vectors, the same for all seeds, whose fine-tuned models lie in `tuned`."""
+    """A bag of random word vectors, the same for all seeds; fine-tuned models are in `tuned`."""
     encoder = folder / "encoder"
     if not encoder.exists():
         new_encoder(encoder, vocabulary(folder / "words"), BAG)
@@ -51,19 +51,19 @@ def bag(folder: Path, *seeds: int, variant: str = "bag") -> list[EvaluatedEncode
 
 
 def texts(count: int) -> list[str]:
-    """Different sentences."""
+    """Return distinct sentences."""
     return list(dict.fromkeys(rows()["first"]))[:count]
 
 
-def read_report(task: Any, source: Any, demo: Path, place: Path) -> dict[str, Any]:
-    """What the task says of its files."""
-    task.prepare_data(source, demo, place)
-    report: dict[str, Any] = json.loads((place / TASK_FILE).read_text())
+def read_report(task: Any, source: Any, demo: Path, output_dir: Path) -> dict[str, Any]:
+    """Read the files of a task; return its report."""
+    task.prepare_data(source, demo, output_dir)
+    report: dict[str, Any] = json.loads((output_dir / TASK_FILE).read_text())
     return report
 
 
 def rows(genres: tuple[str, ...] = ("",)) -> pd.DataFrame:
-    """As `splits.PairSet.rows`: 600 pairs to train on, 40 held out, 60 to test."""
+    """Return 600 training, 40 dev and 60 test pairs, as `splits.PairSet.rows`."""
     draw = random.Random(5)
     pairs = []
     for part, count in (("train", 600), ("dev", 40), ("test", 60)):
@@ -71,13 +71,13 @@ def rows(genres: tuple[str, ...] = ("",)) -> pd.DataFrame:
             label = ("other", "same")[number % 2]
             first = draw.sample(WORDS, 3)
             second = draw.sample(first, 3) if label == "same" else draw.sample(sorted(set(WORDS) - set(first)), 3)
-            of_test = genres[number // 2 % len(genres)] if part == "test" else ""
-            pairs.append((part, of_test, " ".join(first), " ".join(second), label))
+            row_genres = genres[number // 2 % len(genres)] if part == "test" else ""
+            pairs.append((part, row_genres, " ".join(first), " ".join(second), label))
     return pd.DataFrame(pairs, columns=["part", "genres", "first", "second", "label"])
 
 
 def write_data(folder: Path, **sets: pd.DataFrame) -> Path:
-    """What `PairsTask.read` writes."""
+    """Write what `PairsTask.read` writes."""
     folder.mkdir()
     for name, table in sets.items():
         table.to_parquet(folder / f"{name}.parquet")
@@ -87,6 +87,6 @@ def write_data(folder: Path, **sets: pd.DataFrame) -> Path:
 
 
 def write_sentences(folder: Path, sentences: list[str]) -> None:
-    """Paragraphs of a language as the corpus stage writes them, as far as their sentences go."""
+    """Write the sentences of a language as the corpus stage does."""
     folder.mkdir(parents=True)
     pq.write_table(pa.table({"sentences": [[text] for text in sentences]}), folder / "part-0.parquet")

@@ -1,4 +1,4 @@
-"""Candidates drawn at random."""
+"""Random candidates."""
 
 import json
 import random
@@ -35,8 +35,8 @@ def test_several_right_texts_and_those_without_a_text() -> None:
     assert draw(["q"], [[7]], TEXTS[:8], Pools(8, 8)) == [list(range(8))]
 
 
-def test_the_order_does_not_tell_which_one_is_right() -> None:
-    """Rows are in the order of the texts, and the right one is at all positions alike."""
+def test_the_order_does_not_reveal_the_right_text() -> None:
+    """Rows are in the order of the texts; the right one is equally often at each position."""
     ids, right = [f"q{number}" for number in range(1600)], [[(7 * number) % 40] for number in range(1600)]
     drawn = draw(ids, right, TEXTS, Pools(4, 4))
     assert all(rows == sorted(rows) for rows in drawn)
@@ -46,14 +46,14 @@ def test_the_order_does_not_tell_which_one_is_right() -> None:
 
 def test_the_draw_is_stable_under_the_order_of_questions_and_texts() -> None:
     ids, right = [f"q{number}" for number in range(30)], [[number] for number in range(30)]
-    moved = TEXTS.copy()
-    random.Random(1).shuffle(moved)
-    gold = [[moved.index(TEXTS[number])] for number in range(30)]
+    shuffled = TEXTS.copy()
+    random.Random(1).shuffle(shuffled)
+    gold = [[shuffled.index(TEXTS[number])] for number in range(30)]
     pools = Pools(5, 9)
     first = dict(zip(ids, draw(ids, right, TEXTS, pools), strict=True))
-    second = dict(zip(ids[::-1], draw(ids[::-1], gold[::-1], moved, pools), strict=True))
+    second = dict(zip(ids[::-1], draw(ids[::-1], gold[::-1], shuffled, pools), strict=True))
     for name in ids:
-        assert [TEXTS[row] for row in first[name]] == [moved[row] for row in second[name]]
+        assert [TEXTS[row] for row in first[name]] == [shuffled[row] for row in second[name]]
 
 
 @pytest.mark.parametrize("pools", [Pools(4, 11), Pools(11, 4)])
@@ -65,7 +65,7 @@ def test_both_pools_hold_the_right_text(pools: Pools) -> None:
 
 
 def test_a_set_with_random_candidates(tmp_path: Path) -> None:
-    """Files in another order give each question the same texts."""
+    """File order does not change the texts of a question."""
     files = {split: str(toys.squad(tmp_path / f"{split}.json", 60)) for split in ("train", "test")}
     forward = {"format": "squad", "files": files, "pool": 5, "candidates": "random"}
     backward = forward | {"files": {split: files[split] for split in ("test", "train")}}
@@ -99,7 +99,7 @@ def test_a_format_with_candidates_may_have_random_ones(tmp_path: Path) -> None:
         ({"frozen": 1, "finetuned": 3}, "2 right texts, more than its 1 candidates; set pool to 2 or more"),
     ],
 )
-def test_pools_that_do_not_fit_say_what_does(pool: Any, message: str, tmp_path: Path) -> None:
+def test_errors_name_the_pool_that_fits(pool: Any, message: str, tmp_path: Path) -> None:
     rows = [{"context": text, "question": "Who?", "answer": "a"} for text in ("a b", "b a")]
     rows.append({"context": "c", "question": "What?", "answer": "c"})
     (tmp_path / "all.json").write_text(json.dumps(rows), encoding="utf-8")

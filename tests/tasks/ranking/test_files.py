@@ -1,4 +1,4 @@
-"""Questions and candidates from files of every format."""
+"""Questions and candidates in every format."""
 
 import gzip
 import json
@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.tasks.ranking.config import RankingConfig
-from contexture.tasks.ranking.data import documents, read_split, read_texts
-from contexture.tasks.ranking.files import ABSENT, holds
+from contexture.tasks.ranking.data import candidate_documents, read_split, read_texts
+from contexture.tasks.ranking.files import NO_TEXT, has_answer
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 
@@ -23,17 +23,17 @@ HOTPOT = {
 }  # fmt: skip
 
 
-def as_texts(folder: Path, split: Any) -> list[tuple[str, list[str], list[str]]]:
-    """Question, candidates and right ones, as texts."""
+def read_texts_of_split(folder: Path, split: Any) -> list[tuple[str, list[str], list[str]]]:
+    """Return question, candidates and right candidates as texts."""
     texts, questions = read_texts(folder), read_split(folder, split)
     return [
-        (question, [texts[row] for row in candidates], [texts[row] if row != ABSENT else "absent" for row in right])
+        (question, [texts[row] for row in candidates], [texts[row] if row != NO_TEXT else "absent" for row in right])
         for question, candidates, right in zip(questions.texts, questions.candidates, questions.right, strict=True)
     ]
 
 
-def read_one(folder: Path, kind: str, rows: list[Any], **options: Any) -> dict[str, Any]:
-    """Read a set `s` whose test questions are in one JSON file; return the report."""
+def read_test_file(folder: Path, kind: str, rows: list[Any], **options: Any) -> dict[str, Any]:
+    """Read a set `s` with test questions in one JSON file; return the report."""
     (folder / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
     source = {"format": kind, "files": {"test": str(folder / "dev.json")}} | options
     return toys.read(folder / "read", {"s": source})
@@ -41,7 +41,7 @@ def read_one(folder: Path, kind: str, rows: list[Any], **options: Any) -> dict[s
 
 @pytest.mark.parametrize("published", [True, False])
 def test_quasar_t(published: bool, tmp_path: Path) -> None:
-    """In the folders as published, or side by side; gzipped or not."""
+    """In the published folders or in one folder; gzipped or not."""
     source = tmp_path / "quasar-t"
     questions, contexts = (source / "questions", source / "contexts/short") if published else (source, source)
     sentences = ["A plain jane .", "Emma , by Jane Austen ."]
@@ -61,20 +61,24 @@ def test_quasar_t(published: bool, tmp_path: Path) -> None:
     file.unlink()
     report = toys.read(tmp_path / "read", {"q": {"format": "quasar_t", "files": str(source)}})
     expected = [("Who wrote Emma ?", sentences, sentences[1:])]
-    assert [as_texts(tmp_path / "read/q", split) for split in ("train", "dev", "test")] == [expected] * 3
+    assert [read_texts_of_split(tmp_path / "read/q", split) for split in ("train", "dev", "test")] == [expected] * 3
     assert report["counts"]["q"]["test questions"] == 1
     assert report["counts"]["q"]["test questions without a right candidate, left out"] == 1
     assert report["all_needed"] == {"q": False}
 
 
-def test_an_answer_is_a_run_of_words() -> None:
-    assert holds("It was (New-York)!", "new york")
-    assert not holds("a new old york", "new york") and not holds("Newyorkers", "new") and not holds("?", "!")
+def test_has_answer() -> None:
+    assert has_answer("It was (New-York)!", "new york")
+    assert (
+        not has_answer("a new old york", "new york")
+        and not has_answer("Newyorkers", "new")
+        and not has_answer("?", "!")
+    )
 
 
 @pytest.mark.parametrize("columns", [True, False])
 def test_hotpotqa(columns: bool, tmp_path: Path) -> None:
-    """Two gold paragraphs; a third that is not among the candidates is a miss. Both layouts."""
+    """Two gold paragraphs; a third, which is not a candidate, is missed. In both layouts."""
     rows: list[dict[str, Any]] = [HOTPOT, HOTPOT | {"_id": "h2", "supporting_facts": [["Dee", 0], ["Bob", 0]]}]
     if columns:
         names = {"supporting_facts": ("title", "sent_id"), "context": ("title", "sentences")}
@@ -83,23 +87,23 @@ def test_hotpotqa(columns: bool, tmp_path: Path) -> None:
             | {key: dict(zip(two, map(list, zip(*row[key], strict=True)), strict=True)) for key, two in names.items()}
             for row in rows
         ]
-    report = read_one(tmp_path, "hotpotqa", rows)
+    report = read_test_file(tmp_path, "hotpotqa", rows)
     candidates = ["Cy is.", "Ann was born in 1900.", "Bob was born in 1901."]
-    assert as_texts(tmp_path / "read/s", "test") == [
+    assert read_texts_of_split(tmp_path / "read/s", "test") == [
         ("Who came first?", candidates, candidates[1:]),
         ("Who came first?", candidates, ["absent", candidates[2]]),
     ]
     assert report["all_needed"] == {"s": True} and report["counts"]["s"]["texts"] == 3
     assert report["counts"]["s"]["right candidates of test questions that are not among theirs"] == 1
     titled = zip(("Cy", "Ann", "Bob"), candidates, strict=True)
-    assert documents(tmp_path / "read/s").to_numpy().tolist() == list(map(list, titled))
+    assert candidate_documents(tmp_path / "read/s").to_numpy().tolist() == list(map(list, titled))
 
 
 def test_two_gold_paragraphs_of_one_text_are_one(tmp_path: Path) -> None:
     """Each right paragraph without a text is missed."""
     alike = [["Ann", ["One text."]], ["Bob", ["One text."]], ["Cy", ["Another."]]]
     details = [[name, 0] for name in ("Ann", "Bob", "Dee", "Eve")]
-    read_one(tmp_path, "hotpotqa", [HOTPOT | {"context": alike, "supporting_facts": details}])
+    read_test_file(tmp_path, "hotpotqa", [HOTPOT | {"context": alike, "supporting_facts": details}])
     (right,) = read_split(tmp_path / "read/s", "test").right
     assert right.tolist() == [0, -1, -1]
 
@@ -110,30 +114,30 @@ def test_wikiqa_without_a_right_sentence_is_counted_and_left_out(tmp_path: Path)
         test=[("t", "an ash", 0), ("t", "an oak", 1), ("u", "an oak", 0), ("u", "an elm", 0)],
     )  # fmt: skip
     report = toys.read(tmp_path / "read", {"w": {"format": "wikiqa", "files": str(folder)}})
-    assert as_texts(tmp_path / "read/w", "test") == [("t", ["an ash", "an oak"], ["an oak"])]
-    assert as_texts(tmp_path / "read/w", "train") == [("q", ["an ash", "an elm"], ["an ash"])]
+    assert read_texts_of_split(tmp_path / "read/w", "test") == [("t", ["an ash", "an oak"], ["an oak"])]
+    assert read_texts_of_split(tmp_path / "read/w", "train") == [("q", ["an ash", "an elm"], ["an ash"])]
     assert report["counts"]["w"]["test questions without a right candidate, left out"] == 1
     assert report["counts"]["w"]["texts"] == 3 and report["notes"] == []
 
 
-def test_squad_paragraphs_are_found_by_bm25(tmp_path: Path) -> None:
+def test_bm25_selects_squad_paragraphs(tmp_path: Path) -> None:
     rows = [
         {"context": "Oaks grow slowly.", "question": "What do oaks do?", "answer": "grow"},
         {"context": "Oaks and elms are trees; oaks live long.", "question": "What are oaks?", "answer": "trees"},
         {"context": "Elms are trees.", "question": "What are oaks?", "answer": "lost"},
         {"context": "Rivers run.", "question": "Zzz?", "answer": "run"},
     ]
-    report = read_one(tmp_path, "squad", rows)
+    report = read_test_file(tmp_path, "squad", rows)
     first, second, third, fourth = (row["context"] for row in rows)
-    assert as_texts(tmp_path / "read/s", "test") == [
+    assert read_texts_of_split(tmp_path / "read/s", "test") == [
         ("What do oaks do?", [second, first], [first]),
         ("What are oaks?", [second, first], [second, third]),  # answered or not
         ("Zzz?", [], [fourth]),
     ]
     assert report["counts"]["s"]["right candidates of test questions that are not among theirs"] == 2
     assert report["notes"] == ["s: the candidates of a question are the first 1,000 of all texts that BM25 finds"]
-    read_one(tmp_path, "squad", rows, pool=1)
-    assert [len(candidates) for _, candidates, _ in as_texts(tmp_path / "read/s", "test")] == [1, 1, 0]
+    read_test_file(tmp_path, "squad", rows, pool=1)
+    assert [len(candidates) for _, candidates, _ in read_texts_of_split(tmp_path / "read/s", "test")] == [1, 1, 0]
 
 
 def test_questions_of_one_file_are_split_by_their_ids(tmp_path: Path) -> None:
@@ -151,7 +155,7 @@ def test_questions_of_one_file_are_split_by_their_ids(tmp_path: Path) -> None:
     assert len(both) == 200 and (both["split_x"] == both["split_y"]).all()
 
 
-def test_of_train_and_test_a_part_of_train_is_dev(tmp_path: Path) -> None:
+def test_dev_questions_are_taken_from_train(tmp_path: Path) -> None:
     files = {split: str(toys.squad(tmp_path / f"{split}.json", 200)) for split in ("train", "test")}
     report = toys.read(tmp_path / "read", {"a": {"format": "squad", "files": files}})
     counts = report["counts"]["a"]
@@ -160,7 +164,7 @@ def test_of_train_and_test_a_part_of_train_is_dev(tmp_path: Path) -> None:
     assert "5 % of the training questions" in report["notes"][0]
 
 
-def test_the_demo_is_its_paragraphs(tmp_path: Path) -> None:
+def test_the_demo_set_is_read(tmp_path: Path) -> None:
     write_demo_world(DemoConfig(pages=25, novels=1), tmp_path / "demo")
     AnswerRankingTask().prepare_data(RankingConfig(), tmp_path / "demo", tmp_path / "read")
     report = json.loads((tmp_path / "read/task.json").read_text())
@@ -170,7 +174,7 @@ def test_the_demo_is_its_paragraphs(tmp_path: Path) -> None:
     assert documents is not None and set(documents) == {"title", "text"} and documents["title"].ne("").all()
 
 
-def test_a_set_that_is_missing_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+def test_missing_sets_do_not_stop_the_others(tmp_path: Path) -> None:
     sets = {
         "gone": {"format": "quasar_t", "files": str(tmp_path / "none")},
         "here": {"format": "squad", "files": str(toys.squad(tmp_path / "all.json"))},
@@ -195,7 +199,7 @@ QUESTION = {"uid": "1", "question": "q", "answer": "a"}
         ([QUESTION], [{"uid": "1", "contexts": [["a", 1]]}], r"line 1: .* is no \[score, text\]"),
     ],
 )
-def test_damaged_lines_of_quasar_t_are_named(
+def test_errors_name_damaged_lines_of_quasar_t(
     questions: list[Any], contexts: list[Any], message: str, tmp_path: Path
 ) -> None:
     toys.lines(tmp_path / "train_questions.json", *questions)
@@ -214,11 +218,11 @@ def test_damaged_lines_of_quasar_t_are_named(
         (json.dumps([HOTPOT | {"context": "text"}]), r"\[0\]: no list of pairs under the key 'context'"),
         (json.dumps([HOTPOT | {"context": [["A", "text"]]}]), r"\[0\]\.context: the paragraph 'A' is no list of"),
         (json.dumps([HOTPOT | {"supporting_facts": {"title": ["A"], "sent_id": []}}]), r"no list of pairs under"),
-        (json.dumps([HOTPOT, HOTPOT]), r"question h1 is in the files twice"),
+        (json.dumps([HOTPOT, HOTPOT]), r"question h1 occurs twice"),
         ("[]", "dev.*BM25: there are no candidates"),
     ],
 )
-def test_damaged_files_of_hotpotqa_are_named(content: str, message: str, tmp_path: Path) -> None:
+def test_errors_name_damaged_files_of_hotpotqa(content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/dev.json").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
@@ -228,20 +232,20 @@ def test_damaged_files_of_hotpotqa_are_named(content: str, message: str, tmp_pat
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ({"format": "wikiqa", "files": {"test": "a"}}, "wikiqa is a folder with the files of all splits"),
-        ({"format": "squad", "files": {}}, "files: none is named"),
+        ({"format": "wikiqa", "files": {"test": "a"}}, "for wikiqa, name the folder with the files of all splits"),
+        ({"format": "squad", "files": {}}, "files: name at least one"),
         ({"format": "squad", "files": "a", "pool": 0}, "greater than 0"),
         ({"format": "trec", "files": "a"}, "quasar_t"),
     ],
 )
-def test_impossible_sets_are_named(source: dict[str, Any], message: str) -> None:
+def test_errors_name_impossible_sets(source: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TypeAdapter(RankingConfig).validate_python({"input": {"mine": source}})
     with pytest.raises(ValueError, match="pattern"):
         TypeAdapter(RankingConfig).validate_python({"input": {"../mine": {"format": "squad", "files": "a"}}})
 
 
-#: Questions that have a right candidate, of all splits, those that have none, and texts.
+#: File, then numbers of questions with and without a right candidate, and of texts.
 REAL = {
     "hotpotqa": ("question_answering/hotpotqa_slice/hotpot_dev_distractor_v1.json", 100, 0, 990),
     "wikiqa": ("answer_selection/wikiqa", 1242, 1805, 26_196),

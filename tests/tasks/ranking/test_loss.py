@@ -1,4 +1,4 @@
-"""Probabilities of candidates and the loss, compared with slow loops and numbers computed by hand."""
+"""Probabilities of candidates and the loss, compared with loops and values by hand."""
 
 import math
 from pathlib import Path
@@ -12,10 +12,10 @@ from torch import Tensor
 from contexture.encoders.cross import CrossLayers
 from contexture.encoders.files import load_encoder
 from contexture.tasks.finetuned import Step
-from contexture.tasks.ranking.data import Questions, trainable
+from contexture.tasks.ranking.data import Questions, trainable_questions
 from contexture.tasks.ranking.finetune import (
     AnswerRanking,
-    RankedQuestions,
+    RankingExamples,
     draw_training_rows,
     log_probabilities,
     to_columns,
@@ -28,7 +28,7 @@ DOCUMENTS = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 3.0]])
 COLUMNS = torch.tensor([[0, 1, 2], [3, 1, -1], [2, -1, -1]])
 
 
-def rows(*numbers: list[int]) -> list[Any]:
+def make_rows(*numbers: list[int]) -> list[Any]:
     return [np.array(values, np.int64) for values in numbers]
 
 
@@ -50,8 +50,8 @@ def test_inner_products_by_hand() -> None:
 
 
 @torch.no_grad()
-def slow_attention(cross: CrossLayers, query: Tensor, candidates: Tensor) -> list[float]:
-    """α of one question, one head of one special token after the other."""
+def attention_by_loops(cross: CrossLayers, query: Tensor, candidates: Tensor) -> list[float]:
+    """Return α of one question by loops over special tokens and heads."""
     size, total, count = len(query) // cross.tokens, torch.zeros(len(candidates)), 0
     for token in range(cross.tokens):
         layer: Any = cross.layers[token % len(cross.layers)].attention.self  # type: ignore[union-attr]
@@ -67,7 +67,7 @@ def slow_attention(cross: CrossLayers, query: Tensor, candidates: Tensor) -> lis
 
 
 def test_attention_of_a_question_to_its_candidates(words: Path, tmp_path: Path) -> None:
-    """The question itself and empty slots get nothing; gradients are numbers."""
+    """The question and empty slots get no weight; gradients are finite."""
     encoder = load_encoder(toys.new_encoder(tmp_path / "cross", words, toys.CROSS))
     assert encoder.cross is not None
     generator = torch.Generator().manual_seed(0)
@@ -75,7 +75,7 @@ def test_attention_of_a_question_to_its_candidates(words: Path, tmp_path: Path) 
     logs = log_probabilities(encoder.cross, queries, documents, COLUMNS)
     for number, columns in enumerate(COLUMNS.tolist()):
         filled = [column for column in columns if column >= 0]
-        expected = slow_attention(encoder.cross, queries[number].detach(), documents[filled].detach())
+        expected = attention_by_loops(encoder.cross, queries[number].detach(), documents[filled].detach())
         assert logs[number].exp().tolist() == pytest.approx([*expected, *[0] * (3 - len(filled))], abs=1e-6)
     loss = AnswerRanking(encoder)(encoder, {"query": queries, "document": documents}, {"columns": COLUMNS})
     assert loss.value.item() == pytest.approx(-logs[:, 0].mean().item())
@@ -88,8 +88,8 @@ def test_attention_of_a_question_to_its_candidates(words: Path, tmp_path: Path) 
 QUESTIONS = Questions(
     ["a", "b", "c", "d"],
     ["kana", "love", "mi", "ru"],
-    rows(list(range(20)), [5, 6], [7], [1, 2, 3]),
-    rows([3, 30, -1], [5], [7], [-1]),
+    make_rows(list(range(20)), [5, 6], [7], [1, 2, 3]),
+    make_rows([3, 30, -1], [5], [7], [-1]),
 )
 
 
@@ -103,13 +103,13 @@ def test_negatives_are_drawn_at_random_and_are_never_right() -> None:
     assert draw_training_rows(QUESTIONS, 1, 6, rng).tolist() == [5, 6]  # all there are
 
 
-def test_questions_that_nothing_can_be_learned_from() -> None:
-    """Without a wrong candidate, or without the text of a right one."""
-    assert trainable(QUESTIONS).tolist() == [0, 1]
+def test_trainable_questions() -> None:
+    """Questions need a wrong candidate, and a right one with a text."""
+    assert trainable_questions(QUESTIONS).tolist() == [0, 1]
 
 
 def test_columns_name_different_rows() -> None:
-    distinct, columns = to_columns(rows([9, 4, 7], [4, 2]))
+    distinct, columns = to_columns(make_rows([9, 4, 7], [4, 2]))
     assert distinct.tolist() == [2, 4, 7, 9] and columns.tolist() == [[3, 1, 2], [1, 0, -1]]
 
 
@@ -117,8 +117,10 @@ def test_batches_hold_each_text_once(words: Path, tmp_path: Path) -> None:
     encoder = load_encoder(toys.new_encoder(tmp_path / "bag", words, toys.BAG))
     texts = [f"{WORDS[number]} {WORDS[number + 1]}" for number in range(12)]
     names = WORDS[:8]
-    questions = Questions(names, names, rows(*[list(range(12))] * 8), rows(*[[number] for number in range(8)]))
-    examples = RankedQuestions(questions, texts, encoder, toys.settings(batch_size=4, negatives=5))
+    questions = Questions(
+        names, names, make_rows(*[list(range(12))] * 8), make_rows(*[[number] for number in range(8)])
+    )
+    examples = RankingExamples(questions, texts, encoder, toys.settings(batch_size=4, negatives=5))
     numbers = np.array([6, 1, 3, 0])
     batch = examples.training_batch(Step(numbers, 0, 1, 0, 1))
     vectors, columns = examples.encode(encoder, batch), batch["columns"]

@@ -1,4 +1,4 @@
-"""Candidates of frozen and of fine-tuned encoders."""
+"""Candidates of frozen and fine-tuned encoders."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.finetuned import Step
 from contexture.tasks.ranking.config import Pools, RankingConfig, RankingSet
 from contexture.tasks.ranking.data import POOLS_FILE, PROTOCOLS, read_split, read_texts
-from contexture.tasks.ranking.finetune import RankedQuestions
+from contexture.tasks.ranking.finetune import RankingExamples
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 
@@ -42,7 +42,7 @@ def results(project: Path) -> Results:
     return TASK.evaluate(toys.settings(), [tuned], project / "data", project / "vectors")
 
 
-def test_one_number_is_for_both_protocols() -> None:
+def test_one_number_sets_both_pools() -> None:
     assert RankingSet("wikiqa", "a").pools is None
     assert RankingSet("squad", "a").pools == Pools(1000, 1000)
     assert RankingSet("hotpotqa", "a", 7).pools == Pools(7, 7)
@@ -56,7 +56,7 @@ def test_one_number_is_for_both_protocols() -> None:
     ("pool", "message"),
     [({"frozen": 2}, "finetuned"), ({"frozen": 2, "finetuned": 0}, "greater than 0"), ({"dev": 2}, "dev")],
 )
-def test_impossible_pools_are_named(pool: dict[str, int], message: str) -> None:
+def test_errors_name_impossible_pools(pool: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TypeAdapter(RankingConfig).validate_python({"input": {"a": {"format": "squad", "files": "b", "pool": pool}}})
 
@@ -66,7 +66,7 @@ def test_protocols_read_the_first_candidates_of_one_table(split: Any, project: P
     stored = pd.read_parquet(project / "data/mine/questions.parquet").set_index("question_id")["candidates"]
     for protocol in PROTOCOLS:
         questions = read_split(project / "data/mine", split, protocol)
-        single = read_split(project / "data" / protocol, split)  # a set with this pool alone
+        single = read_split(project / "data" / protocol, split)  # a set with only this pool
         assert questions.ids == single.ids
         for name, rows, expected in zip(questions.ids, questions.candidates, single.candidates, strict=True):
             assert rows.tolist() == expected.tolist() == stored[name].tolist()[: POOLS[protocol]]
@@ -98,12 +98,12 @@ def test_notes_and_counts_name_both_pools(project: Path) -> None:
 def test_training_draws_from_the_finetuned_pool(project: Path) -> None:
     train, texts = read_split(project / "data/mine", "train", "finetuned"), read_texts(project / "data/mine")
     encoder, settings = load_encoder(project / "bag", head=False), toys.settings(negatives=POOLS["finetuned"])
-    batch = RankedQuestions(train, texts, encoder, settings).training_batch(Step(np.arange(16), 0, 0, 0, 1))
+    batch = RankingExamples(train, texts, encoder, settings).training_batch(Step(np.arange(16), 0, 0, 0, 1))
     assert batch["columns"].shape == (16, 8)  # a right candidate, and all wrong ones of the pool
 
 
 def test_each_protocol_ranks_its_pool(results: Results, project: Path) -> None:
-    """The first right candidate of BM25 is at its position in the order of the pool."""
+    """BM25's rank of a right candidate is its position in the pool."""
     ranks = results.tables["ranks"].query("data == 'mine'").set_index(["protocol", "variant", "question_id"])["rank"]
     for protocol in PROTOCOLS:
         assert set(ranks[protocol].index.get_level_values("variant")) == {"bag", "bm25", "random_order"}

@@ -1,4 +1,4 @@
-"""Ranks, their measures, expectations by chance and intervals, against numbers by hand, all orders and SciPy."""
+"""Ranks, metrics, expectations by chance and intervals, compared with values by hand, all orders and SciPy."""
 
 from itertools import permutations
 from math import comb
@@ -13,15 +13,15 @@ from contexture.tasks.ranking.config import Protocol
 from contexture.tasks.ranking.data import Questions
 from contexture.tasks.ranking.ranks import (
     METRICS,
+    chance_metrics,
     describe_confidence,
-    expect_by_chance,
-    expected_measures,
-    measures,
+    expected_metrics,
+    question_metrics,
     right_ranks,
 )
 
 
-def test_among_equal_scores_the_right_ones_are_last() -> None:
+def test_ties_rank_right_candidates_last() -> None:
     scores = np.array([0.5, 0.9, 0.5, 0.5, 0.1])
     assert right_ranks(scores, np.array([1, 0, 0, 1, 1], bool)).tolist() == [3, 4, 5]
     assert right_ranks(scores, np.array([0, 1, 0, 0, 0], bool)).tolist() == [1]
@@ -33,10 +33,10 @@ def test_among_equal_scores_the_right_ones_are_last() -> None:
 
 def test_one_right_candidate_is_enough_or_all_are_needed() -> None:
     ranks = np.array([1, 20, 21])
-    assert measures(ranks, 4, all_needed=False) == [1, 1, 1]
-    assert measures(ranks, 4, all_needed=True) == [1 / 4, 2 / 4, 1]
-    assert measures(np.array([4]), 2, all_needed=True) == [0, 1 / 2, 1 / 4]
-    assert measures(np.array([], int), 1, all_needed=False) == [0, 0, 0]
+    assert question_metrics(ranks, 4, all_needed=False) == [1, 1, 1]
+    assert question_metrics(ranks, 4, all_needed=True) == [1 / 4, 2 / 4, 1]
+    assert question_metrics(np.array([4]), 2, all_needed=True) == [0, 1 / 2, 1 / 4]
+    assert question_metrics(np.array([], int), 1, all_needed=False) == [0, 0, 0]
     assert METRICS == ["recall_at_1", "recall_at_20", "mrr"] and set(METRICS) <= set(KNOWN)
 
 
@@ -44,27 +44,27 @@ def test_one_right_candidate_is_enough_or_all_are_needed() -> None:
 @pytest.mark.parametrize(("candidates", "right", "known"), [(1, 1, 1), (4, 1, 1), (5, 2, 3), (6, 3, 3), (6, 6, 6)])
 def test_chance_is_the_mean_over_all_orders(candidates: int, right: int, known: int, all_needed: bool) -> None:
     orders = [np.array(order) for order in permutations(range(candidates))]
-    values = [measures(np.sort(order[:right]) + 1, known, all_needed) for order in orders]
-    assert expected_measures(candidates, right, known, all_needed) == pytest.approx(np.mean(values, axis=0).tolist())
+    values = [question_metrics(np.sort(order[:right]) + 1, known, all_needed) for order in orders]
+    assert expected_metrics(candidates, right, known, all_needed) == pytest.approx(np.mean(values, axis=0).tolist())
 
 
 def test_chance_among_many_candidates() -> None:
-    """One right candidate: k of n; several: at least one of them among k drawn without replacement."""
-    first, among_20, mrr = expected_measures(1000, 1, 1, False)
+    """One right candidate: k of n. Several: at least one among k drawn without replacement."""
+    first, among_20, mrr = expected_metrics(1000, 1, 1, False)
     assert (first, among_20) == pytest.approx((1 / 1000, 20 / 1000))
     assert mrr == pytest.approx(sum(1 / rank for rank in range(1, 1001)) / 1000)
-    first, among_20, _ = expected_measures(50, 3, 3, False)
+    first, among_20, _ = expected_metrics(50, 3, 3, False)
     assert (first, among_20) == pytest.approx((3 / 50, 1 - comb(47, 20) / comb(50, 20)))
-    assert expected_measures(10, 2, 2, True)[:2] == pytest.approx([0.1, 1.0])
-    assert expected_measures(10, 0, 2, True) == expected_measures(0, 0, 1, False) == [0.0, 0.0, 0.0]
+    assert expected_metrics(10, 2, 2, True)[:2] == pytest.approx([0.1, 1.0])
+    assert expected_metrics(10, 0, 2, True) == expected_metrics(0, 0, 1, False) == [0.0, 0.0, 0.0]
 
 
 def test_chance_of_each_question() -> None:
     candidates = [np.arange(10), np.arange(4), np.arange(0)]
     right = [np.array([3, -1]), np.array([0, 2]), np.array([9])]
-    expected = expect_by_chance(Questions(["a", "b", "c"], ["", "", ""], candidates, right), all_needed=True)
-    assert expected.loc["a"].tolist() == pytest.approx(expected_measures(10, 1, 2, True))
-    assert expected.loc["b"].tolist() == pytest.approx(expected_measures(4, 2, 2, True))
+    expected = chance_metrics(Questions(["a", "b", "c"], ["", "", ""], candidates, right), all_needed=True)
+    assert expected.loc["a"].tolist() == pytest.approx(expected_metrics(10, 1, 2, True))
+    assert expected.loc["b"].tolist() == pytest.approx(expected_metrics(4, 2, 2, True))
     assert expected.loc["c"].tolist() == [0, 0, 0]
 
 
@@ -80,7 +80,7 @@ def make_table() -> pd.DataFrame:
 
 
 def test_intervals_are_those_of_scipy_over_questions() -> None:
-    """Seeds are averaged; each protocol is compared with the chance of its candidates, and with BM25's numbers."""
+    """Seeds are averaged; protocols are compared with chance of their candidates and with BM25."""
     table = make_table()
     chance: dict[Protocol, pd.DataFrame] = {
         "frozen": pd.DataFrame(0.5, index=IDS, columns=METRICS),

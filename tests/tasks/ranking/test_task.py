@@ -1,4 +1,4 @@
-"""Answer ranking as a task: fine-tuning, and from the files to the records."""
+"""Answer ranking as a task: fine-tuning, and from files to records."""
 
 import json
 import logging
@@ -16,8 +16,8 @@ from contexture.commands.main import main
 from contexture.encoders.files import load_encoder
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.ranking.data import Questions, read_split, read_texts
-from contexture.tasks.ranking.evaluation import score_of, scorer
-from contexture.tasks.ranking.finetune import HeldOut
+from contexture.tasks.ranking.evaluation import choose_score, make_score_function
+from contexture.tasks.ranking.finetune import RankingDevSet
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 from tests.tasks.ranking.test_files import HOTPOT
@@ -30,7 +30,7 @@ METRICS = {"recall_at_1", "recall_at_20", "mrr"}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sets, two encoders, and the models fine-tuned of each on one of the sets."""
+    """Two sets, two encoders, and their models fine-tuned on one set."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "hotpot.json").write_text(json.dumps([HOTPOT]), encoding="utf-8")
     sets = {
@@ -70,7 +70,9 @@ def texts(project: Path) -> list[str]:
     return read_texts(project / "data/mine")
 
 
-def value(results: Results, variant: str, protocol: str = "frozen", metric: str = "mrr", data: str = "mine") -> float:
+def get_value(
+    results: Results, variant: str, protocol: str = "frozen", metric: str = "mrr", data: str = "mine"
+) -> float:
     key = {"variant": variant, "protocol": protocol, "metric": metric, "data": data, "seed": int(variant == "both")}
     (record,) = [record for record in results.records if key.items() <= record.items()]
     return float(record["value"])
@@ -96,18 +98,18 @@ def test_every_variant_set_protocol_and_metric_is_recorded(results: Results) -> 
 
 @pytest.mark.parametrize("variant", ["cross", "bag"])
 def test_fine_tuning_learns_from_questions(variant: str, project: Path, questions: Questions, texts: list[str]) -> None:
-    """The right candidates of test questions, which were not trained on, become more probable."""
-    held_out = HeldOut(questions, texts, 7, 0)
+    """The right candidates of test questions become more probable."""
+    held_out = RankingDevSet(questions, texts, 7, 0)
     start, tuned = (held_out.loss(load_encoder(project / part)) for part in (variant, f"tuned/{variant}/mine"))
     assert tuned < start - 0.2
 
 
 def test_fine_tuned_attention_ranks_better_and_baselines_need_no_training(results: Results) -> None:
-    assert value(results, "cross", "finetuned") > value(results, "cross") + 0.2
-    assert value(results, "bm25") == 1  # the words of the question are the paragraph's
-    assert value(results, "random_order") < 0.4
-    assert value(results, "bm25", metric="recall_at_20", data="hotpot") == 1  # both of two, among three
-    assert value(results, "bm25", metric="recall_at_1", data="hotpot") <= 0.5
+    assert get_value(results, "cross", "finetuned") > get_value(results, "cross") + 0.2
+    assert get_value(results, "bm25") == 1  # the words of the question are the paragraph's
+    assert get_value(results, "random_order") < 0.4
+    assert get_value(results, "bm25", metric="recall_at_20", data="hotpot") == 1  # both of two, among three
+    assert get_value(results, "bm25", metric="recall_at_1", data="hotpot") <= 0.5
 
 
 def test_scores_and_fallbacks_are_noted(results: Results, project: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -133,10 +135,8 @@ def test_scores_name_variants() -> None:
     assert toys.settings(scores={"bag": "dot", "b": "dot"}).restrict_variants(["b"]).scores == {"b": "dot"}
 
 
-def test_ranks_are_those_of_slow_scores(
-    results: Results, project: Path, questions: Questions, texts: list[str]
-) -> None:
-    """Attention to a question's own candidates alone, cosines and inner products; the default score is one of them."""
+def test_ranks_match_scores_by_loops(results: Results, project: Path, questions: Questions, texts: list[str]) -> None:
+    """Attention to the question's candidates, cosines and inner products; the default is one of them."""
     table = results.tables["ranks"].query("data == 'mine' and seed == 0").set_index(["variant", "question_id"])
     for variant, default in (("cross", "by_attention"), ("bag", "by_cosine")):
         model = load_encoder(project / variant)
@@ -158,16 +158,16 @@ def test_ranks_are_those_of_slow_scores(
                 right = np.isin(rows, questions.right[number])
                 low, high = ((values[~right] > values[right].max() + margin).sum() for margin in (1e-5, -1e-5))
                 assert low + 1 <= ranks[protocol][name] <= high + 1
-    assert value(results, "cross", "by_attention") == value(results, "cross", "frozen")
-    assert value(results, "cross", "by_attention") != value(results, "cross", "by_dot")
+    assert get_value(results, "cross", "by_attention") == get_value(results, "cross", "frozen")
+    assert get_value(results, "cross", "by_attention") != get_value(results, "cross", "by_dot")
 
 
 def test_inner_products_on_request(project: Path) -> None:
     model = load_encoder(project / "cross")
-    assert score_of(model, "cross", False, toys.settings(scores={"cross": "dot"})) == ("dot", "")
+    assert choose_score(model, "cross", False, toys.settings(scores={"cross": "dot"})) == ("dot", "")
     query, candidates = np.array([2.0, 1.0], np.float32), np.array([[1.0, 1.0], [4.0, 0.0]], np.float32)
-    assert scorer(model, "dot")(query, candidates).tolist() == [3, 8]
-    assert scorer(model, "cosine")(query, candidates).tolist() == pytest.approx([3 / 10**0.5, 2 / 5**0.5])
+    assert make_score_function(model, "dot")(query, candidates).tolist() == [3, 8]
+    assert make_score_function(model, "cosine")(query, candidates).tolist() == pytest.approx([3 / 10**0.5, 2 / 5**0.5])
 
 
 def test_examples_show_the_score_of_each_text(results: Results) -> None:
@@ -180,13 +180,13 @@ def test_examples_show_the_score_of_each_text(results: Results) -> None:
 
 
 def test_confidence_agrees_with_the_records(results: Results, questions: Questions) -> None:
-    """The means over questions are the recorded values; 20 paragraphs with one right: chance is 1 of 20."""
+    """Means over questions equal the records; with 20 paragraphs, chance is 1 of 20."""
     blocks = results.details["confidence"]["mine"]
     assert list(blocks) == ["frozen", "by_attention", "by_cosine", "by_dot", "finetuned"]
     for protocol, variant in (("frozen", "cross"), ("by_dot", "bag"), ("finetuned", "bag"), ("frozen", "bm25")):
         for metric in METRICS:
             mean, low, high = blocks[protocol]["variants"][variant]["means"][metric]
-            assert mean == pytest.approx(value(results, variant, protocol, metric)) and low <= mean <= high
+            assert mean == pytest.approx(get_value(results, variant, protocol, metric)) and low <= mean <= high
     chance = np.mean([1 / len(rows) for rows in questions.candidates])
     assert blocks["frozen"]["chance"]["recall_at_1"] == pytest.approx(chance)
     assert blocks["frozen"]["variants"]["bm25"]["over_chance"]["mrr"][1] > 0
@@ -195,7 +195,7 @@ def test_confidence_agrees_with_the_records(results: Results, questions: Questio
 
 
 def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Candidates are not embedded again, after each was embedded once."""
+    """Candidates are embedded once."""
     sizes: list[int] = []
     embed = type(load_encoder(project / "cross")).embed
 
@@ -212,7 +212,7 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
 
 
 def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path) -> None:
-    """Also if their number is the same; they are in a folder of their own."""
+    """Also if the number of questions is unchanged."""
     config = make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer()},
@@ -239,7 +239,7 @@ def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path
     assert not kept.exists() and (tmp_path / "model/model.safetensors").exists()
 
 
-def test_what_cannot_be_fine_tuned_is_named(project: Path) -> None:
+def test_errors_name_sets_without_training_questions(project: Path) -> None:
     assert TASK.list_options(SETTINGS, None) == ["mine"]
     TASK.check_settings(toys.settings(finetune=["mine", "gone"]), project / "data")
     for name, message in (
@@ -248,7 +248,7 @@ def test_what_cannot_be_fine_tuned_is_named(project: Path) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             TASK.check_settings(toys.settings(finetune=[name]), project / "data")
-    with pytest.raises(ValueError, match="a set is named twice"):
+    with pytest.raises(ValueError, match="listed twice"):
         toys.settings(finetune=["mine", "mine"])
 
 
@@ -257,4 +257,4 @@ def test_a_set_without_test_questions_is_noted(project: Path, tmp_path: Path) ->
     toys.read(tmp_path / "data", {"mine": {"format": "squad", "files": files}})
     results = TASK.evaluate(SETTINGS, make_encoders(project), tmp_path / "data", tmp_path / "vectors")
     assert results.records == []
-    assert results.details["notes"][-1] == "mine: nothing is measured, as no test question has candidates"
+    assert results.details["notes"][-1] == "mine: nothing is measured: no test question has candidates"

@@ -1,4 +1,4 @@
-"""Sets of questions with words of their answers, in files of every format, and small encoders that can learn them."""
+"""Questions with words of their answers, in every format, and small encoders that can learn them."""
 
 import json
 import random
@@ -44,7 +44,7 @@ def write_data(folder: Path) -> Path:
 
 
 def squad(file: Path, questions: int = 300, paragraphs: int = 20) -> Path:
-    """Paragraphs of six words; a question has four words of its paragraph, and no two are alike."""
+    """Write paragraphs of six words; each question has four words of its paragraph, and no two are equal."""
     draw = random.Random(3)
     contexts = [draw.sample(WORDS, 6) for _ in range(paragraphs)]
     contexts_of: dict[str, list[str]] = {}
@@ -60,13 +60,13 @@ def squad(file: Path, questions: int = 300, paragraphs: int = 20) -> Path:
 
 
 def lines(file: Path, *rows: Any) -> None:
-    """JSON lines."""
+    """Write JSON lines."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
 def wikiqa(folder: Path, **splits: list[tuple[str, str, int]]) -> Path:
-    """Files of WikiQA with rows of question, sentence and label."""
+    """Write WikiQA files with rows of question, sentence and label."""
     folder.mkdir()
     for split in ("train", "dev", "test"):
         rows = ["QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel"]

@@ -1,4 +1,4 @@
-"""Toys of the evaluation of sentences: models that remember what they were asked, and tasks in SentEval's formats."""
+"""Toy models that record embedded texts, and toy tasks in SentEval's formats."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,53 +12,53 @@ from contexture.vocabulary.words import WordsConfig, train_words
 
 
 class CountingModel:
-    """A text's vector is the number of its characters times `factors`."""
+    """A text's vector is its number of characters times `factors`."""
 
     def __init__(self, name: str, factors: Sequence[float], breaks_at: str | None = None) -> None:
         self.name, self.factors, self.breaks_at = name, np.array(factors, np.float32), breaks_at
         self.dimension = len(factors)
         self.identity: dict[str, Any] = {"toy": [name, *factors]}
-        self.asked: list[str] = []
+        self.embedded_texts: list[str] = []
 
     def embed(self, texts: Sequence[Any], role: Any = None) -> npt.NDArray[np.float32]:
         if self.breaks_at in texts:
             raise KeyboardInterrupt
-        self.asked += texts
+        self.embedded_texts += texts
         return np.array([len(text) for text in texts], np.float32)[:, None] * self.factors
 
 
-#: Words that the toy tasks turn on; each has a direction of its own.
+#: Words that decide the toy tasks, each with a separate dimension.
 KNOWN = ("good", "bad", "who", "where", "whale", "ferry", "gull", "lamp")
 _THINGS = ("whale", "ferry", "gull", "lamp")
 
 
 class WordCounts:
-    """A text's vector counts the known words in it."""
+    """A text's vector counts the known words."""
 
     name, dimension = "counts", len(KNOWN)
     identity: ClassVar[dict[str, Any]] = {"toy": "counts"}
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.embedded_texts: list[str] = []
 
     def embed(self, texts: Sequence[Any], role: Any = None) -> npt.NDArray[np.float32]:
-        self.asked += texts
+        self.embedded_texts += texts
         return np.array([[text.split().count(word) for word in KNOWN] for text in texts], np.float32)
 
 
 def word_average(folder: Path) -> Path:
-    """A word-average model whose known words have unit vectors."""
+    """Return the folder of a word-average model with unit vectors of the known words."""
     train_words([" ".join(KNOWN)] * 2, WordsConfig(size=40), folder)
     tokenizer, tokens = load_tokenizer(folder)
     vectors = np.zeros((tokens.vocab_size, len(KNOWN)), np.float32)
-    for place, word in enumerate(KNOWN):
-        vectors[tokenizer.token_to_id(word), place] = 1
+    for column, word in enumerate(KNOWN):
+        vectors[tokenizer.token_to_id(word), column] = 1
     np.save(folder / "word_vectors.npy", vectors)
     return folder
 
 
 def write_tasks(folder: Path) -> Path:
-    """MR, TREC, SICK and STS12 in SentEval's layout; `WordCounts` tells their classes apart."""
+    """Write MR, TREC, SICK and STS12 in SentEval's layout; `WordCounts` separates their classes."""
 
     def write(path: str, lines: Iterable[str]) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ STS = [
 
 
 def _sick(count: int) -> Iterator[str]:
-    """Pairs of the same thing entail each other, pairs of another do not."""
+    """Yield pairs: equal things entail each other, different ones do not."""
     yield "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
     for n in range(count):
         first, second = f"{_THINGS[n % 4]} good", f"{_THINGS[(n + n // 4 % 3) % 4]} good"

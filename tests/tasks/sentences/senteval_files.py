@@ -1,4 +1,4 @@
-"""Small invented files in SentEval's layout, one way of writing each format."""
+"""Small invented files in SentEval's layout, in every format."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,7 +51,7 @@ FILES = {
 
 
 def write(folder: Path, changed: Mapping[str, str] | None = None) -> Path:
-    """Put all of `FILES` into a folder, some with other content."""
+    """Write all of `FILES`, some with other content."""
     for name, content in {**FILES, **(changed or {})}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.sentences.analogies import ALL, analogies, questions, read_analogies
+from contexture.tasks.sentences.analogies import ALL_CATEGORIES, build_questions, measure_analogies, read_analogies
 
 LINE = "family\this son ate .\ther son ate .\this cat slept .\ther cat slept ."
-#: A→B adds (0, 1), C→D too: a parallelogram, but D's neighbour "near" lies closer to none of the four answers.
+#: A→B and C→D add the same vector.
 VECTORS = {
     "he walks": [1.0, 0.0, 1.0],
     "he walked": [1.0, 1.0, 1.0],
@@ -31,7 +31,7 @@ def test_a_line_becomes_a_row(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=r"analogies is not here: looked for .*tuples\.tsv\.gz\. Name a file"):
         read_analogies(path)
     path.write_bytes(gzip.compress(f"{LINE}\r\ntense\ta\tb\tc \td\n".encode()))
-    expected = table(LINE.split("\t"), ["tense", "a", "b", "c", "d"])
+    expected = make_table(LINE.split("\t"), ["tense", "a", "b", "c", "d"])
     pd.testing.assert_frame_equal(read_analogies(path), expected)
 
 
@@ -45,7 +45,7 @@ def test_a_line_becomes_a_row(tmp_path: Path) -> None:
         ("", "has no rows"),
     ],
 )
-def test_a_bad_line_is_named(tmp_path: Path, content: str, message: str) -> None:
+def test_errors_name_the_bad_line(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "tuples.tsv"
     path.write_text(content)
     with pytest.raises(ValueError, match=rf"tuples\.tsv.*{message}"):
@@ -56,18 +56,18 @@ def lookup(texts: Sequence[str]) -> NDArray[np.float32]:
     return np.array([VECTORS[text] for text in texts], np.float32)
 
 
-def table(*rows: list[str]) -> pd.DataFrame:
+def make_table(*rows: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["category", "a", "b", "c", "d"])
 
 
 def test_each_sentence_is_the_answer_once() -> None:
-    found = questions(table(["x", "A", "B", "C", "D"], ["y", "E", "F", "G", "H"]))
-    assert ["".join(row) for row in found.itertuples(index=False)] == [
+    questions = build_questions(make_table(["x", "A", "B", "C", "D"], ["y", "E", "F", "G", "H"]))
+    assert ["".join(row) for row in questions.itertuples(index=False)] == [
         "xABCD", "xBADC", "xCDAB", "xDCBA", "yEFGH", "yFEHG", "yGHEF", "yHGFE",
     ]  # fmt: skip
 
 
-def slow(row: list[str], excluding: bool) -> list[bool]:
+def is_right_by_loops(row: list[str], excluding: bool) -> list[bool]:
     right = []
     for order in ("1234", "2143", "3412", "4321"):
         a, b, c, d = (row[int(i)] for i in order)
@@ -78,15 +78,15 @@ def slow(row: list[str], excluding: bool) -> list[bool]:
     return right
 
 
-def test_accuracy_with_and_without_the_three_given_sentences() -> None:
-    found = analogies(table(SIZE, PAST), lookup)
-    size, size_excluding = sum(slow(SIZE, False)), sum(slow(SIZE, True))
-    assert slow(PAST, False) == [True] * 4
+def test_accuracy_with_and_without_the_three_premises() -> None:
+    accuracies = measure_analogies(make_table(SIZE, PAST), lookup)
+    size, size_excluding = sum(is_right_by_loops(SIZE, False)), sum(is_right_by_loops(SIZE, True))
+    assert is_right_by_loops(PAST, False) == [True] * 4
     assert size < size_excluding  # the common failure: C itself is the nearest
-    assert found.to_numpy().tolist() == [
+    assert accuracies.to_numpy().tolist() == [
         ["past", 4, 1, 1],
         ["size", 4, size / 4, size_excluding / 4],
-        [ALL, 8, (4 + size) / 8, (4 + size_excluding) / 8],
+        [ALL_CATEGORIES, 8, (4 + size) / 8, (4 + size_excluding) / 8],
     ]
 
 
@@ -97,5 +97,5 @@ def test_other_candidates_can_be_nearer_and_a_tie_is_wrong() -> None:
         ("she  sang", right, 1.0),  # the answer itself
         ("she sang!", 2 * right, 0.75),  # as near as the answer to the one question that it answers
     ):
-        found = analogies(table(PAST), lookup, [([text], vector)]).iloc[-1]
-        assert (found["accuracy"], found["accuracy_excluding"]) == (accuracy, accuracy)
+        overall = measure_analogies(make_table(PAST), lookup, [([text], vector)]).iloc[-1]
+        assert (overall["accuracy"], overall["accuracy_excluding"]) == (accuracy, accuracy)

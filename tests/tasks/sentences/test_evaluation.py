@@ -1,4 +1,4 @@
-"""All tasks of a folder on one model: each sentence once, figures as they are by other routes."""
+"""All tasks of a folder with one model, compared with values computed in other ways."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from contexture.tasks.sentences.downstream import NAMES, SentenceTasks
+from contexture.tasks.sentences.downstream import TASK_NAMES, SentenceTasks
 from contexture.tasks.sentences.evaluation import Evaluation, evaluate_sentences
 from contexture.tasks.sentences.probe_protocols import PROTOCOLS
-from contexture.tasks.sentences.text_tables import aligned, evaluation_text
+from contexture.tasks.sentences.text_tables import align_columns, format_evaluation
 from contexture.tasks.sentences.vectors import SentenceVectors, embed_sentences
 from tests.tasks.sentences.sentence_toys import STS, WordCounts, write_tasks
 
@@ -38,7 +38,7 @@ def test_available_tasks_are_read_and_missing_ones_named(folder: Path, tasks: Se
     names = [[task.name for task in kind] for kind in (tasks.classification, tasks.relatedness, tasks.similarity)]
     assert names == [["mr", "trec", "sick_e"], ["sick_r"], ["sts12", "sick_r"]]
     assert len(tasks) == 6
-    assert set(tasks.missing) == set(NAMES) - {"mr", "trec", "sick_e", "sick_r", "sts12"}
+    assert set(tasks.missing) == set(TASK_NAMES) - {"mr", "trec", "sick_e", "sick_r", "sts12"}
     assert tasks.missing["cr"].startswith("CR is not here: looked for ")
     selected = SentenceTasks.read(folder, "any", ["sick_r", "mr", "cr"])
     assert [task.name for task in selected.tasks] == ["mr", "sick_r", "sick_r"]
@@ -54,15 +54,15 @@ def test_a_sentence_of_several_tasks_is_embedded_once(tasks: SentenceTasks, tmp_
     for model in models:
         vectors = embed_sentences(model, sentences, tmp_path / "v")
     evaluate_sentences(vectors, tasks, PROTOCOLS["senteval"])
-    assert [model.asked for model in models] == [sentences, []]
-    assert vectors.zeros() == 1  # "nothing known"
+    assert [model.embedded_texts for model in models] == [sentences, []]
+    assert vectors.count_zeros() == 1  # "nothing known"
 
 
 def test_wrong_folders_names_and_files(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no task is called imdb, snli; there are mr, cr, "):
         SentenceTasks.read(folder, "any", ["imdb", "mr", "snli"])
     nowhere = SentenceTasks.read(tmp_path / "nowhere")
-    assert not nowhere and set(nowhere.missing) == set(NAMES)
+    assert not nowhere and set(nowhere.missing) == set(TASK_NAMES)
     with pytest.raises(ValueError, match=r"rt-polarity\.neg has 40 rows where the published file has 5,331"):
         SentenceTasks.read(folder)
 
@@ -88,12 +88,17 @@ def test_similarity_by_hand(evaluation: Evaluation) -> None:
 
 def test_separable_classes_are_separated(evaluation: Evaluation) -> None:
     rows = [row for row in evaluation.rows("toys") if row["protocol"] == evaluation.protocol]
-    found = {(row["task"], row["metric"]): row["value"] for row in rows}
-    assert found["mr", "accuracy"] == found["trec", "accuracy"] == 1
+    values = {(row["task"], row["metric"]): row["value"] for row in rows}
+    assert values["mr", "accuracy"] == values["trec", "accuracy"] == 1
     # A third of the pairs are of the same thing; the other two kinds have equal features.
-    assert 1 / 3 <= found["sick_e", "accuracy"] <= 1
-    assert found["sick_r", "pearson"] > 0.5 and found["sick_r", "mse"] >= 0
-    assert {name: len(c) for name, c in evaluation.chosen().items()} == {"mr": 10, "trec": 1, "sick_e": 1, "sick_r": 1}
+    assert 1 / 3 <= values["sick_e", "accuracy"] <= 1
+    assert values["sick_r", "pearson"] > 0.5 and values["sick_r", "mse"] >= 0
+    assert {name: len(c) for name, c in evaluation.chosen_strengths().items()} == {
+        "mr": 10,
+        "trec": 1,
+        "sick_e": 1,
+        "sick_r": 1,
+    }
 
 
 def test_rows_are_distinct_finite_and_say_what_was_measured_and_how(evaluation: Evaluation) -> None:
@@ -104,7 +109,7 @@ def test_rows_are_distinct_finite_and_say_what_was_measured_and_how(evaluation: 
     trained, cosine = ("toys", evaluation.protocol), ("toys", "cosine")
     assert {(row["task"], row["data"], row["protocol"]) for row in rows} == {
         *((name, *trained) for name in ("mr", "trec", "sick_e", "sick_r")),
-        ("sick_r", *cosine),  # its one subset has no name of its own
+        ("sick_r", *cosine),  # a single subset is not named
         ("sts12", *cosine),
         ("sts12", "toys/MSRpar", "cosine"),
         ("sts12", "toys/surprise.OnWN", "cosine"),
@@ -112,11 +117,11 @@ def test_rows_are_distinct_finite_and_say_what_was_measured_and_how(evaluation: 
 
 
 def test_the_tables(evaluation: Evaluation) -> None:
-    blocks = [block.splitlines() for block in evaluation_text(evaluation).split("\n\n")]
+    blocks = [block.splitlines() for block in format_evaluation(evaluation).split("\n\n")]
     assert [title for title, *_ in blocks] == [
         f"Probes ({evaluation.protocol})",
         f"Relatedness ({evaluation.protocol})",
-        "Similarity (cosine), by the way to make one figure of all subsets",
+        "Similarity (cosine), by aggregation of the subsets",
         "Similarity (cosine), by subset",
     ]
     assert blocks[0][2].split()[:3] == ["mr", "100.00", "–"]
@@ -136,5 +141,8 @@ def test_the_tables(evaluation: Evaluation) -> None:
 
 
 def test_columns_are_aligned() -> None:
-    assert aligned([["task", "figure"], ["long", "1.0"], ["b", "10.0"]]) == "task  figure\nlong     1.0\nb       10.0"
-    assert evaluation_text(Evaluation("senteval", {}, {}, {})) == "\n"
+    assert (
+        align_columns([["task", "figure"], ["long", "1.0"], ["b", "10.0"]])
+        == "task  figure\nlong     1.0\nb       10.0"
+    )
+    assert format_evaluation(Evaluation("senteval", {}, {}, {})) == "\n"

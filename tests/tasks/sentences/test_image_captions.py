@@ -16,22 +16,22 @@ from contexture.tasks.sentences.image_captions import (
     ImageCaptionConfig,
     JointSpace,
     annotation_ranks,
-    evaluate,
     margin_loss,
+    measure_split,
     rank_image_captions,
     read_image_captions,
     search_ranks,
 )
 
 FEATURES = np.random.default_rng(3).normal(size=(7, 4)).astype(np.float32)
-CAPTIONS = [f"picture {i // 5}, told {i % 5}" for i in range(35)]
+CAPTIONS = [f"picture {i // 5}, caption {i % 5}" for i in range(35)]
 CONFIG = ImageCaptionConfig(size=8, batch=32, epochs=6, learning_rate=0.01)
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several blocks, the last one short."""
-    monkeypatch.setattr(image_captions, "_BLOCK", 3)
+    """Use several blocks, the last one short."""
+    monkeypatch.setattr(image_captions, "_IMAGES_AT_ONCE", 3)
 
 
 def write(folder: Path, features: NDArray[np.generic] = FEATURES, captions: list[str] = CAPTIONS) -> Path:
@@ -51,7 +51,7 @@ def test_a_row_an_image_or_a_caption_stays_in_its_file(tmp_path: Path, rows: NDA
     assert isinstance(base, mmap.mmap)
 
 
-def changed(row: int, value: float, repeats: int = 1) -> NDArray[np.float32]:
+def change_feature(row: int, value: float, repeats: int = 1) -> NDArray[np.float32]:
     rows = np.repeat(FEATURES, repeats, axis=0)
     rows[row, 2] = value
     return rows
@@ -61,18 +61,18 @@ def changed(row: int, value: float, repeats: int = 1) -> NDArray[np.float32]:
     ("features", "captions", "message"),
     [
         (FEATURES[:6], CAPTIONS, r"dev_ims\.npy has 6 rows, but dev_caps\.txt 35 captions: .*\(7\) or .*\(35\)"),
-        (FEATURES, CAPTIONS[:-1], r"dev_caps\.txt has 34 captions, no multiple of five"),
+        (FEATURES, CAPTIONS[:-1], r"dev_caps\.txt has 34 captions, not a multiple of five"),
         (FEATURES, [*CAPTIONS[:8], " ", *CAPTIONS[9:]], r"dev_caps\.txt, line 9: an empty caption"),
         (FEATURES, [], r"dev_caps\.txt has no rows"),
-        (changed(33, 9.0, repeats=5), CAPTIONS, r"dev_ims\.npy, rows 30 to 34: .* put the captions of an image"),
-        (changed(5, np.nan), CAPTIONS, r"dev_ims\.npy, row 5: not all features are finite"),
-        (changed(6, np.inf), CAPTIONS, r"dev_ims\.npy, row 6: not all features are finite"),
+        (change_feature(33, 9.0, repeats=5), CAPTIONS, r"dev_ims\.npy, rows 30 to 34: .* group captions"),
+        (change_feature(5, np.nan), CAPTIONS, r"dev_ims\.npy, row 5: features are not finite"),
+        (change_feature(6, np.inf), CAPTIONS, r"dev_ims\.npy, row 6: features are not finite"),
         (FEATURES.astype(np.float64), CAPTIONS, r"holds float64 of shape \(7, 4\); save it as float32"),
         (FEATURES[0], CAPTIONS, r"holds float32 of shape \(4,\)"),
-        (np.array([{"a": 1}]), CAPTIONS, r"dev_ims\.npy is no NumPy file of numbers"),
+        (np.array([{"a": 1}]), CAPTIONS, r"dev_ims\.npy is not a NumPy file of numbers"),
     ],
 )
-def test_files_that_do_not_fit_are_named(
+def test_errors_name_files_that_do_not_fit(
     tmp_path: Path, features: NDArray[np.generic], captions: list[str], message: str
 ):
     with pytest.raises(ValueError, match=message):
@@ -80,9 +80,9 @@ def test_files_that_do_not_fit_are_named(
 
 
 @pytest.mark.parametrize("content", [b"", b"no array", b"\x93NUMPY\x01\x00"])
-def test_a_damaged_file_is_named(tmp_path: Path, content: bytes):
+def test_errors_name_the_damaged_file(tmp_path: Path, content: bytes):
     (write(tmp_path) / "dev_ims.npy").write_bytes(content)
-    with pytest.raises(ValueError, match=r"dev_ims\.npy is no NumPy file"):
+    with pytest.raises(ValueError, match=r"dev_ims\.npy is not a NumPy file"):
         read_image_captions(tmp_path, "dev")
 
 
@@ -95,8 +95,8 @@ def test_absent_files(tmp_path: Path):
         read_image_captions(tmp_path, "dev")
 
 
-def planted(count: int, seed: int) -> CaptionedImages:
-    """Images and five captions each that show the same 6 hidden numbers through two maps, with noise."""
+def make_images(count: int, seed: int) -> CaptionedImages:
+    """Return images with five captions each, two linear views of the same 6 hidden numbers, with noise."""
     maps, rng = np.random.default_rng(99), np.random.default_rng(seed)
     to_image, to_caption = maps.normal(size=(6, 20)), maps.normal(size=(6, 15))
     hidden = rng.normal(size=(count, 6))
@@ -149,78 +149,78 @@ def test_metrics_and_folds_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         layer.weight.data.copy_(torch.eye(4))
     swapped = CaptionedImages(images, images[[1, 0, 2, 3]])  # the captions of the first two
     # Ranks of both directions: 4, 4 (all else ties with the wrong one's score of 0), 1, 1.
-    assert evaluate(identity, swapped) == {
+    assert measure_split(identity, swapped) == {
         f"{task}_{name}": value
         for task in ("annotation", "search")
         for name, value in {"recall_at_1": 0.5, "recall_at_5": 1, "recall_at_10": 1, "median_rank": 2.5}.items()
     }
     # Folds of two: in the first both are second, in the second both are first. Four images make no folds of three.
     for fold, median in ((2, 1.5), (3, 2.5)):
-        monkeypatch.setattr(image_captions, "FOLD", fold)
-        found = evaluate(identity, swapped)
-        assert found["search_median_rank"] == found["annotation_median_rank"] == median
+        monkeypatch.setattr(image_captions, "FOLD_IMAGES", fold)
+        metrics = measure_split(identity, swapped)
+        assert metrics["search_median_rank"] == metrics["annotation_median_rank"] == median
 
 
-def test_lengths_have_no_part_in_the_scores() -> None:
-    space, split = JointSpace(20, 15, 4), planted(30, 1)
+def test_scores_do_not_depend_on_lengths() -> None:
+    space, split = JointSpace(20, 15, 4), make_images(30, 1)
     scaled = CaptionedImages(split.images * np.float32(7), split.captions / np.float32(9))
-    assert evaluate(space, scaled) == evaluate(space, split)
+    assert measure_split(space, scaled) == measure_split(space, split)
     scores = space(torch.from_numpy(split.images), torch.from_numpy(split.captions))
     assert float(scores.detach().abs().max()) <= 1 + 1e-5
 
 
-def test_training_finds_the_common_numbers_of_images_and_captions() -> None:
-    train, dev, test = planted(80, 1), planted(40, 2), planted(40, 3)
-    found = rank_image_captions(train, dev, test, CONFIG, seed=0)
-    assert evaluate(JointSpace(20, 15, 8), test)["search_recall_at_1"] < 0.3
-    assert min(found["search_recall_at_1"], found["annotation_recall_at_1"]) > 0.7
-    assert found["search_median_rank"] == 1
-    assert found == rank_image_captions(train, dev, test, CONFIG, seed=0)
-    assert found != rank_image_captions(train, dev, test, CONFIG, seed=1)
+def test_training_learns_the_common_factors() -> None:
+    train, dev, test = make_images(80, 1), make_images(40, 2), make_images(40, 3)
+    metrics = rank_image_captions(train, dev, test, CONFIG, seed=0)
+    assert measure_split(JointSpace(20, 15, 8), test)["search_recall_at_1"] < 0.3
+    assert min(metrics["search_recall_at_1"], metrics["annotation_recall_at_1"]) > 0.7
+    assert metrics["search_median_rank"] == 1
+    assert metrics == rank_image_captions(train, dev, test, CONFIG, seed=0)
+    assert metrics != rank_image_captions(train, dev, test, CONFIG, seed=1)
 
 
-def test_both_the_matrices_and_the_order_are_of_the_seed() -> None:
-    train, test = planted(30, 1), planted(30, 3)
+def test_the_seed_sets_matrices_and_order() -> None:
+    train, test = make_images(30, 1), make_images(30, 3)
     at_once = replace(CONFIG, batch=150, epochs=1)
     assert rank_image_captions(train, test, test, at_once, 0) != rank_image_captions(train, test, test, at_once, 1)
     first = JointSpace(20, 15, 4)
     weights = []
     for seed in (0, 0, 1):
         space = deepcopy(first)
-        image_captions._train(space, torch.optim.Adam(space.parameters()), train, CONFIG, seed)
+        image_captions._train_epoch(space, torch.optim.Adam(space.parameters()), train, CONFIG, seed)
         weights.append(space.image.weight.detach())
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_each_epoch_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_epoch_has_a_different_order(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
-    monkeypatch.setattr(image_captions, "_train", lambda *args: seeds.append(args[-1]))
-    small = planted(3, 1)
+    monkeypatch.setattr(image_captions, "_train_epoch", lambda *args: seeds.append(args[-1]))
+    small = make_images(3, 1)
     for seed in (0, 1):
         rank_image_captions(small, small, small, CONFIG, seed)
     assert len(set(seeds)) == 2 * CONFIG.epochs
 
 
 def test_the_best_epoch_on_dev_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    train, dev, test = planted(60, 1), planted(30, 2), planted(30, 3)
+    train, dev, test = make_images(60, 1), make_images(30, 2), make_images(30, 3)
     per_epoch: list[dict[str, float]] = []
 
-    def recorded(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
+    def record_dev(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
         if split is dev:
             factor = 1 if len(per_epoch) < 2 else 0  # the second epoch is made to look the best
-            per_epoch.append(evaluate(space, test))
+            per_epoch.append(measure_split(space, test))
             return {"search_recall_at_1": factor * len(per_epoch)}
-        return evaluate(space, split)
+        return measure_split(space, split)
 
-    monkeypatch.setattr(image_captions, "evaluate", recorded)
-    found: Any = rank_image_captions(train, dev, test, CONFIG, seed=0)
+    monkeypatch.setattr(image_captions, "measure_split", record_dev)
+    metrics: Any = rank_image_captions(train, dev, test, CONFIG, seed=0)
     assert len(per_epoch) == CONFIG.epochs
-    assert found == per_epoch[1] != per_epoch[-1]
+    assert metrics == per_epoch[1] != per_epoch[-1]
 
 
-def test_images_of_other_features_are_named() -> None:
-    good = planted(6, 0)
+def test_errors_name_images_of_another_dimension() -> None:
+    good = make_images(6, 0)
     narrow = replace(good, images=good.images[:, :3])
     with pytest.raises(ValueError, match="dev: images have 3 features, those of the training split 20"):
         rank_image_captions(good, narrow, good, CONFIG, seed=0)

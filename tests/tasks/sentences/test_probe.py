@@ -1,4 +1,4 @@
-"""Probes against the loops of the published scripts, written out with scikit-learn."""
+"""Probes compared with the loops of the published scripts in scikit-learn."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import shuffle
 
-from contexture.tasks.sentences.probe import ProbeResult, accuracy, f1, probe
+from contexture.tasks.sentences.probe import ProbeResult, accuracy, f1, run_probe
 from contexture.tasks.sentences.probe_protocols import (
     PROTOCOLS,
     SENTEVAL,
     SKIP_THOUGHTS,
     Protocol,
     pair_features,
-    rounds,
+    split_outer_folds,
 )
 from contexture.tasks.sentences.tables import ClassificationTask
 
@@ -31,25 +31,25 @@ Folds = Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Sums of words' vectors, which the words' letters alone decide."""
+    """Return sums of word vectors, which depend only on the words' letters."""
     words = {word: np.random.default_rng(zlib.crc32(word.encode())) for text in texts for word in text.split()}
     known = {word: rng.standard_normal(DIMENSION) for word, rng in words.items()}
     return np.array([np.sum([known[word] for word in text.split()], 0) for text in texts], np.float32)
 
 
-def sentences(count: int, seed: int) -> list[str]:
+def make_sentences(count: int, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     words = ["ash", "bay", "cedar", "dogwood", "elm", "fir", "gum", "holly", "ivy", "juniper"]
     return [" ".join(rng.choice(words, rng.integers(1, 7))) for _ in range(count)]
 
 
-def task(splits: dict[str, int], classes: int = 2, pairs: bool = False) -> ClassificationTask:
-    """Labels follow a direction of the vectors, with much noise; of a task without splits, class 0 stands first."""
+def make_task(splits: dict[str, int], classes: int = 2, pairs: bool = False) -> ClassificationTask:
+    """Return a task with labels by a direction of the vectors, plus noise; without splits, class 0 is first."""
     count, rng = sum(splits.values()), np.random.default_rng(len(splits) + classes)
-    table = pd.DataFrame({"split": np.repeat(list(splits), list(splits.values())), "text": sentences(count, 1)})
+    table = pd.DataFrame({"split": np.repeat(list(splits), list(splits.values())), "text": make_sentences(count, 1)})
     seen = vectors(table["text"])
     if pairs:
-        table["text2"] = sentences(count, 2)
+        table["text2"] = make_sentences(count, 2)
         seen = np.abs(seen - vectors(table["text2"]))
     score = seen[:, 0] + rng.normal(0, 2, count)
     table["label"] = pd.qcut(score, classes, labels=False).astype(np.int64)
@@ -86,18 +86,18 @@ def folds(protocol: str, labels: NDArray[np.int64]) -> Folds:
     return cut.split(labels, labels)
 
 
-def fitted(x: NDArray[np.float64], y: NDArray[np.int64], strength: float) -> LogisticRegression:
+def fit_model(x: NDArray[np.float64], y: NDArray[np.int64], strength: float) -> LogisticRegression:
     return LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-8).fit(x, y)
 
 
-def best_by_folds(
+def select_strength(
     protocol: str, x: NDArray[np.float64], y: NDArray[np.int64], strengths: Sequence[float], by_f1: bool = False
 ) -> float:
     means = []
     for strength in strengths:
         scores = []
         for train, held in folds(protocol, y):
-            predicted = fitted(x[train], y[train], strength).predict(x[held])
+            predicted = fit_model(x[train], y[train], strength).predict(x[held])
             scores.append(f1_score(y[held], predicted) if by_f1 else np.mean(predicted == y[held]))
         means.append(np.mean(scores))
     if protocol == "senteval":
@@ -107,21 +107,23 @@ def best_by_folds(
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_task_without_splits_equals_the_nested_loops(protocol: str) -> None:
-    cedars = task({"all": 130})
+    cedars = make_task({"all": 130})
     table = ORDERS[protocol](cedars.table)
     x, y = features(table), table["label"].to_numpy()
     strengths = [2.0**p for p in (range(-2, 4) if protocol == "senteval" else range(9))]
-    result = probe(cedars, vectors, PROTOCOLS[protocol])
+    result = run_probe(cedars, vectors, PROTOCOLS[protocol])
     accuracies, tested = [], []
     for number, (train, test) in enumerate(folds(protocol, y)):
         chosen = result.chosen[number]
         if number % 3 == 0:
-            assert chosen == best_by_folds(protocol, x[train], y[train], strengths)
-        accuracies.append(fitted(x[train], y[train], chosen).score(x[test], y[test]))
+            assert chosen == select_strength(protocol, x[train], y[train], strengths)
+        accuracies.append(fit_model(x[train], y[train], chosen).score(x[test], y[test]))
         tested += table.index[test].tolist()
     assert len(set(result.chosen[::3])) > 1
     assert result.metrics == {"accuracy": pytest.approx(np.mean(accuracies), abs=1e-12)}
-    assert np.concatenate([part.test for part in rounds(cedars.table, PROTOCOLS[protocol])]).tolist() == tested
+    assert (
+        np.concatenate([part.test for part in split_outer_folds(cedars.table, PROTOCOLS[protocol])]).tolist() == tested
+    )
     assert sorted(tested) == list(range(130))
     assert result.labels.tolist() == cedars.table["label"].iloc[tested].tolist()
     assert np.bincount(result.folds).tolist() == [13] * 10
@@ -130,14 +132,14 @@ def test_a_task_without_splits_equals_the_nested_loops(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("classes", "pairs"), [(4, False), (2, True)])
 def test_a_task_without_a_development_part_equals_the_loop_over_folds(protocol: str, classes: int, pairs: bool) -> None:
-    cedars = task({"train": 140, "test": 45}, classes, pairs)
+    cedars = make_task({"train": 140, "test": 45}, classes, pairs)
     train, test = (cedars.table[cedars.table["split"] == part] for part in ("train", "test"))
     strengths = [2.0**p for p in (range(-1, 6) if protocol == "senteval" else range(9))]
     ordered = ORDERS[protocol](train)
     by_f1 = pairs and protocol == "skip_thoughts"
-    c = best_by_folds(protocol, features(ordered), ordered["label"].to_numpy(), strengths, by_f1)
-    model = fitted(features(train), train["label"].to_numpy(), c)
-    result = probe(cedars, vectors, PROTOCOLS[protocol])
+    c = select_strength(protocol, features(ordered), ordered["label"].to_numpy(), strengths, by_f1)
+    model = fit_model(features(train), train["label"].to_numpy(), c)
+    result = run_probe(cedars, vectors, PROTOCOLS[protocol])
     assert result.chosen == (c,)
     expected = {"accuracy": model.score(features(test), test["label"])}
     if pairs:
@@ -147,13 +149,13 @@ def test_a_task_without_a_development_part_equals_the_loop_over_folds(protocol: 
 
 
 def test_a_development_part_chooses() -> None:
-    cedars = task({"train": 90, "dev": 40, "test": 50}, 3, pairs=True)
+    cedars = make_task({"train": 90, "dev": 40, "test": 50}, 3, pairs=True)
     tables = [cedars.table[cedars.table["split"] == name] for name in ("train", "dev", "test")]
     train, dev, test = ((features(table), table["label"].to_numpy()) for table in tables)
-    models = [fitted(*train, 2.0**p) for p in range(-2, 4)]
+    models = [fit_model(*train, 2.0**p) for p in range(-2, 4)]
     scores = [model.score(*dev) for model in models]
     best = int(np.argmax(scores))
-    result = probe(cedars, vectors, SENTEVAL)
+    result = run_probe(cedars, vectors, SENTEVAL)
     assert result.chosen == (2.0 ** (best - 2),)
     assert result.validation == pytest.approx(scores[best])
     assert result.metrics == {"accuracy": pytest.approx(models[best].score(*test))}
@@ -162,7 +164,7 @@ def test_a_development_part_chooses() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_folds_are_disjoint_and_inner_folds_are_of_the_training_part(protocol: Protocol) -> None:
-    outer = rounds(task({"all": 104}).table, protocol)
+    outer = split_outer_folds(make_task({"all": 104}).table, protocol)
     assert sorted(np.concatenate([part.test for part in outer]).tolist()) == list(range(104))
     for part in outer:
         assert len(part.inner) == 10
@@ -186,19 +188,23 @@ def test_metrics_by_hand() -> None:
     log_probs = np.log(np.eye(2, dtype=np.float32)[predicted] * 0.8 + 0.1)
     result = ProbeResult("cedars", (), 0.0, np.array([0, 0, 0, 0, 1]), labels, log_probs, has_f1=True)
     assert result.metrics == {"accuracy": pytest.approx((0.5 + 1) / 2), "f1": pytest.approx(2 / 3)}  # a mean over folds
-    alone = replace(result, folds=np.zeros(5, np.int64), has_f1=False)
-    assert alone.metrics == {"accuracy": pytest.approx(0.6)}
+    without_f1 = replace(result, folds=np.zeros(5, np.int64), has_f1=False)
+    assert without_f1.metrics == {"accuracy": pytest.approx(0.6)}
 
 
-def test_bad_input_is_named() -> None:
-    cedars = task({"all": 40})
+def test_errors_name_the_task() -> None:
+    cedars = make_task({"all": 40})
     with pytest.raises(ValueError, match=r"cedars: the vector of '.*' is not finite"):
-        probe(cedars, lambda texts: np.full((len(texts), 2), np.nan, np.float32), SENTEVAL)
+        run_probe(cedars, lambda texts: np.full((len(texts), 2), np.nan, np.float32), SENTEVAL)
     for bad, protocol, message in (
-        (replace(cedars, table=cedars.table.assign(label=0)), SKIP_THOUGHTS, "a training part of .* has but one class"),
-        (task({"dev": 20, "test": 20}), SENTEVAL, r"the splits are \['dev', 'test'\]: expected"),
-        (task({"all": 7}), SKIP_THOUGHTS, "7 rows cannot be cut into 10 folds"),
-        (task({"all": 12}), SENTEVAL, "n_splits=10 cannot be greater than the number of members in each class"),
+        (
+            replace(cedars, table=cedars.table.assign(label=0)),
+            SKIP_THOUGHTS,
+            "a training part of .* has only one class",
+        ),
+        (make_task({"dev": 20, "test": 20}), SENTEVAL, r"the splits are \['dev', 'test'\]: expected"),
+        (make_task({"all": 7}), SKIP_THOUGHTS, "7 rows are too few for 10 folds"),
+        (make_task({"all": 12}), SENTEVAL, "n_splits=10 cannot be greater than the number of members in each class"),
     ):
         with pytest.raises(ValueError, match=f"cedars: {message}"):
-            probe(bad, vectors, protocol)
+            run_probe(bad, vectors, protocol)

@@ -1,4 +1,4 @@
-"""SentEval's formats: what each line becomes, what the real files hold, and every way to be wrong."""
+"""SentEval's formats: rows of lines, real files and errors."""
 
 import gzip
 from collections import Counter
@@ -82,8 +82,8 @@ sts16; headlines; r; s; 3.0
 """
 
 
-def rows(name: str) -> list[tuple[Any, ...]]:
-    """The expected rows of a task."""
+def expected_rows(name: str) -> list[tuple[Any, ...]]:
+    """Return the expected rows of a task."""
     lines = [line.split("; ")[1:] for line in ROWS.strip().splitlines() if line.split("; ")[0] == name]
     classes = CLASSES.get(name)
     return [(*texts, classes.index(value) if classes else float(value)) for *texts, value in lines]
@@ -102,7 +102,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("reader", "name"), [(reader, name) for reader, names in READERS.items() for name in names])
 def test_a_line_becomes_a_row(folder: Path, reader: Any, name: str):
     task = reader(folder, name, "any")
-    expected = rows(name)
+    expected = expected_rows(name)
     if reader is read_similarity and name in RELATEDNESS:
         expected = [row for row in expected if row[0] == "test"]
     part, value = {
@@ -119,7 +119,7 @@ def test_a_line_becomes_a_row(folder: Path, reader: Any, name: str):
         assert (task.low, task.high) == RANGES[name]
 
 
-def test_gzip_beside_plain_files(folder: Path):
+def test_gzipped_files_are_read(folder: Path):
     for name in FILES:
         path = folder / name
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
@@ -146,7 +146,7 @@ def test_latin_1_where_a_file_is_no_utf_8_and_only_line_feeds_end_lines(folder: 
 )
 def test_an_empty_sentence_of_classification_is_counted(tmp_path: Path, name: str, file: str, line: str):
     task = read_classification(write(tmp_path, {file: FILES[file] + line}), name, "any")
-    assert ([*task.table.itertuples(index=False, name=None)], task.dropped) == (rows(name), 1)
+    assert ([*task.table.itertuples(index=False, name=None)], task.dropped) == (expected_rows(name), 1)
 
 
 MRPC, SICK, STSB = "MRPC/msr_paraphrase_test.txt", "SICK/SICK_trial.txt", "STS/STSBenchmark/sts-dev.csv"
@@ -161,8 +161,8 @@ PAIRS, SCORES = "STS/STS12-en-test/STS.input.MSRvid.txt", "STS/STS12-en-test/STS
         ("sst5", "SST/fine/sentiment-test", "good\t5\n", "line 1: the label is '5'; it must be one of 0, 1, 2, 3, 4"),
         ("trec", "TREC/TREC_10.label", "LOC:city Where ?\nPLACE:x Who ?\n", "line 2: the label is 'PLACE'"),
         ("trec", "TREC/TREC_10.label", "Where is Ash ?\n", "line 1: no `COARSE:fine ` before"),
-        ("mrpc", MRPC, "Quality\t#1 String\n1\ta\n", "line 1: no column #2 String; the first"),
-        ("mrpc", MRPC, f"{MRPC_HEADER}\n1\t1\t2\tOne.\n", "line 2: 4 fields where .* 5"),
+        ("mrpc", MRPC, "Quality\t#1 String\n1\ta\n", "line 1: no column #2 String; the header"),
+        ("mrpc", MRPC, f"{MRPC_HEADER}\n1\t1\t2\tOne.\n", "line 2: 4 fields, but .* 5"),
         ("mrpc", MRPC, f"{MRPC_HEADER}\nx\t1\t2\tOne.\t1.\n", "line 2: the label is 'x'"),
         ("mrpc", MRPC, MRPC_HEADER, "has no rows"),
         ("sick_e", SICK, f"{SICK_HEADER}\n2\ta\tb\t3\tMAYBE\n", "line 2: the label is 'MAYBE'"),
@@ -175,19 +175,19 @@ PAIRS, SCORES = "STS/STS12-en-test/STS.input.MSRvid.txt", "STS/STS12-en-test/STS
         ("stsb", STSB, "n\tf\t1\t2\t5.1\ta\tb\n", "line 1: the score is '5.1'.* from 0 to 5"),
         ("stsb", STSB, "n\tf\t1\t2\t5.0\ta\n", "line 1: 6 fields; a line must have genre"),
         ("stsb", STSB, "n\tf\t1\t2\t5.0\ta\t \n", "line 1: an empty sentence"),
-        ("sts12", SCORES, "5.000\n", "has 1 lines where STS.input.MSRvid.txt has 2"),
+        ("sts12", SCORES, "5.000\n", "has 1 lines, but STS.input.MSRvid.txt has 2"),
         ("sts12", SCORES, "5\n-1\n", "line 2: the score is '-1'"),
         ("sts12", SCORES, "\n\n", "has no scores"),
         ("sts12", PAIRS, "a\tb\nc\n", "line 2: no tab; a line must be two"),
         ("sts12", PAIRS, "a\tb\nc\t\n", "line 2: an empty sentence in a pair"),
     ],
 )
-def test_a_bad_line_is_named(tmp_path: Path, name: str, file: str, content: str, message: str):
+def test_errors_name_the_bad_line(tmp_path: Path, name: str, file: str, content: str, message: str):
     with pytest.raises(ValueError, match=f"(?s){Path(file).name}.*{message}"):
         read(write(tmp_path, {file: content}), name, "any")
 
 
-def test_a_damaged_file_is_named(folder: Path):
+def test_errors_name_the_damaged_file(folder: Path):
     path = folder / "MR/rt-polarity.pos"
     path.with_name("rt-polarity.pos.gz").write_bytes(gzip.compress(b"a joy\n" * 50)[:-12])
     path.unlink()
@@ -208,7 +208,7 @@ def test_a_damaged_file_is_named(folder: Path):
         ("sts16", r"gs\.answer-answer\.txt has 253 scores where the published file has 254"),
     ],
 )
-def test_a_wrong_row_count_is_named_with_the_way_out(folder: Path, name: str, message: str):
+def test_errors_name_the_wrong_row_count(folder: Path, name: str, message: str):
     year = folder / "STS/STS16-en-test"
     (year / "STS.input.answer-answer.txt").write_text("a\tb\n" * 1_572)
     (year / "STS.gs.answer-answer.txt").write_text("3\n" * 253 + "\n" * 1_319)
@@ -217,9 +217,9 @@ def test_a_wrong_row_count_is_named_with_the_way_out(folder: Path, name: str, me
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_absent_files_and_unknown_tasks_are_named(tmp_path: Path, reader: Any):
+def test_errors_name_absent_files_and_unknown_tasks(tmp_path: Path, reader: Any):
     for name in READERS[reader]:
-        with pytest.raises(BenchmarkMissing, match=rf"looked for {tmp_path}.*\. Name the folder that SentEval"):
+        with pytest.raises(BenchmarkMissing, match=rf"looked for {tmp_path}.*\. Name SentEval"):
             reader(tmp_path, name, "any")
     with pytest.raises(ValueError, match=r"task is called 'sts17'; there are \w+"):
         reader(tmp_path, "sts17")
@@ -273,7 +273,7 @@ def test_real_classification(shared_data: Path, name: str):
 def test_real_relatedness(shared_data: Path, name: str, sizes: tuple[int, ...]):
     task = read_real(shared_data, read_relatedness, name)
     assert task.table["split"].value_counts().to_dict() == dict(zip(("train", "dev", "test"), sizes, strict=True))
-    assert task.table["score"].agg(["min", "max"]).tolist() == [task.low, task.high]  # somebody gave each end
+    assert task.table["score"].agg(["min", "max"]).tolist() == [task.low, task.high]  # both ends occur
 
 
 @pytest.mark.parametrize(

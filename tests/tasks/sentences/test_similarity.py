@@ -1,4 +1,4 @@
-"""Similarity by cosine: figures by hand and by loops of another kind."""
+"""Similarity by cosine, compared with values by hand and by loops."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from contexture.tasks.sentences.similarity import cosine, similarity
+from contexture.tasks.sentences.similarity import cosine_similarity, measure_similarity
 from contexture.tasks.sentences.tables import SimilarityTask
 
 #: Cosines with "east" by hand: 1, 0.8, 0.6, 0, −1 and, for no direction at all, 0.
@@ -30,21 +30,21 @@ def look_up(sentences: Sequence[str]) -> NDArray[np.float32]:
     return np.array([VECTORS[sentence] for sentence in sentences], dtype=np.float32)
 
 
-def task(rows: list[tuple[str, str, float]], other: str = "east") -> SimilarityTask:
+def make_task(rows: list[tuple[str, str, float]], other: str = "east") -> SimilarityTask:
     table = pd.DataFrame(rows, columns=["subset", "text", "score"])
     table.insert(2, "text2", other)
     return SimilarityTask("sts12", table)
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float:
-    """From sums, term by term."""
+    """Return the correlation from sums."""
     mx, my = math.fsum(x) / len(x), math.fsum(y) / len(y)
     sxy = math.fsum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
     return sxy / math.sqrt(math.fsum((a - mx) ** 2 for a in x) * math.fsum((b - my) ** 2 for b in y))
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float:
-    """Pearson's of the mean ranks, found by counting."""
+    """Return the Pearson correlation of mean ranks."""
     ranks = [[sum(b < a for b in values) + sum(b == a for b in values) / 2 for a in values] for values in (x, y)]
     return pearson(*ranks)
 
@@ -54,7 +54,7 @@ def test_six_aggregates_by_hand():
     # 4, 5, so both are −1. Together (1, 3), (.8, 2), (.6, 1), (0, 4), (−1, 5).
     rows = [("x", "far east", 3.0), ("x", "near east", 2.0), ("x", "north east", 1.0)]
     rows += [("b", "north", 4.0), ("b", "west", 5.0)]
-    result = similarity(task(rows), look_up)
+    result = measure_similarity(make_task(rows), look_up)
     assert result.subsets["subset"].tolist() == ["x", "b"] and result.subsets["pairs"].tolist() == [3, 2]
     assert result.subsets["pearson"].tolist() == pytest.approx([1, -1])
     assert result.subsets["spearman"].tolist() == pytest.approx([1, -1])
@@ -76,15 +76,15 @@ def test_ties_have_mean_ranks():
     rows = [("x", "east", 5.0), ("x", "far east", 3.0), ("x", "north", 3.0), ("x", "west", 1.0)]
     # Ranks of cosines 3.5, 3.5, 2, 1 and of scores 4, 2.5, 2.5, 1.
     expected = np.corrcoef([3.5, 3.5, 2, 1], [4, 2.5, 2.5, 1])[0, 1]
-    assert similarity(task(rows), look_up).aggregates["spearman_mean"] == pytest.approx(expected)
+    assert measure_similarity(make_task(rows), look_up).aggregates["spearman_mean"] == pytest.approx(expected)
 
 
 def test_zero_vectors_count_as_cosine_0():
-    result = similarity(task([("x", "east", 5.0), ("x", "nowhere", 1.0), ("x", "west", 0.0)]), look_up)
+    result = measure_similarity(make_task([("x", "east", 5.0), ("x", "nowhere", 1.0), ("x", "west", 0.0)]), look_up)
     assert result.aggregates["pearson_pooled"] == pytest.approx(pearson([1, 0, -1], [5, 1, 0]))
     # A constant cosine correlates with nothing.
     for other in ("north", "nowhere"):
-        result = similarity(task([("x", "east", 5.0), ("x", "west", 1.0)], other), look_up)
+        result = measure_similarity(make_task([("x", "east", 5.0), ("x", "west", 1.0)], other), look_up)
         assert set(result.aggregates.values()) == {0.0}
 
 
@@ -92,23 +92,25 @@ def test_equal_cosines_are_ties_in_spite_of_rounding():
     # The same numbers in another order have the same cosine with (1, 1, 1), but not the same sums of rounded products.
     vectors = {"a": (0.1, 0.7, 0.3), "b": (0.7, 0.3, 0.1), "c": (0.3, 0.1, 0.7), "d": (5, 5, 5), "east": (1, 1, 1)}
     rows = [("x", "a", 1.0), ("x", "b", 2.0), ("x", "c", 3.0), ("x", "d", 4.0)]
-    result = similarity(task(rows), lambda texts: np.array([vectors[text] for text in texts], np.float32))
+    result = measure_similarity(make_task(rows), lambda texts: np.array([vectors[text] for text in texts], np.float32))
     assert result.aggregates["spearman_pooled"] == pytest.approx(np.corrcoef([2, 2, 2, 4], [1, 2, 3, 4])[0, 1])
 
 
-def test_constant_scores_and_broken_encoders_are_named():
+def test_errors_name_constant_scores_and_broken_encoders():
     rows = [("x", "east", 5.0), ("x", "west", 1.0)]
     for constant, size in (([("y", "east", 3.0), ("y", "west", 3.0)], 2), ([("y", "east", 3.0)], 1)):
-        with pytest.raises(ValueError, match=rf"sts12, subset y: all of its {size} scores are 3, so nothing"):
-            similarity(task([*rows, *constant]), look_up)
+        with pytest.raises(ValueError, match=rf"sts12, subset y: all {size} scores are 3, so that no"):
+            measure_similarity(make_task([*rows, *constant]), look_up)
     with pytest.raises(ValueError, match="sts12: the vector of 'west' is not finite"):
-        similarity(task(rows), lambda texts: np.array([[np.nan if text == "west" else 1] for text in texts], "f4"))
+        measure_similarity(
+            make_task(rows), lambda texts: np.array([[np.nan if text == "west" else 1] for text in texts], "f4")
+        )
 
 
 @given(st.floats(1e-30, 1e30), st.floats(1e-30, 1e30))
 def test_the_cosine_does_not_depend_on_lengths(a: float, b: float):
     left, right = np.array([[3 * a, 4 * a]], np.float32), np.array([[b, 0]], np.float32)
-    assert cosine(left, right)[0] == pytest.approx(0.6, rel=1e-5)
+    assert cosine_similarity(left, right)[0] == pytest.approx(0.6, rel=1e-5)
 
 
 @given(st.integers(0, 10_000), st.integers(3, 40))
@@ -120,7 +122,7 @@ def test_against_loops(seed: int, pairs: int):
     scores[:2] = 0, 5
     table = pd.DataFrame({"subset": "s", "text": [f"{i}" for i in range(pairs)], "score": scores})
     table["text2"] = [f"{pairs + i}" for i in range(pairs)]
-    result = similarity(SimilarityTask("stsb", table), lambda texts: vectors[[int(text) for text in texts]])
+    result = measure_similarity(SimilarityTask("stsb", table), lambda texts: vectors[[int(text) for text in texts]])
     rows = vectors.astype(float).tolist()
     cosines = [
         math.fsum(a * b for a, b in zip(x, y, strict=True)) / (math.hypot(*x) * math.hypot(*y))

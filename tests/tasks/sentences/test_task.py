@@ -1,4 +1,4 @@
-"""Encoders of sentences as a task: its files, all encoders on all of it, every sentence embedded once."""
+"""Sentence tasks: files, and all encoders on all tasks."""
 
 import json
 import shutil
@@ -20,30 +20,30 @@ from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import GruConfig, Lengths
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.tasks.base import EvaluatedEncoder, Results
-from contexture.tasks.sentences.config import Neighbours, OverTime, SentenceSettings, SentenceTasksConfig
+from contexture.tasks.sentences.config import NeighbourSettings, OverTimeSettings, SentenceSettings, SentenceTasksConfig
 from contexture.tasks.sentences.downstream import SentenceTasks
-from contexture.tasks.sentences.encoders import QueryAlone
-from contexture.tasks.sentences.task import Sentences
+from contexture.tasks.sentences.encoders import QueryEncoder
+from contexture.tasks.sentences.task import SentencesTask
 from contexture.tasks.sentences.vectors import VectorStore
 from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import add_words
 from tests.tasks.sentences import senteval_files
 from tests.tasks.sentences.sentence_toys import KNOWN, word_average, write_tasks
 
-CORPUS = [f"the {one} and the {other} are {how} here {n}" for n in range(3)
-          for one in KNOWN for other in KNOWN for how in ("seen", "heard")]  # fmt: skip
+CORPUS = [f"the {first} and the {second} are {verb} here {n}" for n in range(3)
+          for first in KNOWN for second in KNOWN for verb in ("seen", "heard")]  # fmt: skip
 ANALOGIES = "kind\tgood whale and ferry\tbad whale and ferry\tgood gull and ferry\tbad gull and ferry\n"
 EVERYTHING = SentenceSettings(
     ensemble=["both", "word_average"],
-    neighbours=Neighbours(["both", "word_average"], queries=3, pool=50),
-    over_time=OverTime(["uni"], ["trec", "cr"]),
+    neighbours=NeighbourSettings(["both", "word_average"], queries=3, pool=50),
+    over_time=OverTimeSettings(["uni"], ["trec", "cr"]),
 )
 PROBED = {"mr", "trec", "sick_e", "sick_r"}
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tasks, words with vectors, a corpus, and two encoders of two seeds, one with snapshots."""
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tasks, word vectors, a corpus, and two encoders with two seeds, one with snapshots."""
     folder = tmp_path_factory.mktemp("room")
     write_tasks(folder / "senteval")
     (folder / "relations.tsv").write_text(ANALOGIES)
@@ -55,20 +55,20 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
             torch.manual_seed(10 * seed + directions)
             config = GruConfig("gru", 5, 6, bidirectional=directions, shared=False, plain="both")
             encoder = build_encoder(config, Lengths(50, 50), Vocabulary.load(words))
-            places = [folder / f"{name}-{seed}"]
-            places += [places[0] / f"snapshots/0000000{step}" for step in (2, 4) if name == "uni"]
-            for place in places:
-                save_encoder(encoder, place)
-                (place / "time.json").write_text(json.dumps({"step": int(place.name[-1]), "seconds": 1.5}))
+            folders = [folder / f"{name}-{seed}"]
+            folders += [folders[0] / f"snapshots/0000000{step}" for step in (2, 4) if name == "uni"]
+            for encoder_dir in folders:
+                save_encoder(encoder, encoder_dir)
+                (encoder_dir / "time.json").write_text(json.dumps({"step": int(encoder_dir.name[-1]), "seconds": 1.5}))
     source = SentenceTasksConfig(str(folder / "senteval"), "any", analogies=str(folder / "relations.tsv"))
-    Sentences().prepare_data(source, folder, folder / "task")
+    SentencesTask().read(source, folder, folder / "task")
     return folder
 
 
-def encoders(room: Path) -> list[EvaluatedEncoder]:
+def make_encoders(project: Path) -> list[EvaluatedEncoder]:
     kinds = {"uni": ["uni"], "both": ["uni", "bi"]}
     return [
-        EvaluatedEncoder(variant, seed, tuple(str(room / f"{name}-{seed}") for name in names))
+        EvaluatedEncoder(variant, seed, tuple(str(project / f"{name}-{seed}") for name in names))
         for seed in range(2)
         for variant, names in kinds.items()
     ]
@@ -76,12 +76,12 @@ def encoders(room: Path) -> list[EvaluatedEncoder]:
 
 @pytest.fixture(scope="module")
 def embedded() -> Counter[tuple[int, str, str | None]]:
-    """How often each encoder embedded each text in which role."""
+    """Number of times that each encoder embedded each text, by role."""
     return Counter()
 
 
 @pytest.fixture(scope="module")
-def results(room: Path, embedded: Counter[tuple[int, str, str | None]]) -> Results:
+def results(project: Path, embedded: Counter[tuple[int, str, str | None]]) -> Results:
     embed = Encoder.embed
 
     def counted(self: Encoder, texts: Sequence[Any], role: Any = None) -> Any:
@@ -89,20 +89,22 @@ def results(room: Path, embedded: Counter[tuple[int, str, str | None]]) -> Resul
         return embed(self, texts, role)
 
     def evaluate() -> Results:
-        corpus = {"paragraphs": room / "paragraphs", "words": room / "words"}
-        return Sentences().evaluate(EVERYTHING, encoders(room), room / "task", room / "vectors", **corpus)
+        corpus = {"paragraphs": project / "paragraphs", "words": project / "words"}
+        return SentencesTask().evaluate(
+            EVERYTHING, make_encoders(project), project / "task", project / "vectors", **corpus
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Encoder, "embed", counted)
-        found = evaluate()
+        results = evaluate()
         total = embedded.total()
-        assert evaluate().records == found.records
+        assert evaluate().records == results.records
         assert embedded.total() == total  # vectors are kept
-    return found
+    return results
 
 
 def read(source: SentenceTasksConfig, demo: Path, output_dir: Path) -> dict[str, Any]:
-    Sentences().prepare_data(source, demo, output_dir)
+    SentencesTask().read(source, demo, output_dir)
     report: dict[str, Any] = json.loads((output_dir / "task.json").read_text(encoding="utf-8"))
     return report
 
@@ -140,20 +142,22 @@ def test_missing_files_are_named_and_nothing_is_measured(tmp_path: Path) -> None
     assert (report["counts"], report["analogies"], report["image_captions"]) == ({}, None, None)
     assert {"mr", "sts16", "analogies", "image_captions"} < set(report["missing"])
     assert all("nowhere" in why for why in report["missing"].values())
-    nobody = [EvaluatedEncoder("x", 0, ("no/such/encoder",))]
-    results = Sentences().evaluate(SentenceSettings(), nobody, tmp_path / "task", tmp_path)
+    missing = [EvaluatedEncoder("x", 0, ("no/such/encoder",))]
+    results = SentencesTask().evaluate(SentenceSettings(), missing, tmp_path / "task", tmp_path)
     assert results.records == [] and results.details["missing"] == report["missing"]
 
 
-def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(room: Path, tmp_path: Path) -> None:
-    """The same files under another name give the same figures; one line names the tasks that a language lacks."""
+def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(project: Path, tmp_path: Path) -> None:
+    """The same files give the same values; missing tasks of a language are reported together."""
     (write_tasks(tmp_path / "fr") / "MR/rt-polarity.pos").unlink()
-    folders = {"de": str(room / "senteval"), "fr": str(tmp_path / "fr"), "xx": str(tmp_path / "none")}
-    source = SentenceTasksConfig(str(room / "senteval"), "any", languages=folders, analogies=None)
-    report = read(source, room, tmp_path / "task")
+    folders = {"de": str(project / "senteval"), "fr": str(tmp_path / "fr"), "xx": str(tmp_path / "none")}
+    source = SentenceTasksConfig(str(project / "senteval"), "any", languages=folders, analogies=None)
+    report = read(source, project, tmp_path / "task")
     assert report["languages"]["de"]["counts"] == report["counts"] and report["languages"]["xx"]["counts"] == {}
     assert report["missing"]["senteval_fr"].startswith("mr, cr") and report["missing"]["senteval_xx"].endswith("none")
-    results = Sentences().evaluate(SentenceSettings(), encoders(room)[:2], tmp_path / "task", tmp_path / "vectors")
+    results = SentencesTask().evaluate(
+        SentenceSettings(), make_encoders(project)[:2], tmp_path / "task", tmp_path / "vectors"
+    )
     table = pd.DataFrame(results.records)
     names = table["data"].str.partition("/")[0]
     senteval, german, french = (
@@ -165,23 +169,23 @@ def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(room:
     assert set(table["variant"]) == {"uni", "both"} and set(table["protocol"]) == {"senteval", "cosine"}
     details = results.details
     assert details["counts"]["de"] == details["counts"]["fr"] | {"mr": details["counts"]["mr"]}
-    assert len(details["chosen"]) == 2 * len(PROBED)  # of the main set alone
+    assert len(details["chosen"]) == 2 * len(PROBED)  # main set only
     assert details["neighbours"] == details["quality_over_time"] == [] and results.tables == {}
 
 
-def test_the_demo_s_other_languages_are_those_of_its_folder(room: Path, tmp_path: Path) -> None:
+def test_the_demo_s_other_languages_are_those_of_its_folder(project: Path, tmp_path: Path) -> None:
     source, demo = SentenceTasksConfig(analogies=None), tmp_path / "demo"
-    shutil.copytree(room / "senteval", demo / "senteval")
+    shutil.copytree(project / "senteval", demo / "senteval")
     assert read(source, demo, tmp_path / "task")["languages"] == {}
-    shutil.copytree(room / "senteval", demo / "languages/senteval/qaa")
+    shutil.copytree(project / "senteval", demo / "languages/senteval/qaa")
     report = read(source, demo, tmp_path / "task")
     assert list(report["languages"]) == ["qaa"] and report["languages"]["qaa"]["counts"] == report["counts"]
-    elsewhere = SentenceTasksConfig(str(room / "senteval"), "any", analogies=None)
+    elsewhere = SentenceTasksConfig(str(project / "senteval"), "any", analogies=None)
     assert read(elsewhere, demo, tmp_path / "task")["languages"] == {}
 
 
 def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
-    task = Sentences()
+    task = SentencesTask()
     assert task.list_options(SentenceSettings(), None) == []
     with pytest.raises(NotImplementedError, match="nothing to fine-tune"):
         task.finetune(SentenceSettings(), "model", EvaluatedEncoder("x", 0, ()), tmp_path, tmp_path)
@@ -194,8 +198,8 @@ def test_every_encoder_is_on_every_task(results: Results) -> None:
     assert not table.duplicated(keys).any()
     trained = {("uni", 0), ("uni", 1), ("both", 0), ("both", 1), ("ensemble", 0), ("ensemble", 1), ("word_average", 0)}
     probes, cosines = (table[table["protocol"] == protocol] for protocol in ("senteval", "cosine"))
-    found = probes.groupby(["variant", "seed"])["task"].unique()
-    assert {key: set(tasks) for key, tasks in found.items()} == dict.fromkeys(trained, PROBED)
+    tasks_by_encoder = probes.groupby(["variant", "seed"])["task"].unique()
+    assert {key: set(tasks) for key, tasks in tasks_by_encoder.items()} == dict.fromkeys(trained, PROBED)
     assert {*zip(cosines["variant"], cosines["seed"], strict=True)} == trained - {("ensemble", 0), ("ensemble", 1)}
     data = table.loc[table["task"] == "sts12", "data"]
     assert set(data) == {"senteval", "senteval/MSRpar", "senteval/surprise.OnWN"}
@@ -204,15 +208,17 @@ def test_every_encoder_is_on_every_task(results: Results) -> None:
 
 
 def test_a_sentence_is_embedded_once_by_each_encoder(
-    room: Path, results: Results, embedded: Counter[tuple[int, str, str | None]]
+    project: Path, results: Results, embedded: Counter[tuple[int, str, str | None]]
 ) -> None:
-    """Both variants share an encoder; the corpus and snapshots are other sets of sentences."""
-    sentences = SentenceTasks.read(room / "senteval", "any").sentences()
-    encoders = {load_encoder(room / f"{name}-{seed}").identity["encoder"] for name in ("uni", "bi") for seed in (0, 1)}
+    """Variants share an encoder; the corpus and snapshots have other sentences."""
+    sentences = SentenceTasks.read(project / "senteval", "any").sentences()
+    encoders = {
+        load_encoder(project / f"{name}-{seed}").identity["encoder"] for name in ("uni", "bi") for seed in (0, 1)
+    }
     assert {embedded[encoder, text, None] for encoder in encoders for text in sentences} == {1}
 
 
-def test_facts_for_the_page(results: Results) -> None:
+def test_details_of_the_results(results: Results) -> None:
     details = results.details
     assert json.loads(json.dumps(details)) == details
     assert details["zero_vectors"] == {"uni": 0, "both": 0, "word_average": 1}
@@ -237,22 +243,22 @@ def test_neighbours_and_analogies(results: Results) -> None:
     assert set(table.query("variant == 'word_average' and metric == 'accuracy'")["value"]) == {1.0}
 
 
-def test_quality_over_time_is_of_queries_alone(room: Path, results: Results) -> None:
+def test_quality_over_time_measures_the_query_encoder(project: Path, results: Results) -> None:
     rows = results.details["quality_over_time"]  # the tasks have no cr
     assert {(row["run"], row["seed"], row["step"], row["seconds"], row["task"], row["metric"]) for row in rows} == {
         ("uni", seed, step, 1.5, "trec", "accuracy") for seed in range(2) for step in (2, 4)
     }
-    encoder = load_encoder(room / "uni-0")
-    alone = QueryAlone(encoder)
-    vectors = alone.embed(["who whale", "", "a good lamp"])
-    assert vectors.shape == (3, alone.dimension) == (3, 6)
+    encoder = load_encoder(project / "uni-0")
+    query_encoder = QueryEncoder(encoder)
+    vectors = query_encoder.embed(["who whale", "", "a good lamp"])
+    assert vectors.shape == (3, query_encoder.dimension) == (3, 6)
     np.testing.assert_allclose(vectors, encoder.embed(["who whale", "", "a good lamp"])[:, :6], atol=1e-6)
 
 
-def test_words_may_be_expanded(room: Path, tmp_path: Path) -> None:
+def test_words_may_be_expanded(project: Path, tmp_path: Path) -> None:
     words = tmp_path / "words"
-    add_words(room / "words", ["harbour"], words)
-    size = load_encoder(room / "uni-0").query.words.num_embeddings
+    add_words(project / "words", ["harbour"], words)
+    size = load_encoder(project / "uni-0").query.words.num_embeddings
     vectors = np.random.default_rng(0).normal(size=(size + 1, 4)).astype(np.float32)
     np.save(words / "word_vectors.npy", vectors)
     encoder = build_encoder(GruConfig("gru", 5, 6, shared=False, plain="both"), Lengths(50, 50), Vocabulary.load(words))
@@ -265,7 +271,7 @@ def test_words_may_be_expanded(room: Path, tmp_path: Path) -> None:
     assert np.abs(np.diff(expanded.embed(texts)[:2], axis=0)).max() > 1e-4
 
 
-def test_images_and_captions(room: Path, tmp_path: Path) -> None:
+def test_images_and_captions(project: Path, tmp_path: Path) -> None:
     rng, folder = np.random.default_rng(0), tmp_path / "pictures"
     folder.mkdir()
     for split in ("train", "dev", "test"):
@@ -273,10 +279,14 @@ def test_images_and_captions(room: Path, tmp_path: Path) -> None:
         captions = [f"a good {KNOWN[4 + n // 5]} {n}" for n in range(20)]
         (folder / f"{split}_caps.txt").write_text("\n".join(captions) + "\n")
     source = SentenceTasksConfig(str(tmp_path / "none"), analogies=None, image_captions=str(folder))
-    Sentences().prepare_data(source, room, tmp_path / "task")
-    found = Sentences().evaluate(SentenceSettings(), encoders(room)[:1], tmp_path / "task", tmp_path / "vectors")
-    assert {(r["task"], r["data"], r["protocol"]) for r in found.records} == {("image_captions", "pictures", "ranking")}
-    assert len(found.records) == 8
+    SentencesTask().read(source, project, tmp_path / "task")
+    results = SentencesTask().evaluate(
+        SentenceSettings(), make_encoders(project)[:1], tmp_path / "task", tmp_path / "vectors"
+    )
+    assert {(r["task"], r["data"], r["protocol"]) for r in results.records} == {
+        ("image_captions", "pictures", "ranking")
+    }
+    assert len(results.records) == 8
 
 
 @pytest.mark.parametrize(
@@ -284,23 +294,25 @@ def test_images_and_captions(room: Path, tmp_path: Path) -> None:
     [
         ({"ensemble": ["bow"]}, r"ensemble: no variant is called bow; there are \['both', 'uni', 'word_average'\]"),
         ({"over_time": {"variants": ["word_average"], "tasks": ["mr"]}}, "over_time: no variant is called word_av"),
-        ({"over_time": {"variants": ["both"], "tasks": ["mr"]}}, "over_time: both is of 2 encoders"),
-        ({"neighbours": {"variants": ["uni"]}}, "give the folder of its paragraphs"),
+        ({"over_time": {"variants": ["both"], "tasks": ["mr"]}}, "over_time: both has 2 encoders"),
+        ({"neighbours": {"variants": ["uni"]}}, "pass the folder of its paragraphs"),
         ({"expansion": True}, "expansion and word_average need word vectors"),
         ({"ensemble": ["uni", "word_average"]}, "expansion and word_average need word vectors"),
     ],
 )
-def test_missing_inputs_are_named_at_once(settings: dict[str, Any], message: str, room: Path) -> None:
+def test_errors_name_missing_inputs(settings: dict[str, Any], message: str, project: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        Sentences().evaluate(SentenceSettings(**settings), encoders(room), room / "task", room / "never")
-    assert not (room / "never").exists()
+        SentencesTask().evaluate(
+            SentenceSettings(**settings), make_encoders(project), project / "task", project / "never"
+        )
+    assert not (project / "never").exists()
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"protocol": "sentevil"}, "senteval"),
-        ({"ensemble": ["uni", "uni"]}, "stands there twice"),
+        ({"ensemble": ["uni", "uni"]}, "listed twice"),
         ({"neighbours": {"variants": []}}, "at least 1"),
         ({"neighbours": {"variants": ["uni"], "pool": 0}}, "greater than 0"),
         ({"over_time": {"variants": ["uni"], "tasks": ["stsb"]}}, r"no task of classification is called \['stsb'\]"),
@@ -316,6 +328,6 @@ def test_settings_for_fewer_variants() -> None:
     assert EVERYTHING.restrict_variants(["uni", "both"]) == EVERYTHING
     fewer = EVERYTHING.restrict_variants(["uni"])
     assert fewer.ensemble == [] and fewer.over_time == EVERYTHING.over_time
-    assert fewer.neighbours == Neighbours(["word_average"], queries=3, pool=50)
+    assert fewer.neighbours == NeighbourSettings(["word_average"], queries=3, pool=50)
     fewer.check_variants(["uni"])
-    assert SentenceSettings(neighbours=Neighbours(["both"])).restrict_variants(["uni"]) == SentenceSettings()
+    assert SentenceSettings(neighbours=NeighbourSettings(["both"])).restrict_variants(["uni"]) == SentenceSettings()

@@ -1,4 +1,4 @@
-"""Sentences of all tasks are embedded once, into a folder that outlives the run."""
+"""Sentences are embedded once, into a folder that later runs reuse."""
 
 from pathlib import Path
 
@@ -14,20 +14,20 @@ TABLES = (["a", "bbb", "a"], ["cc", "bbb"], [], ["", "a", "dddd"])
 SENTENCES = ["a", "bbb", "cc", "", "dddd"]
 
 
-def test_a_sentence_of_three_tables_stands_once_where_it_came_first() -> None:
+def test_distinct_keeps_the_first_occurrence() -> None:
     assert distinct(TABLES) == SENTENCES
 
 
-def test_each_is_embedded_once_and_found_by_its_text(tmp_path: Path) -> None:
+def test_each_sentence_is_embedded_once(tmp_path: Path) -> None:
     model = CountingModel("toy", [1.0, -0.5])
     vectors = embed_sentences(model, SENTENCES, tmp_path / "deep" / "v", 2)
-    assert model.asked == SENTENCES
-    found = vectors(["dddd", "a", "a", "", "cc"])
-    np.testing.assert_array_equal(found, np.array([[4, -2], [1, -0.5], [1, -0.5], [0, 0], [2, -1]], np.float32))
+    assert model.embedded_texts == SENTENCES
+    selected = vectors(["dddd", "a", "a", "", "cc"])
+    np.testing.assert_array_equal(selected, np.array([[4, -2], [1, -0.5], [1, -0.5], [0, 0], [2, -1]], np.float32))
     both = SentenceVectors(SENTENCES, [*vectors.parts, *vectors.parts])
     np.testing.assert_array_equal(both(["dddd", "a"]), [[4, -2, 4, -2], [1, -0.5, 1, -0.5]])
     assert vectors([]).shape == (0, 2)
-    assert vectors.zeros() == 1
+    assert vectors.count_zeros() == 1
     with pytest.raises(KeyError, match="never seen"):
         vectors(["never seen"])
 
@@ -36,7 +36,7 @@ def test_a_second_time_embeds_nothing(tmp_path: Path) -> None:
     first = embed_sentences(CountingModel("toy", [1.0]), SENTENCES, tmp_path / "v")
     again = CountingModel("toy", [1.0])
     np.testing.assert_array_equal(embed_sentences(again, SENTENCES, tmp_path / "v")(SENTENCES), first(SENTENCES))
-    assert again.asked == []
+    assert again.embedded_texts == []
 
 
 def test_other_sentences_or_another_model_are_embedded_anew(tmp_path: Path) -> None:
@@ -44,17 +44,17 @@ def test_other_sentences_or_another_model_are_embedded_anew(tmp_path: Path) -> N
     for name in ("toy", "other"):
         model = CountingModel(name, [1.0])
         embed_sentences(model, SENTENCES[::-1], tmp_path / "v")
-        assert model.asked == SENTENCES[::-1]
+        assert model.embedded_texts == SENTENCES[::-1]
 
 
 def test_a_kill_costs_one_shard(tmp_path: Path) -> None:
     broken = CountingModel("toy", [1.0], breaks_at="dddd")
     with pytest.raises(KeyboardInterrupt):
         embed_sentences(broken, SENTENCES, tmp_path / "v", 2)
-    assert broken.asked == SENTENCES[:4]
+    assert broken.embedded_texts == SENTENCES[:4]
     resumed = CountingModel("toy", [1.0])
     embed_sentences(resumed, SENTENCES, tmp_path / "v", 2)
-    assert resumed.asked == SENTENCES[4:]
+    assert resumed.embedded_texts == SENTENCES[4:]
 
 
 def test_sentences_must_be_distinct_and_as_many_as_vectors(tmp_path: Path) -> None:
@@ -66,6 +66,6 @@ def test_sentences_must_be_distinct_and_as_many_as_vectors(tmp_path: Path) -> No
         embed_sentences(CountingModel("toy", [1.0]), [], tmp_path / "w")
 
 
-def test_where_sentences_end_matters_to_their_checksum() -> None:
+def test_checksum_depends_on_sentence_boundaries() -> None:
     assert sentences_checksum(["ab", "c"]) != sentences_checksum(["a", "bc"]) != sentences_checksum(["abc"])
     assert sentences_checksum(SENTENCES) == sentences_checksum(iter(SENTENCES))

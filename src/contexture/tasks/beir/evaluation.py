@@ -47,7 +47,7 @@ def evaluate_beir(
 
 
 def without_own(rows: Rows, own_rows: Rows) -> Rows:
-    """The first DEPTH of rows (Q, DEPTH + 1) without `device_rows`, (Q,), the document with the query's id; −1 for none.
+    """The first DEPTH of rows (Q, DEPTH + 1) without `own_rows`, (Q,), the document with the query's id; −1 for none.
 
     BEIR leaves it out, too.
     """

@@ -1,1 +1,1 @@
-"""Bitext retrieval: a sentence's translation among all of the other side."""
+"""Bitext retrieval: search for the translation of a sentence among all sentences of the other language."""

@@ -1,4 +1,4 @@
-"""Where parallel sentences come from, and how retrieval among them is measured."""
+"""Settings of bitext retrieval: its parallel sentences and its measures."""
 
 from typing import Annotated, Literal
 
@@ -10,31 +10,30 @@ from contexture.corpus.config import Lang
 from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
 class TatoebaSet:
-    """A folder of Tatoeba's files, of some languages."""
+    """A folder of Tatoeba files, limited to some languages."""
 
     folder: str
-    # Codes as in the files' names: [deu, fra].
+    # Language codes of the file names: [deu, fra].
     languages: Annotated[list[Lang], Field(min_length=1)]
 
 
 @dataclass(config=STRICT, frozen=True)
 class BitextRetrievalConfig(SourceSettings):
-    """Where the sets come from."""
+    """Files of the parallel sentences."""
 
-    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, …), with some of its languages or with all;
-    # a folder of BUCC's (de-en/de-en.training.de, …); or files as in bitext.input. Or demo: those of the made-up world,
-    # where it has languages.
-    input: Literal["demo"] | dict[Name, str | TatoebaSet | BitextSet] = Field(default_factory=dict)
+    # Name → a folder of Tatoeba files (tatoeba.deu-eng.deu, …), optionally with languages; a folder of BUCC files
+    # (de-en/de-en.training.de, …); or files as in bitext.input. demo: the demo world's sets, if it has languages.
+    input: Literal["demo"] | dict[SetName, str | TatoebaSet | BitextSet] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)
 class BitextRetrievalSettings(TaskSettings):
-    """Frozen vectors and their cosine."""
+    """Settings of the evaluation: nearest neighbours of frozen vectors by cosine."""
 
-    # Sentences of each language of the corpus by which its first component is found, for PCR; null: not measured.
+    # Corpus sentences per language that PCR is fitted on; null: no PCR.
     pcr_sentences: Positive | None = None

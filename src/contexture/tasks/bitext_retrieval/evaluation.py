@@ -1,4 +1,4 @@
-"""How often the nearest sentence of the other language is the translation, both ways."""
+"""Accuracy of bitext retrieval in both directions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import pandas as pd
 
 from contexture.retrieval.search_index import nearest
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, Row, measure_rows
-from contexture.tasks.bitext_retrieval.files import PAPERS
+from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES
 from contexture.tasks.corpus_languages import FROZEN, PCR, compute_components, match_languages, subtract_component
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
@@ -23,16 +23,16 @@ def evaluate_bitext(
     parallel_map: ParallelMap,
     sentences: Mapping[str, Sequence[str]],
 ) -> Results:
-    """The accuracy of all encoders on every set (its table, as `files.read_set` has it), frozen.
+    """Return the accuracy of all encoders on every set; `files` has the table of each set, see `files.read_set`.
 
-    `data` is `<set>/<language asked in>-<language searched>`; `<set>/36-eng` and `<set>/eng-36` are the means over the
-    paper's languages, if all are there. PCR is fitted on `sentences` of each language of the
-    corpus; without sentences it is not measured. The fact `missing` names languages without text.
+    `data` of a record is `<set>/<query language>-<searched language>`. `<set>/36-eng` and `<set>/eng-36` are means over
+    the languages of the paper, if the set has all of them. PCR is fitted on `sentences`, the corpus sentences of each
+    language, and not measured without them. The detail `missing` names languages without corpus text.
     """
     records: list[dict[str, Any]] = []
     missing = {}
     for name, file in files.items():
-        records += measure_rows(measure, encoders, parallel_map, name, file, vectors_dir, sentences)
+        records += measure_rows(measure_retrieval, encoders, parallel_map, name, file, vectors_dir, sentences)
         if sentences:
             rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
             languages = {*rows["source_lang"], *rows["target_lang"]}
@@ -41,18 +41,18 @@ def evaluate_bitext(
     return Results(records, {"missing": missing})
 
 
-def measure(
+def measure_retrieval(
     encoders: Sequence[str], name: str, file: Path, vectors_dir: Path, sentences: Mapping[str, Sequence[str]]
 ) -> list[Row]:
-    """The accuracy of each protocol and direction on a set, whose sentences are each embedded once."""
+    """Return the accuracy by protocol and direction on a set. Each sentence is embedded once."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(vectors_dir)(encoders, sorted({*rows["source"], *rows["target"]}), name)
-    accuracies = {FROZEN: _both_ways(rows, lookup, {})}
+    accuracies = {FROZEN: _measure_both_directions(rows, lookup, {})}
     if sentences:
         languages = match_languages({*rows["source_lang"], *rows["target_lang"]}, sentences)
         common = compute_components(encoders, languages, sentences, vectors_dir)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
-        accuracies[PCR] = _both_ways(with_text, lookup, common)
+        accuracies[PCR] = _measure_both_directions(with_text, lookup, common)
     return [
         Row(task=NAME, data=f"{name}/{direction}", protocol=protocol, split="test", metric="accuracy", value=value)
         for protocol, by_direction in accuracies.items()
@@ -60,34 +60,33 @@ def measure(
     ]
 
 
-def _both_ways(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) -> dict[str, float]:
-    """Direction → accuracy, vectors of a language less its component in `common`."""
+def _measure_both_directions(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) -> dict[str, float]:
+    """Return direction → accuracy, after removing the components `common` from the vectors of their languages."""
     accuracies: dict[str, float] = {}
     for languages, pairs in rows.groupby(["source_lang", "target_lang"]):
         source_lang, target_lang = map(str, languages)
         source = subtract_component(lookup, common.get(source_lang)), pairs["source"].tolist()
         target = subtract_component(lookup, common.get(target_lang)), pairs["target"].tolist()
-        accuracies[f"{source_lang}-{target_lang}"] = accuracy(source, target)
-        accuracies[f"{target_lang}-{source_lang}"] = accuracy(target, source)
+        accuracies[f"{source_lang}-{target_lang}"] = translation_accuracy(source, target)
+        accuracies[f"{target_lang}-{source_lang}"] = translation_accuracy(target, source)
     for name, directions in {
-        "36-eng": [f"{lang}-eng" for lang in PAPERS],
-        "eng-36": [f"eng-{lang}" for lang in PAPERS],
+        "36-eng": [f"{lang}-eng" for lang in PAPER_LANGUAGES],
+        "eng-36": [f"eng-{lang}" for lang in PAPER_LANGUAGES],
     }.items():
         if accuracies.keys() >= {*directions}:
             accuracies[name] = float(np.mean([accuracies[direction] for direction in directions]))
     return accuracies
 
 
-def accuracy(asked: tuple[Lookup, Sequence[str]], right: tuple[Lookup, Sequence[str]]) -> float:
-    """The share of sentences whose translation has the largest cosine of all different sentences of the other side.
+def translation_accuracy(source: tuple[Lookup, Sequence[str]], target: tuple[Lookup, Sequence[str]]) -> float:
+    """Return the share of sentences whose translation has the highest cosine among the distinct target sentences.
 
-    Each side is a `Lookup` of its vectors and its sentences. A translation that another sentence equals in cosine, as
-    if a model knows no word of either, does not count.
+    Each side is a `Lookup` of vectors and its sentences. Ties count as wrong, so that a model of zero vectors scores 0.
     """
-    (query_vectors, queries), (answer_vectors, translations) = asked, right
+    (source_vectors, sentences), (target_vectors, translations) = source, target
     candidates = list(dict.fromkeys(translations))
     row_of = {text: row for row, text in enumerate(candidates)}
-    scores, rows = nearest(answer_vectors(candidates), query_vectors(queries), min(2, len(candidates)))
+    scores, rows = nearest(target_vectors(candidates), source_vectors(sentences), min(2, len(candidates)))
     is_translation = rows[:, 0] == np.array([row_of[text] for text in translations])
-    is_alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(queries), bool)
+    is_alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(sentences), bool)
     return float(np.mean(is_translation & is_alone))

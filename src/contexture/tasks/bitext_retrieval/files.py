@@ -1,8 +1,8 @@
-"""Files of parallel test sentences: Tatoeba's (Artetxe and Schwenk, 2019), two sides of any other, and BUCC's.
+"""Readers of parallel test sentences: Tatoeba (Artetxe and Schwenk, 2019), pairs of files, and BUCC.
 
-BUCC (Zweigenbaum et al., 2018) has two lists of sentences, some of which are translations of one another:
-`de-en/de-en.training.de` and `.en` have lines of id and sentence, `de-en/de-en.training.gold` the ids that belong
-together. `sample` and `test` are like `training`; the gold of `test` is not public.
+BUCC (Zweigenbaum et al., 2018) has one list of sentences per language, some of which are translations of each other:
+`de-en/de-en.training.de` and `.en` have lines of id and sentence, `de-en/de-en.training.gold` the pairs of ids.
+`sample` and `test` have the same format; the gold of `test` is not public.
 """
 
 from collections.abc import Sequence
@@ -17,40 +17,40 @@ from contexture.corpus.errors import SourceError
 from contexture.tasks.bitext_retrieval.config import TatoebaSet
 from contexture.tasks.missing import BenchmarkMissing
 
-#: The languages of CMLM's Table 5, those of XTREME, as Tatoeba's files are called, in the table's order.
-PAPERS = (
+#: Languages of CMLM's Table 5 (XTREME's), by Tatoeba's codes and in the table's order.
+PAPER_LANGUAGES = (
     "afr", "ara", "bul", "ben", "deu", "ell", "spa", "est", "eus", "pes", "fin", "fra", "heb", "hin", "hun", "ind",
     "ita", "jpn", "jav", "kat", "kaz", "kor", "mal", "mar", "nld", "por", "rus", "swh", "tam", "tel", "tha", "tgl",
     "tur", "urd", "vie", "cmn",
 )  # fmt: skip
-#: BUCC's parts: where the threshold is chosen, and where it is tested, the best first.
-PARTS = (("training", "test"), ("sample", "training"))
+#: BUCC's parts to tune and to test the threshold on; the first available pair is used.
+MINING_PARTS = (("training", "test"), ("sample", "training"))
 _REMEDY = (
-    "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository; BUCC's is bucc2018, with "
-    "de-en/de-en.training.de, .en and .gold and the same of sample."
+    "Tatoeba's test sets are in data/tatoeba/v1 of the LASER repository. BUCC's is bucc2018, with "
+    "de-en/de-en.training.de, .en and .gold, and the same for sample."
 )
 
 
 def read_set(name: str, source: str | TatoebaSet | BitextSet) -> pd.DataFrame:
-    """One row a pair: `source_lang`, `target_lang`, `source` and `target`, none dropped.
+    """Return one row per pair: `source_lang`, `target_lang`, `source` and `target`. No pair is dropped.
 
-    Raises BenchmarkMissing for files that are absent, and ValueError, naming the files, for sides of different length,
-    or one that is empty or not UTF-8.
+    Raises BenchmarkMissing for absent files. Raises ValueError, naming the files, for sides of different length, empty
+    sentences and text that is not UTF-8.
     """
     if isinstance(source, BitextSet):
         sets = [source]
     elif isinstance(source, TatoebaSet):
-        sets = tatoeba(name, source.folder, source.languages)
+        sets = list_tatoeba_sets(name, source.folder, source.languages)
     else:
-        sets = tatoeba(name, source)
-    return pd.concat([_rows(name, bitext) for bitext in sets], ignore_index=True)
+        sets = list_tatoeba_sets(name, source)
+    return pd.concat([_read_bitext(name, bitext) for bitext in sets], ignore_index=True)
 
 
-def tatoeba(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
-    """The pairs of languages in a folder, English second."""
+def list_tatoeba_sets(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
+    """Return the language pairs of a folder, with English as target."""
     sets = []
-    for wanted in languages:
-        pattern = Path(folder).expanduser() / f"tatoeba.{wanted}-eng.eng"
+    for language in languages:
+        pattern = Path(folder).expanduser() / f"tatoeba.{language}-eng.eng"
         files = sorted(pattern.parent.glob(pattern.name))
         if not files:
             raise BenchmarkMissing(name, pattern, _REMEDY)
@@ -60,7 +60,7 @@ def tatoeba(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[B
     return sets
 
 
-def _rows(name: str, bitext: BitextSet) -> pd.DataFrame:
+def _read_bitext(name: str, bitext: BitextSet) -> pd.DataFrame:
     for file in bitext.files:
         if not Path(file).exists():
             raise BenchmarkMissing(name, Path(file), _REMEDY)
@@ -71,55 +71,55 @@ def _rows(name: str, bitext: BitextSet) -> pd.DataFrame:
     for number, pair in enumerate(pairs, start=1):
         line = f"{name}: {' and '.join(bitext.files)}, line {number}"
         if not all(pair):
-            raise ValueError(f"{line}: a side is empty")
+            raise ValueError(f"{line}: a side is empty; remove the pair or add its sentence")
         if "\ufffd" in "".join(pair):
-            raise ValueError(f"{line}: is not UTF-8 text; convert it first")
+            raise ValueError(f"{line}: not UTF-8 text; convert it first")
     rows = pd.DataFrame(pairs, columns=["source", "target"])
     return rows.assign(source_lang=bitext.languages[0], target_lang=bitext.languages[1])
 
 
 @dataclass(frozen=True)
-class Part:
-    """Sentences of two languages to mine, and those that are translations; each sentence once."""
+class MiningPart:
+    """Distinct sentences of two languages, and the pairs that are translations."""
 
     source: list[str]
     target: list[str]
     gold: set[tuple[str, str]]
 
 
-def mining_pairs(folder: Path) -> dict[str, tuple[str, str]]:
-    """Pair of languages → the parts to choose and to test on, both with gold; empty for folders other than BUCC's."""
+def list_mining_parts(folder: Path) -> dict[str, tuple[str, str]]:
+    """Return language pair → parts to tune and to test on, both with gold. Empty unless the folder is BUCC's."""
     usable: dict[str, tuple[str, str]] = {}
     for pair_dir in sorted(folder.glob("*-*/")):
-        for parts in PARTS:
-            if all(_mining_file(pair_dir, f"{part}.gold").exists() for part in parts):
+        for parts in MINING_PARTS:
+            if all(_mining_path(pair_dir, f"{part}.gold").exists() for part in parts):
                 usable.setdefault(pair_dir.name, parts)
     return usable
 
 
-def read_part(pair_dir: Path, part: str) -> Part:
-    """A part of a pair of languages.
+def read_mining_part(pair_dir: Path, part: str) -> MiningPart:
+    """Read one part of a language pair.
 
-    Raises BenchmarkMissing for an absent file, ValueError, naming file and line, for one in another format.
+    Raises BenchmarkMissing for an absent file, and ValueError with file and line for another format.
     """
-    files = [_mining_file(pair_dir, f"{part}.{language}") for language in pair_dir.name.split("-")]
-    sides = [dict(_lines(file)) for file in files]
+    files = [_mining_path(pair_dir, f"{part}.{language}") for language in pair_dir.name.split("-")]
+    sides = [dict(_read_fields(file)) for file in files]
     gold = set()
-    gold_file = _mining_file(pair_dir, f"{part}.gold")
-    for number, ids in enumerate(_lines(gold_file), start=1):
+    gold_file = _mining_path(pair_dir, f"{part}.gold")
+    for number, ids in enumerate(_read_fields(gold_file), start=1):
         for sentence_id, side, file in zip(ids, sides, files, strict=True):
             if sentence_id not in side:
-                raise ValueError(f"{gold_file}, line {number}: {sentence_id} stands in no line of {file}")
+                raise ValueError(f"{gold_file}, line {number}: {sentence_id} is not in {file}; fetch both files again")
         gold.add((sides[0][ids[0]], sides[1][ids[1]]))
     if not gold:
         raise ValueError(f"{gold_file} is empty; fetch it again")
     source, target = (list(dict.fromkeys(side.values())) for side in sides)
-    return Part(source, target, gold)
+    return MiningPart(source, target, gold)
 
 
-def _lines(file: Path) -> list[tuple[str, str]]:
+def _read_fields(file: Path) -> list[tuple[str, str]]:
     if not file.exists():
-        raise BenchmarkMissing(file.parent.name, file, "Unpack all of the archives of BUCC 2018 into one folder.")
+        raise BenchmarkMissing(file.parent.name, file, "Unpack all archives of BUCC 2018 into one folder.")
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -133,5 +133,5 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     return fields
 
 
-def _mining_file(pair_dir: Path, ending: str) -> Path:
+def _mining_path(pair_dir: Path, ending: str) -> Path:
     return pair_dir / f"{pair_dir.name}.{ending}"

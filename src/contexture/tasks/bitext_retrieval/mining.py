@@ -1,4 +1,4 @@
-"""Translations mined from two lists of sentences: by cosine, and by its margin over the neighbours' cosines."""
+"""Mining of translations from two lists of sentences, scored by cosine or by its ratio to the neighbours' cosines."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,59 +8,62 @@ import numpy as np
 from contexture.retrieval.search_index import nearest
 from contexture.retrieval.top import Rows
 from contexture.tasks.base import Row
-from contexture.tasks.bitext_retrieval.files import Part, mining_pairs, read_part
+from contexture.tasks.bitext_retrieval.files import MiningPart, list_mining_parts, read_mining_part
 from contexture.tasks.sentences.vectors import Array, VectorStore
 
 NAME = "bitext_mining"
-#: Neighbours, as in the paper of `ratio` (Artetxe and Schwenk, 2019).
-NEIGHBOURS = 4
+#: Neighbours for `ratio` (Artetxe and Schwenk, 2019).
+NUM_NEIGHBOURS = 4
 
-#: Pairs: score, row of the source, row of the target; best first.
-Mined = list[tuple[float, int, int]]
+#: (score, source row, target row), best first.
+MinedPairs = list[tuple[float, int, int]]
 
 
-def measure(encoders: Sequence[str], name: str, folder: Path, vectors_dir: Path) -> list[Row]:
-    """Precision, recall and F1 of the mined pairs of each pair of languages, by each score of `mine`.
+def measure_mining(encoders: Sequence[str], name: str, folder: Path, vectors_dir: Path) -> list[Row]:
+    """Return precision, recall and F1 of the mined pairs of each language pair, by each score of `mine_pairs`.
 
-    The threshold is chosen on another part. Vectors are kept in `vectors_dir`.
+    The threshold is tuned on a second part. Vectors are cached in `vectors_dir`.
     """
     store = VectorStore(vectors_dir)
     rows: list[Row] = []
-    for pair, names in mining_pairs(folder).items():
-        parts = [read_part(folder / pair, part) for part in names]
+    for languages, part_names in list_mining_parts(folder).items():
+        parts = [read_mining_part(folder / languages, part) for part in part_names]
         sentences = sorted({text for part in parts for text in (*part.source, *part.target)})
-        lookup = store(encoders, sentences, f"{name}/{pair}")
-        tuned, tested = (mine(lookup(part.source), lookup(part.target)) for part in parts)
+        lookup = store(encoders, sentences, f"{name}/{languages}")
+        tuned, tested = (mine_pairs(lookup(part.source), lookup(part.target)) for part in parts)
         for score in tuned:
-            minimum = threshold(tuned[score], parts[0])
-            metrics = agreement([found for found in tested[score] if found[0] >= minimum], parts[1])
+            minimum = choose_threshold(tuned[score], parts[0])
+            metrics = precision_recall_f1(
+                [languages for languages in tested[score] if languages[0] >= minimum], parts[1]
+            )
             rows += [
-                Row(task=NAME, data=f"{name}_{pair}", protocol=score, split="test", metric=metric, value=value)
+                Row(task=NAME, data=f"{name}_{languages}", protocol=score, split="test", metric=metric, value=value)
                 for metric, value in metrics.items()
             ]
     return rows
 
 
-def mine(source: Array, target: Array) -> dict[str, Mined]:
-    """Score → the pairs that are best for one of their sides.
+def mine_pairs(source: Array, target: Array) -> dict[str, MinedPairs]:
+    """Return score → pairs, each the best pair of one of its sentences.
 
-    `cosine`, or `ratio`: the cosine as a share of the mean cosine with both sides' neighbours.
+    The scores are `cosine`, and `ratio`: the cosine divided by the mean cosine with the neighbours of both sides.
     """
-    forward, targets = nearest(target, source, min(NEIGHBOURS, len(target)))
-    backward, sources = nearest(source, target, min(NEIGHBOURS, len(source)))
+    forward, targets = nearest(target, source, min(NUM_NEIGHBOURS, len(target)))
+    backward, sources = nearest(source, target, min(NUM_NEIGHBOURS, len(source)))
     source_means, target_means = forward.mean(1), backward.mean(1)
-    forward_ratio = _ratio(forward, source_means[:, None] + target_means[targets])
-    backward_ratio = _ratio(backward, target_means[:, None] + source_means[sources])
+    forward_ratio = _divide_by_mean(forward, source_means[:, None] + target_means[targets])
+    backward_ratio = _divide_by_mean(backward, target_means[:, None] + source_means[sources])
     return {
-        "cosine": _paired(forward, targets, backward, sources),
-        "ratio": _paired(forward_ratio, targets, backward_ratio, sources),
+        "cosine": _match_greedily(forward, targets, backward, sources),
+        "ratio": _match_greedily(forward_ratio, targets, backward_ratio, sources),
     }
 
 
-def _paired(forward: Array, targets: Rows, backward: Array, sources: Rows) -> Mined:
-    """From the highest score down, so that a sentence is in one pair at most.
+def _match_greedily(forward: Array, targets: Rows, backward: Array, sources: Rows) -> MinedPairs:
+    """Match sentences from the highest score down; each sentence is in at most one pair.
 
-    `forward` are the scores (S, k) of each source's neighbours `targets`, `backward` those of each target's, `sources`.
+    `forward` are the scores (S, k) of each source's neighbours `targets`, `backward` those of each target's neighbours
+    `sources`.
     """
     source_rows, target_rows = np.arange(len(targets)), np.arange(len(sources))
     best, best_back = forward.argmax(1), backward.argmax(1)
@@ -68,7 +71,7 @@ def _paired(forward: Array, targets: Rows, backward: Array, sources: Rows) -> Mi
     first = np.concatenate([source_rows, sources[target_rows, best_back]])
     second = np.concatenate([targets[source_rows, best], target_rows])
     order = np.lexsort([second, first, -scores])
-    pairs: Mined = []
+    pairs: MinedPairs = []
     used_sources, used_targets = set[int](), set[int]()
     for score, source, target in zip(
         scores[order].tolist(), first[order].tolist(), second[order].tolist(), strict=True
@@ -80,23 +83,23 @@ def _paired(forward: Array, targets: Rows, backward: Array, sources: Rows) -> Mi
     return pairs
 
 
-def _ratio(cosines: Array, both_means: Array) -> Array:
-    """0 if the neighbours are no nearer than chance."""
+def _divide_by_mean(cosines: Array, both_means: Array) -> Array:
+    """Divide cosines by the means of both sides; 0 if the means are not positive."""
     return np.divide(cosines, both_means / 2, out=np.zeros_like(cosines), where=both_means > 0)
 
 
-def threshold(pairs: Mined, part: Part) -> float:
-    """The score above which pairs have the best F1, halfway to the next pair's; of equally good ones the highest."""
+def choose_threshold(pairs: MinedPairs, part: MiningPart) -> float:
+    """Return the score threshold with the best F1, halfway to the next pair's score; ties: the highest."""
     right = np.cumsum([(part.source[source], part.target[target]) in part.gold for _, source, target in pairs])
     f1 = 2 * right / (np.arange(1, len(pairs) + 1) + len(part.gold))
     scores = np.array([score for score, *_ in pairs])
-    f1[:-1][scores[:-1] == scores[1:]] = -1  # equal scores are taken together
+    f1[:-1][scores[:-1] == scores[1:]] = -1  # no threshold between equal scores
     last = int(f1.argmax())
     return float(scores[last : last + 2].mean())
 
 
-def agreement(pairs: Mined, part: Part) -> dict[str, float]:
-    """Precision, recall and F1 of the pairs."""
+def precision_recall_f1(pairs: MinedPairs, part: MiningPart) -> dict[str, float]:
+    """Return precision, recall and F1 of pairs against the gold of a part."""
     right = sum((part.source[source], part.target[target]) in part.gold for _, source, target in pairs)
     return {
         "precision": right / max(1, len(pairs)),

@@ -1,4 +1,4 @@
-"""What the rest of the project knows of bitext retrieval."""
+"""Specification of the task bitext retrieval."""
 
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings
 from contexture.tasks.spec import TaskSpec

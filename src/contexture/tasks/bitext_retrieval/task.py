@@ -10,29 +10,31 @@ from contexture.demo.translations import TATOEBA
 from contexture.demo.write import LANGUAGES
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
-from contexture.tasks.bitext_retrieval.files import mining_pairs, read_part, read_set
+from contexture.tasks.bitext_retrieval.files import list_mining_parts, read_mining_part, read_set
 from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 
 class BitextRetrievalTask(FrozenTask):
-    """Which sentence of another language is the translation? The one with the largest cosine."""
+    """Retrieve the translation of a sentence by cosine among the sentences of another language."""
 
     def prepare_data(self, source: BitextRetrievalConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.prepare_data`.
+        """Write `<set>.parquet` for each set (see `files.read_set` and `Task.read`).
 
-        Sets that are mined stay where they are: `mining` of `TASK_FILE` has their folders.
+        Sets for mining are not copied; `mining` of `TASK_FILE` has their folders.
         """
         world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo_dir / LANGUAGES / TATOEBA)}
         sets = world if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, mining={}) as (work, report):
             if not sets:
-                report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
+                report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files; see docs/bitext.md"
             for name, files in sets.items():
                 with catch_missing(report, name):
                     folder = Path(files).expanduser() if isinstance(files, str) else None
-                    if folder and (mined := mining_pairs(folder)):
+                    if folder and (mined := list_mining_parts(folder)):
                         report["mining"][name] = str(folder)
-                        report["counts"][name] = {pair: _mined(folder / pair, parts) for pair, parts in mined.items()}
+                        report["counts"][name] = {
+                            pair: _count_mining_parts(folder / pair, parts) for pair, parts in mined.items()
+                        }
                         continue
                     rows = read_set(name, files)
                     rows.to_parquet(work / f"{name}.parquet")
@@ -49,9 +51,9 @@ class BitextRetrievalTask(FrozenTask):
         *,
         paragraphs: Path,
     ) -> Results:
-        """See `evaluation.evaluate_bitext` and `mining.measure`; sets that are missing are left out."""
+        """See `evaluation.evaluate_bitext` and `mining.measure_mining`. Missing sets are skipped."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
-        from contexture.tasks.bitext_retrieval.mining import measure
+        from contexture.tasks.bitext_retrieval.mining import measure_mining
         from contexture.tasks.corpus_languages import draw_all_corpus_sentences
 
         report = read_report(data_dir)
@@ -60,15 +62,17 @@ class BitextRetrievalTask(FrozenTask):
         sentences = draw_all_corpus_sentences(paragraphs, count) if count is not None and files else {}
         results = evaluate_bitext(encoders, files, vectors_dir, parallel_map, sentences)
         for name, folder in report["mining"].items():
-            results.records.extend(measure_rows(measure, encoders, parallel_map, name, Path(folder), vectors_dir))
+            results.records.extend(
+                measure_rows(measure_mining, encoders, parallel_map, name, Path(folder), vectors_dir)
+            )
         return Results(results.records, {"missing": report["missing"] | results.details["missing"]})
 
 
-def _mined(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:
-    """The counts of a pair of languages that is mined, and its parts."""
+def _count_mining_parts(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:
+    """Return the parts of a language pair and their counts."""
     counts: dict[str, Any] = {"parts": f"threshold chosen on {parts[0]}, tested on {parts[1]}"}
     for name in parts:
-        part = read_part(pair_dir, name)
+        part = read_mining_part(pair_dir, name)
         sizes = len(part.source), len(part.target)
         counts[name] = {**dict(zip(pair_dir.name.split("-"), sizes, strict=True)), "gold": len(part.gold)}
     return counts

@@ -20,8 +20,8 @@ from contexture.tasks.base import (
 from contexture.tasks.examples import select_examples
 from contexture.tasks.fact_verification.model import load_verifier
 from contexture.tasks.fact_verification.splits import SPLITS, list_labels
-from contexture.tasks.pairs.evaluation import overlap
-from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features
+from contexture.tasks.pairs.evaluation import word_overlap
+from contexture.tasks.pairs.features import Labels, classify, encode_labels, frozen_features
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "fact_verification"
@@ -129,7 +129,7 @@ def measure_baselines(file: Path) -> dict[str, Predictions]:
     parts, labels, classes = _read_splits(file)
     majority = int(np.bincount(labels["train"]).argmax())
     shares = {
-        part: torch.from_numpy(overlap(rows.assign(first=rows["claim"], second=rows["evidence"].map(" ".join))))
+        part: torch.from_numpy(word_overlap(rows.assign(first=rows["claim"], second=rows["evidence"].map(" ".join))))
         for part, rows in parts.items()
     }
     return {
@@ -143,7 +143,7 @@ def _read_splits(file: Path) -> tuple[dict[str, pd.DataFrame], Predictions, list
     rows = pd.read_parquet(file)
     parts = {split: part for split in SPLITS if len(part := rows[rows["split"] == split])}
     classes = list_labels(rows)
-    return parts, {split: coded(part["label"].tolist(), classes) for split, part in parts.items()}, classes
+    return parts, {split: encode_labels(part["label"].tolist(), classes) for split, part in parts.items()}, classes
 
 
 def _list_judgements(

@@ -20,7 +20,7 @@ from contexture.strict import STRICT
 from contexture.tasks.fact_verification.config import PAIRWISE
 from contexture.tasks.fact_verification.splits import PLACEHOLDER
 from contexture.tasks.finetuned import Examples, FinetunedModel, Step, chunk_by_length, lay_out
-from contexture.tasks.pairs.features import coded
+from contexture.tasks.pairs.features import encode_labels
 
 
 class ClaimInputs(Examples):
@@ -38,7 +38,7 @@ class ClaimInputs(Examples):
         ids = iter(np.split(read.tokens, np.cumsum(read.lengths)[:-1]))
         #: Token ids of each claim and its evidence sentences.
         self.texts = [[next(ids) for _ in example] for example in texts]
-        self.labels = coded(claims["label"].tolist(), classes)
+        self.labels = encode_labels(claims["label"].tolist(), classes)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -1,1 +1,1 @@
-"""Language bias: whether a sentence's nearest neighbours are of its own language, whatever they say."""
+"""Language bias: how many of a sentence's nearest neighbours are in the same language."""

@@ -1,4 +1,4 @@
-"""Where sentences in several languages come from, and what is measured of their neighbours."""
+"""Settings of language bias: its sentences and its measures."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -10,32 +10,32 @@ from pydantic.dataclasses import dataclass
 from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
 class LanguageBiasConfig(SourceSettings):
-    """Where the sentences come from."""
+    """Files of the sentences."""
 
-    # demo (the made-up world, where it has languages); or sets by name: a folder with test-en.tsv, test-de.tsv, …, as
-    # XTREME has PAWS-X, of which the first column is taken.
-    input: Literal["demo"] | dict[Name, str] = Field(default_factory=dict)
+    # demo (the demo world, if it has languages), or name → a folder with test-en.tsv, test-de.tsv, … as in XTREME's
+    # PAWS-X. Sentences are read from the first column.
+    input: Literal["demo"] | dict[SetName, str] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)
 class LanguageBiasSettings(TaskSettings):
-    """What is measured of frozen encoders."""
+    """Settings of the evaluation of frozen encoders."""
 
-    # Sentences of each language of the corpus by which its first component is found.
+    # Corpus sentences per language that PCR is fitted on.
     pcr_sentences: Positive = 2000
-    # Variants whose vectors are drawn.
+    # Variants whose vectors are plotted.
     drawn: list[str] = Field(default_factory=list)
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        """Raise ValueError for an unknown variant."""
         if unknown := [name for name in self.drawn if name not in variants]:
             raise ValueError(f"language_bias.drawn: no variant is called {unknown}; there are {sorted(variants)}")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """The same for fewer variants."""
+        """Return the settings for fewer variants."""
         return replace(self, drawn=[name for name in self.drawn if name in variants])

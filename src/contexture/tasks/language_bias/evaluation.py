@@ -1,4 +1,4 @@
-"""The languages of every sentence's nearest neighbours (CMLM, section 5.2), with and without PCR."""
+"""Languages of every sentence's nearest neighbours (CMLM, section 5.2), with and without PCR."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -24,13 +24,13 @@ from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "language_bias"
-#: Neighbours whose languages are counted, of every sentence.
-NEIGHBOURS = 10
-#: Sentences of each language that are drawn.
-POINTS = 100
+#: Neighbours per sentence whose languages are counted.
+NUM_NEIGHBOURS = 10
+#: Plotted sentences per language.
+MAX_POINTS = 100
 
-#: (N,) numbers of the languages of N vectors.
-Languages = NDArray[np.int64]
+#: Language number of each vector (N,).
+LanguageNumbers = NDArray[np.int64]
 
 
 def evaluate_bias(
@@ -41,12 +41,12 @@ def evaluate_bias(
     vectors_dir: Path,
     parallel_map: ParallelMap,
 ) -> Results:
-    """Of each set and encoder, the share of neighbours in the sentence's own language: of each, and their mean.
+    """Return, by set and encoder, the share of neighbours in the sentence's language: per language, and their mean.
 
-    As facts, of the first seed: `languages` of each set; `expected`, the share if language plays no part;
-    `neighbours`, by set, variant and protocol, of each language (row) the share of each (column); and `points`, of the
-    variants that are drawn likewise, `x`, `y` and `lang` of sentences. Languages that the corpus has no text of are
-    left out and named in `missing`.
+    Details: `languages` of each set; `expected`, the share if neighbours do not depend on language. Of the first seed,
+    by set, variant and protocol: `neighbours`, the share of each language (column) among the neighbours of each
+    language (row); `points` of the variants to draw, with `x`, `y` and `lang` of sentences. `missing` names languages
+    without corpus text; they are left out.
     """
     records: list[dict[str, Any]] = []
     details: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
@@ -65,7 +65,7 @@ def evaluate_bias(
         details["languages"][name] = [*languages]
         details["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
         measured = measure_encoders(
-            measure, encoders, parallel_map, name, file, languages, sentences, vectors_dir, drawn
+            measure_bias, encoders, parallel_map, name, file, languages, sentences, vectors_dir, drawn
         )
         for encoder in encoders:
             for protocol, result in measured[encoder.models].items():
@@ -76,19 +76,19 @@ def evaluate_bias(
                     make_record(encoder.variant, encoder.seed, NAME, data, value, protocol, metric="own_language")
                     for data, value in values.items()
                 ]
-        for fact, variants in (
+        for key, variants in (
             ("neighbours", {encoder.variant for encoder in first_seed}),
             ("points", settings.drawn),
         ):
-            details[fact][name] = {
-                encoder.variant: {protocol: result[fact] for protocol, result in measured[encoder.models].items()}
+            details[key][name] = {
+                encoder.variant: {protocol: result[key] for protocol, result in measured[encoder.models].items()}
                 for encoder in first_seed
                 if encoder.variant in variants
             }
     return Results(records, details)
 
 
-def measure(
+def measure_bias(
     encoders: Sequence[str],
     name: str,
     file: Path,
@@ -97,7 +97,7 @@ def measure(
     vectors_dir: Path,
     drawn: Collection[Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
-    """Protocol → `neighbours`, rows of shares, and, of encoders that are among `drawn`, `points`."""
+    """Return protocol → `neighbours`, rows of shares, and `points` if the encoders are among `drawn`."""
     table = pd.read_parquet(file)
     texts = {lang: table.loc[table["lang"] == lang, "text"].tolist() for lang in languages}
     lookup = VectorStore(vectors_dir)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
@@ -109,16 +109,16 @@ def measure(
         ]
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         vectors = unit(np.concatenate(sides))
-        results[protocol] = {"neighbours": neighbour_languages(vectors, numbers, NEIGHBOURS).tolist()}
+        results[protocol] = {"neighbours": neighbour_shares(vectors, numbers, NUM_NEIGHBOURS).tolist()}
         if encoders in drawn:
-            results[protocol]["points"] = in_the_plane(vectors, numbers, [*languages], POINTS)
+            results[protocol]["points"] = project_with_tsne(vectors, numbers, [*languages], MAX_POINTS)
     return results
 
 
-def neighbour_languages(vectors: Array, languages: Languages, k: int) -> NDArray[np.float64]:
-    """Of each language (row) the shares of each (column) among the k nearest others of its sentences, by cosine."""
+def neighbour_shares(vectors: Array, languages: LanguageNumbers, k: int) -> NDArray[np.float64]:
+    """Return, by language (row), the share of each language (column) among its sentences' k nearest neighbours."""
     _, rows = nearest(vectors, vectors, min(k + 1, len(vectors)))
-    # A sentence is no neighbour of itself, wherever it stands among equals.
+    # Exclude each sentence from its own neighbours, also if ties push it out of the results.
     is_itself = rows == np.arange(len(vectors))[:, None]
     is_itself[~is_itself.any(axis=1), -1] = True
     neighbours = languages[rows[~is_itself].reshape(len(vectors), -1)]
@@ -128,14 +128,14 @@ def neighbour_languages(vectors: Array, languages: Languages, k: int) -> NDArray
     return shares
 
 
-def in_the_plane(vectors: Array, numbers: Languages, languages: Sequence[str], count: int) -> dict[str, Any]:
-    """`x`, `y` and `lang` of the first `count` sentences of each language, by t-SNE of their cosines."""
+def project_with_tsne(vectors: Array, numbers: LanguageNumbers, languages: Sequence[str], count: int) -> dict[str, Any]:
+    """Return `x`, `y` and `lang` of the first `count` sentences of each language, by t-SNE with cosine distance."""
     from sklearn.manifold import TSNE
 
     rows = np.concatenate([np.flatnonzero(numbers == lang)[:count] for lang in range(len(languages))])
     perplexity = min(30.0, max(1.0, (len(rows) - 1) / 3))
     tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
-    with threadpool_limits(1):  # so few points are soon done; threads wait for one another where cores are busy
+    with threadpool_limits(1):  # with few points, threads on busy cores mostly wait for each other
         points = tsne.fit_transform(vectors[rows])
     x, y = points.astype(float).round(3).T.tolist()
     return {"x": x, "y": y, "lang": [languages[lang] for lang in numbers[rows]]}

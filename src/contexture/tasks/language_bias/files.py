@@ -1,4 +1,4 @@
-"""Files of sentences in several languages: XTREME's layout of PAWS-X (Yang et al., 2019)."""
+"""Reader of sentences in several languages, in XTREME's layout of PAWS-X (Yang et al., 2019)."""
 
 import csv
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.pairs.languages import language_files
+from contexture.tasks.pairs.languages import find_language_files
 
-_REMEDY = "Give the folder that holds test-en.tsv, test-de.tsv, …, as XTREME has PAWS-X."
+_REMEDY = "Name the folder with test-en.tsv, test-de.tsv, … as in XTREME's PAWS-X."
 
 
 def read_sentences(name: str, folder: Path) -> pd.DataFrame:
-    """One row a sentence: `lang` and `text`, the different ones of the first column of every language's test part.
+    """Return `lang` and `text` of the distinct sentences in the first column of each language's test part.
 
-    Raises BenchmarkMissing where there is none, and ValueError, naming the file, for one that cannot be read.
+    Raises BenchmarkMissing if there is no test part, and ValueError, naming the file, if one cannot be read.
     """
-    files = {lang: file for (part, lang), file in language_files(folder).items() if part == "test"}
+    files = {lang: file for (part, lang), file in find_language_files(folder).items() if part == "test"}
     if not files:
         raise BenchmarkMissing(name, folder / "test-*.tsv", _REMEDY)
     tables = []
@@ -27,6 +27,6 @@ def read_sentences(name: str, folder: Path) -> pd.DataFrame:
                 encoding="utf-8-sig", lineterminator="\n",
             )[0].str.strip()  # fmt: skip
         except (OSError, ValueError, EOFError) as error:
-            raise ValueError(f"{file} cannot be read as sentences between tabs ({error}); fetch it again") from error
+            raise ValueError(f"{file} cannot be read as tab-separated text ({error}); fetch it again") from error
         tables.append(pd.DataFrame({"lang": lang, "text": first[first.ne("")].drop_duplicates()}))
     return pd.concat(tables, ignore_index=True)

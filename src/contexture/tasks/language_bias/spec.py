@@ -1,4 +1,4 @@
-"""What the rest of the project knows of language bias."""
+"""Specification of the task language bias."""
 
 from contexture.metrics.measures import Metric
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings

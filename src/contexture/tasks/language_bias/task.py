@@ -13,14 +13,14 @@ from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 
 class LanguageBiasTask(FrozenTask):
-    """Of which languages are a sentence's nearest neighbours? Before and after each language's component is removed."""
+    """Measure the languages of nearest neighbours, before and after removing each language's component."""
 
     def prepare_data(self, source: LanguageBiasConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `files.read_sentences`. See `Task.prepare_data`."""
+        """Write `<set>.parquet` for each set (see `files.read_sentences` and `Task.read`)."""
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo_dir / LANGUAGES / PAWSX)}
         with write_task(output_dir, sets) as (work, report):
             if not sets:
-                report["missing"]["language_bias"] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
+                report["missing"]["language_bias"] = "language_bias.input names no files; see docs/cmlm-multilingual.md"
             for name, folder in sets.items():
                 with catch_missing(report, name):
                     rows = read_sentences(name, Path(folder).expanduser())
@@ -38,7 +38,7 @@ class LanguageBiasTask(FrozenTask):
         *,
         paragraphs: Path,
     ) -> Results:
-        """See `evaluation.evaluate_bias`; sets that are missing are left out."""
+        """See `evaluation.evaluate_bias`. Missing sets are skipped."""
         from contexture.tasks.language_bias.evaluation import evaluate_bias
 
         report = read_report(data_dir)

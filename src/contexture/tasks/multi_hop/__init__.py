@@ -1,1 +1,1 @@
-"""Multi-hop question answering: retrieval by sentence vectors, a re-ranker, and a reader (HotpotQA)."""
+"""Multi-hop question answering on HotpotQA: retrieval by sentence vectors, a re-ranker, and a reader."""

@@ -1,4 +1,4 @@
-"""Settings of multi-hop questions: their files, retrieval, re-ranker and reader."""
+"""Settings of multi-hop questions: files, retrieval, re-ranker and reader."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -14,36 +14,35 @@ from contexture.tasks.ranking.config import POOL, RankingSet, RankingSettings, S
 from contexture.tasks.settings import EpochSettings, SourceSettings, TaskSettings
 from contexture.training.config import OptimizerConfig
 
-#: The name of the questions among records, folders and in `retrieval.finetune`.
+#: Name of the questions in records, folders and `retrieval.finetune`.
 DATA = "hotpotqa"
-#: The models that read texts together.
 RERANKER, READER = "reranker", "reader"
 
 
 @dataclass(config=STRICT, frozen=True)
 class MultiHopConfig(SourceSettings):
-    """Where the multi-hop questions come from."""
+    """Files of the multi-hop questions."""
 
-    # null: none. A file or folder in HotpotQA's distractor format, whose questions are split by a hash of their ids; or
-    # one for each split: {train: hotpot_train_v1.1.json, test: hotpot_dev_distractor_v1.json}.
+    # A file or folder in HotpotQA's distractor format, split by a hash of the question ids; or one for each split:
+    # {train: hotpot_train_v1.1.json, test: hotpot_dev_distractor_v1.json}. null: the task is skipped.
     input: str | dict[Split, str] | None = None
 
     @property
     def ranking_set(self) -> RankingSet | None:
-        """The questions as a set of answer ranking; BM25 finds the candidates among all paragraphs of the files."""
+        """The questions as a set of answer ranking, with BM25 candidates from all paragraphs of the files."""
         return None if self.input is None else RankingSet("hotpotqa", self.input, POOL)
 
 
 @dataclass(config=STRICT, frozen=True)
 class ReaderSettings(EpochSettings):
-    """How the reader is fine-tuned; no paper's values."""
+    """Fine-tuning of the reader. The defaults are not from a paper."""
 
-    # Passes over the training questions at most.
+    # Maximum passes over the training questions.
     epochs: Positive = 3
-    # Epochs without a better joint F1 on the questions of dev before training stops.
+    # Epochs without a better joint F1 on dev before training stops.
     patience: Positive = 1
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=3e-5, warmup_steps=500))
-    # Tokens of a question with its paragraphs, special ones included.
+    # Tokens of a question with its paragraphs, including special tokens.
     tokens: Positive = 512
 
 
@@ -56,22 +55,21 @@ def _reranker() -> AnswerModelSettings:
 
 @dataclass(config=STRICT, frozen=True)
 class MultiHopSettings(TaskSettings):
-    """How multi-hop questions are answered, step by step (Cross-Thought, section 4.4)."""
+    """Settings of retrieval, re-ranking and reading (Cross-Thought, section 4.4)."""
 
-    # The score that finds paragraphs, and, with finetune: [hotpotqa], how encoders are fine-tuned to find them.
+    # Score of the retrieval; with finetune: [hotpotqa], also how encoders are fine-tuned for it.
     retrieval: RankingSettings = Field(default_factory=RankingSettings)
-    # Number of first paragraphs that are re-ranked.
+    # Retrieved paragraphs that are re-ranked.
     paragraphs: Positive = 10
-    # The start of re-ranker and reader, which are then the same for all variants: the folder of an encoder, or of one
-    # for each seed, or the name of a published one. null: each variant's own Transformer; those without one are
-    # measured at retrieval alone.
+    # Start of a re-ranker and reader that all variants share: the folder of an encoder, or of one for each seed, or the
+    # name of a published model. null: each variant's own Transformer; variants without one have retrieval metrics only.
     reader: str | None = None
     reranker: AnswerModelSettings = Field(default_factory=_reranker)
     reading: ReaderSettings = Field(default_factory=ReaderSettings)
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.retrieval.finetune if name != DATA]:
-            raise ValueError(f"retrieval.finetune: there is {DATA} alone, not {', '.join(unknown)}")
+            raise ValueError(f"retrieval.finetune: unknown set {', '.join(unknown)}; only {DATA} is available")
 
     def get_option_settings(self, option: str) -> Any:
         """See `TaskSettings`."""

@@ -1,4 +1,4 @@
-"""Every variant on the test questions: its vectors find paragraphs, two of them are chosen, read and answered."""
+"""Multi-hop evaluation: retrieve paragraphs by vectors, re-rank them, and read the answer in the best two."""
 
 import logging
 from collections.abc import Sequence
@@ -16,74 +16,87 @@ from contexture.tasks.answer_selection.scoring import score_candidates as pair_s
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds
 from contexture.tasks.examples import select_examples
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopSettings
-from contexture.tasks.multi_hop.data import HopQuestions, Paragraphs, read_paragraphs, read_questions
-from contexture.tasks.multi_hop.finetune import MAX_PARAGRAPHS, finetune_reader, finetune_reranker, start_of
+from contexture.tasks.multi_hop.data import MultiHopQuestions, Paragraphs, read_paragraphs, read_questions
+from contexture.tasks.multi_hop.finetune import MAX_PARAGRAPHS, find_start_encoder, finetune_reader, finetune_reranker
 from contexture.tasks.multi_hop.inputs import ReaderInputs
-from contexture.tasks.multi_hop.measures import answer_measure, joint_measure, support_measure
+from contexture.tasks.multi_hop.measures import combine_scores, score_answer, score_facts
 from contexture.tasks.multi_hop.reader import ReaderModel, load_reader
-from contexture.tasks.ranking.evaluation import FROZEN, SCORE_NAMES, RankedSet, SetModel, models_of, score_candidates
-from contexture.tasks.ranking.ranks import BM25, ordered
+from contexture.tasks.ranking.evaluation import (
+    FROZEN,
+    SCORE_NAMES,
+    PreparedSet,
+    SetModel,
+    list_models,
+    score_candidates,
+)
+from contexture.tasks.ranking.ranks import BM25, order_by_score
 from contexture.tasks.task_folder import read_report
 from contexture.training.launcher import file_checksums, launch
 
 LOG = logging.getLogger(__name__)
 NAME = "multi_hop"
-#: The measure of retrieval, and those of answers.
+#: The metric of retrieval, and those of answers.
 RECALL = "paragraph_recall"
 ANSWER_METRICS = ["passage_em", "answer_em", "answer_f1", "support_em", "support_f1", "joint_em", "joint_f1"]
 
 
 @dataclass(frozen=True)
-class HopResults:
-    """The results of one retrieval."""
+class MultiHopResults:
+    """Results of one retrieval."""
 
     variant: str
     protocol: str
-    #: A row a question: `RECALL` and, if there are models that read, `ANSWER_METRICS`, the answer and the titles.
+    #: One row per question: `RECALL` and, with a reader, `ANSWER_METRICS`, the answer and the titles.
     table: pd.DataFrame
-    #: The name of the score of its vectors; "" for BM25.
+    #: Name of the vectors' score; "" for BM25.
     score: str = ""
-    fell_back: str = ""
+    fallback_note: str = ""
 
     @property
     def is_read(self) -> bool:
-        """Whether the questions were answered."""
+        """Whether the table has answers."""
         return "joint_f1" in self.table
 
 
 def evaluate_multi_hop(
-    settings: MultiHopSettings, encoders: Sequence[EvaluatedEncoder], data: Path, place: Path, parallel_map: ParallelMap
+    settings: MultiHopSettings,
+    encoders: Sequence[EvaluatedEncoder],
+    data: Path,
+    vectors_dir: Path,
+    parallel_map: ParallelMap,
 ) -> Results:
-    """Measure all variants, and BM25, by the paragraphs that they find, and by the answers that are read in them.
+    """Measure retrieval and answers of all variants and of BM25.
 
-    A `reader` of the settings is trained first, once for each seed, and reads for all variants. The protocol is that of
-    the encoder that finds: frozen or fine-tuned. The table `answers` has every question.
+    If the settings name a `reader`, it is trained first, once per seed, and used for all variants. The protocol is that
+    of the retrieving encoder: frozen or fine-tuned. The table `answers` has one row per question.
     """
     folder = data / DATA
     if not folder.exists() or not encoders or not len(read_questions(folder, "test")):
         return Results()
     seeds = list_seeds(encoders)
-    fixed: dict[int, Path] = {}
+    shared_readers: dict[int, Path] = {}
     if settings.reader is not None:
-        fixed = {seed: place / READER / f"seed-{seed}" for seed in seeds}
-        parallel_map(train_fixed, [(settings, seed, data, into) for seed, into in fixed.items()])
-    ranked = RankedSet(DATA, folder, all_needed=True)
-    models = [model for encoder in encoders for model in models_of(encoder, ranked, settings.retrieval)]
-    readers = [fixed.get(model.evaluated.seed) or _reader_of(model.evaluated) for model in models]
-    arguments = [(model, settings, reader, place) for model, reader in zip(models, readers, strict=True)]
-    results: list[HopResults] = parallel_map(_by_vectors, arguments)
-    results += parallel_map(_by_words, [(seed, folder, settings.paragraphs, fixed.get(seed)) for seed in seeds])
+        shared_readers = {seed: vectors_dir / READER / f"seed-{seed}" for seed in seeds}
+        jobs = [(settings, seed, data, reader_dir) for seed, reader_dir in shared_readers.items()]
+        parallel_map(train_shared_reader, jobs)
+    ranked = PreparedSet(DATA, folder, all_needed=True)
+    models = [model for encoder in encoders for model in list_models(encoder, ranked, settings.retrieval)]
+    readers = [shared_readers.get(model.evaluated.seed) or _find_readers_dir(model.evaluated) for model in models]
+    arguments = [(model, settings, reader, vectors_dir) for model, reader in zip(models, readers, strict=True)]
+    results: list[MultiHopResults] = parallel_map(_answer_by_vectors, arguments)
+    bm25_jobs = [(seed, folder, settings.paragraphs, shared_readers.get(seed)) for seed in seeds]
+    results += parallel_map(_answer_by_bm25, bm25_jobs)
 
     scores: dict[str, dict[str, str]] = {}
     for result in results:
         if result.score:
             scores.setdefault(result.protocol, {})[result.variant] = result.score
-    notes = [*dict.fromkeys(result.fell_back for result in results if result.fell_back)]
+    notes = [*dict.fromkeys(result.fallback_note for result in results if result.fallback_note)]
     if settings.reader is not None:
-        notes.append(f"re-ranker and reader start from {settings.reader} and are the same for all")
+        notes.append(f"re-ranker and reader start from {settings.reader} and are shared by all variants")
     unread = dict.fromkeys(result.variant for result in results if result.variant != BM25 and not result.is_read)
     if unread:
-        notes.append(f"by retrieval alone, as they have no Transformer fine-tuned to read: {', '.join(unread)}")
+        notes.append(f"retrieval metrics only, without a Transformer fine-tuned to read: {', '.join(unread)}")
     for note in notes:
         LOG.warning("%s", note)
     records = [
@@ -92,15 +105,16 @@ def evaluate_multi_hop(
         for record in to_records(result.table, [RECALL, *(ANSWER_METRICS if result.is_read else [])], NAME, DATA)
     ]
     read = [result for result in results if result.is_read]
-    examples = [_example(max(read, key=lambda result: float(result.table["joint_f1"].mean())))] if read else []
+    best = max(read, key=lambda result: float(result.table["joint_f1"].mean()), default=None)
+    examples = [_describe_examples(best)] if best else []
     details = {"scores": scores, "notes": [*read_report(data)["notes"], *notes], "examples": examples}
     return Results(records, details, {"answers": pd.concat([result.table for result in results], ignore_index=True)})
 
 
-def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path) -> None:
-    """Fine-tune the re-ranker and the reader of all variants, on one device; those of the same settings are kept."""
+def train_shared_reader(settings: MultiHopSettings, seed: int, data: Path, folder: Path) -> None:
+    """Fine-tune the re-ranker and reader of all variants on one device; models with the same settings are reused."""
     assert settings.reader is not None
-    start = start_of(settings.reader, seed, folder / "start")
+    start = find_start_encoder(settings.reader, seed, folder / "start")
     identity = {
         "settings": {name: asdict(settings.get_option_settings(name)) for name in (RERANKER, READER)},
         "paragraphs": settings.paragraphs,
@@ -118,52 +132,55 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
         launch(folder / name, lambda: identity, 1, train, None)
 
 
-def _reader_of(encoder: EvaluatedEncoder) -> Path | None:
-    """The folder of the models made of a variant's own Transformer; None without."""
+def _find_readers_dir(encoder: EvaluatedEncoder) -> Path | None:
+    """Return the folder of the models fine-tuned from the variant's Transformer; None if there are none."""
     folder = encoder.finetuned_dir
     return folder if folder is not None and (folder / READER / ReaderModel.settings_file).exists() else None
 
 
-def _by_vectors(model: SetModel, settings: MultiHopSettings, readers: Path | None, place: Path) -> HopResults:
-    scored = score_candidates(model, settings.retrieval, place)
+def _answer_by_vectors(
+    model: SetModel, settings: MultiHopSettings, readers_dir: Path | None, vectors_dir: Path
+) -> MultiHopResults:
+    scored = score_candidates(model, settings.retrieval, vectors_dir)
     questions = zip(scored.questions.candidates, scored.questions.right, scored.scores[scored.default], strict=True)
-    first = [
-        rows[ordered(scores, np.isin(rows, right))[: settings.paragraphs]].tolist() for rows, right, scores in questions
+    retrieved = [
+        rows[order_by_score(scores, np.isin(rows, right))[: settings.paragraphs]].tolist()
+        for rows, right, scores in questions
     ]
     variant, seed = model.evaluated.variant, model.evaluated.seed
-    table = answer(first, model.data.folder, readers).assign(variant=variant, seed=seed)
+    table = answer_questions(retrieved, model.data.folder, readers_dir).assign(variant=variant, seed=seed)
     table = table.assign(split="test", protocol=model.protocol)
-    return HopResults(variant, model.protocol, table, SCORE_NAMES[scored.default], scored.fell_back)
+    return MultiHopResults(variant, model.protocol, table, SCORE_NAMES[scored.default], scored.fallback_note)
 
 
-def _by_words(seed: int, folder: Path, count: int, readers: Path | None) -> HopResults:
-    """Answer by the order of BM25, which is that of the candidates."""
-    first = [rows[:count].tolist() for rows in read_questions(folder, "test").ranked.candidates]
-    table = answer(first, folder, readers).assign(variant=BM25, seed=seed, split="test", protocol=FROZEN)
-    return HopResults(BM25, FROZEN, table)
+def _answer_by_bm25(seed: int, folder: Path, count: int, readers_dir: Path | None) -> MultiHopResults:
+    """Answer from the first candidates, which are in BM25's order."""
+    retrieved = [rows[:count].tolist() for rows in read_questions(folder, "test").ranked.candidates]
+    table = answer_questions(retrieved, folder, readers_dir)
+    return MultiHopResults(BM25, FROZEN, table.assign(variant=BM25, seed=seed, split="test", protocol=FROZEN))
 
 
-def answer(first: Sequence[list[int]], folder: Path, readers: Path | None) -> pd.DataFrame:
-    """A row for each test question: the measures of its first paragraphs, and of the answer that is read in them."""
+def answer_questions(retrieved: Sequence[list[int]], folder: Path, readers_dir: Path | None) -> pd.DataFrame:
+    """Return one row per test question: the metrics of its retrieved paragraphs and of the answer."""
     questions, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
     ranked = questions.ranked
     table = pd.DataFrame({"question_id": ranked.ids, "question": ranked.texts})
-    pairs = zip(ranked.right, first, strict=True)
+    pairs = zip(ranked.right, retrieved, strict=True)
     table[RECALL] = [sum(row in rows for row in right) / len(right) for right, rows in pairs]
-    if readers is None:
+    if readers_dir is None:
         return table
-    chosen = rerank(first, questions, paragraphs, readers / RERANKER)
-    model = load_reader(readers / READER)
+    chosen = rerank(retrieved, questions, paragraphs, readers_dir / RERANKER)
+    model = load_reader(readers_dir / READER)
     inputs = ReaderInputs(paragraphs, chosen, model.encoder, model.settings.tokens)
-    read = model.read(inputs, list(zip(ranked.texts, chosen, strict=True)))
+    readings = model.read(inputs, list(zip(ranked.texts, chosen, strict=True)))
     rows = []
     for reading, chosen_rows, right, gold, gold_facts in zip(
-        read, chosen, ranked.right, questions.answers, questions.details, strict=True
+        readings, chosen, ranked.right, questions.answers, questions.facts, strict=True
     ):
-        answered = answer_measure(reading.answer, gold)
-        supported = support_measure(reading.details(model.settings.threshold), gold_facts)
-        both = joint_measure(answered, supported)
-        values = [value for measure in (answered, supported, both) for value in (measure.em, measure.f1)]
+        answer_scores = score_answer(reading.answer, gold)
+        fact_scores = score_facts(reading.facts(model.settings.threshold), gold_facts)
+        joint_scores = combine_scores(answer_scores, fact_scores)
+        values = [value for measure in (answer_scores, fact_scores, joint_scores) for value in (measure.em, measure.f1)]
         titles = " and ".join(paragraphs.titles[row] for row in chosen_rows)
         right_titles = " and ".join(sorted({title for title, _ in gold_facts}))
         passage_em = float(set(chosen_rows) == set(right.tolist()))
@@ -173,18 +190,18 @@ def answer(first: Sequence[list[int]], folder: Path, readers: Path | None) -> pd
 
 
 def rerank(
-    first: Sequence[list[int]], questions: HopQuestions, paragraphs: Paragraphs, folder: Path
+    retrieved: Sequence[list[int]], questions: MultiHopQuestions, paragraphs: Paragraphs, folder: Path
 ) -> list[list[int]]:
-    """The two of each question's paragraphs that the re-ranker scores highest, the best one first."""
+    """Return, for each question, the two paragraphs with the highest re-ranker scores, best first."""
     model, chosen = load_answer_model(folder), []
-    for question, right, rows in zip(questions.ranked.texts, questions.ranked.right, first, strict=True):
+    for question, right, rows in zip(questions.ranked.texts, questions.ranked.right, retrieved, strict=True):
         scores = pair_scores(model, question, [paragraphs.texts[row] for row in rows]) if rows else np.empty(0)
-        chosen.append([rows[position] for position in ordered(scores, np.isin(rows, right))[:MAX_PARAGRAPHS]])
+        chosen.append([rows[position] for position in order_by_score(scores, np.isin(rows, right))[:MAX_PARAGRAPHS]])
     return chosen
 
 
-def _example(result: HopResults) -> dict[str, Any]:
-    """Questions that were answered and others, with the paragraphs that the answer was read in."""
+def _describe_examples(result: MultiHopResults) -> dict[str, Any]:
+    """Return examples of right and wrong answers, with the paragraphs that were read."""
 
     def row(number: int) -> dict[str, str]:
         values = result.table.iloc[number]

@@ -1,4 +1,4 @@
-"""Fine-tune the re-ranker and the reader on multi-hop questions."""
+"""Fine-tuning of the re-ranker and the reader for multi-hop questions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,32 +21,32 @@ from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.multi_hop.config import MultiHopSettings, ReaderSettings
-from contexture.tasks.multi_hop.data import HopQuestions, read_paragraphs, read_questions
-from contexture.tasks.multi_hop.inputs import ReaderInputs, labels
-from contexture.tasks.multi_hop.measures import answer_measure, joint_measure, support_measure
+from contexture.tasks.multi_hop.data import MultiHopQuestions, read_paragraphs, read_questions
+from contexture.tasks.multi_hop.inputs import ReaderInputs, build_labels
+from contexture.tasks.multi_hop.measures import combine_scores, score_answer, score_facts
 from contexture.tasks.multi_hop.reader import ReaderModel, ReaderModelSettings, Reading
 from contexture.tasks.ranking.config import Split
-from contexture.tasks.ranking.data import read_split, read_texts, trainable
+from contexture.tasks.ranking.data import read_split, read_texts, trainable_questions
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
 SPLITS: tuple[Split, ...] = ("train", "dev")
-#: Paragraphs that the reader reads.
+#: Paragraphs per input of the reader.
 MAX_PARAGRAPHS = 2
-#: Probabilities to choose from: a sentence is a fact from the chosen one on.
+#: Candidates for the probability from which a sentence is a fact.
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
 def finetune_reranker(settings: MultiHopSettings, encoder: EvaluatedEncoder, data: Path, folder: Path) -> float:
-    """Fine-tune a pairwise model of answer selection on the `candidates`; see `finetune_answers`."""
-    train, dev = (candidates(data, split, settings.paragraphs) for split in SPLITS)
+    """Fine-tune a pairwise answer selection model on `select_candidates`; see `finetune_answers`."""
+    train, dev = (select_candidates(data, split, settings.paragraphs) for split in SPLITS)
     return finetune_answers(settings.reranker, replace(encoder, head="ie_1"), [train], dev, folder)
 
 
-def candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
-    """The gold paragraphs of each question, and the first wrong ones of BM25, at least one, up to `count` in total."""
+def select_candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
+    """Return each question's gold paragraphs and first wrong ones of BM25, at least one, `count` in total."""
     questions, texts, rows = read_split(data, split), read_texts(data), []
-    for number in trainable(questions):
+    for number in trainable_questions(questions):
         right = questions.right[number][questions.right[number] >= 0]
         wrong = questions.candidates[number]
         wrong = wrong[~np.isin(wrong, right)][: max(1, count - len(right))]
@@ -56,37 +56,37 @@ def candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
 
 
 class ReaderExamples(Examples):
-    """Questions with their gold paragraphs, which are shuffled anew for each epoch."""
+    """Questions with their gold paragraphs, shuffled anew each epoch."""
 
     noun = "questions"
 
-    def __init__(self, questions: HopQuestions, inputs: ReaderInputs) -> None:
+    def __init__(self, questions: MultiHopQuestions, inputs: ReaderInputs) -> None:
         self.questions, self.inputs, self.paragraphs = questions, inputs, gold_rows(questions)
         self.chosen = [number for number, rows in enumerate(self.paragraphs) if rows]
-        answers = zip(questions.answers, self.paragraphs, questions.details, strict=True)
-        self.spans = [inputs.span(answer, rows, details) for answer, rows, details in answers]
+        answers = zip(questions.answers, self.paragraphs, questions.facts, strict=True)
+        self.spans = [inputs.find_span(answer, rows, facts) for answer, rows, facts in answers]
 
     def __len__(self) -> int:
         return len(self.chosen)
 
     def training_batch(self, step: Step) -> Batch:
-        """See `Examples`; with the labels `kind`, `first`, `last` (B,) and `support` (B, S)."""
+        """See `Examples`. Labels: `kind`, `first`, `last` (B,) and `support` (B, S)."""
         inputs, expected = [], []
         for number in (self.chosen[row] for row in step.device_rows):
             rows = step.make_generator(number).permutation(self.paragraphs[number]).tolist()
-            inputs.append(self.inputs.input(self.questions.ranked.texts[number], rows))
-            answer, details = self.questions.answers[number], self.questions.details[number]
-            expected.append(labels(inputs[-1], answer, self.spans[number], details, self.inputs.paragraphs.titles))
+            inputs.append(self.inputs.build_input(self.questions.ranked.texts[number], rows))
+            answer, facts = self.questions.answers[number], self.questions.facts[number]
+            expected.append(build_labels(inputs[-1], answer, self.spans[number], facts, self.inputs.paragraphs.titles))
         columns = {name: torch.tensor([row[name] for row in expected]) for name in ("kind", "first", "last")}
         support = pad_sequence([torch.tensor(row["support"]) for row in expected], batch_first=True)
         return self.inputs.batch(inputs) | columns | {"support": support}
 
 
 def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data: Path, folder: Path) -> float:
-    """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev. See `finetune`.
+    """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev (see `finetune`).
 
-    The probability from which a sentence is a fact is chosen on dev, too. ValueError for an encoder without states of
-    tokens.
+    The probability threshold of supporting facts is also chosen on dev. Raises ValueError for an encoder without token
+    states.
     """
     encoder = load_start_encoder(evaluated)
     encoder.transformer.resize_tables(settings.tokens, 2)
@@ -109,39 +109,39 @@ def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data:
     return finetune(task, settings, evaluated, folder)
 
 
-def gold_rows(questions: HopQuestions) -> list[list[int]]:
-    """The gold paragraphs of each question that have a text."""
+def gold_rows(questions: MultiHopQuestions) -> list[list[int]]:
+    """Return the rows of each question's gold paragraphs that have a text."""
     return [[int(row) for row in rows if row >= 0][:MAX_PARAGRAPHS] for rows in questions.ranked.right]
 
 
-def best_threshold(questions: HopQuestions, readings: Sequence[Reading]) -> float:
-    """The threshold with the best F1 of supporting facts; of equal ones the smallest."""
+def best_threshold(questions: MultiHopQuestions, readings: Sequence[Reading]) -> float:
+    """Return the threshold with the best F1 of supporting facts; ties: the smallest."""
 
     def f1(threshold: float) -> float:
-        pairs = zip(readings, questions.details, strict=True)
-        return fmean(support_measure(reading.details(threshold), details).f1 for reading, details in pairs)
+        pairs = zip(readings, questions.facts, strict=True)
+        return fmean(score_facts(reading.facts(threshold), facts).f1 for reading, facts in pairs)
 
     return max(THRESHOLDS, key=f1)
 
 
-def joint_f1(questions: HopQuestions, readings: Sequence[Reading], threshold: float) -> float:
-    """The mean over the questions."""
+def joint_f1(questions: MultiHopQuestions, readings: Sequence[Reading], threshold: float) -> float:
+    """Return the mean joint F1 of the questions."""
     return fmean(
-        joint_measure(answer_measure(reading.answer, answer), support_measure(reading.details(threshold), details)).f1
-        for reading, answer, details in zip(readings, questions.answers, questions.details, strict=True)
+        combine_scores(score_answer(reading.answer, answer), score_facts(reading.facts(threshold), facts)).f1
+        for reading, answer, facts in zip(readings, questions.answers, questions.facts, strict=True)
     )
 
 
-def start_of(name: str, seed: int, folder: Path) -> Path:
-    """The folder of an encoder by folder or name; a published one is written to `folder` in our format.
+def find_start_encoder(name: str, seed: int, folder: Path) -> Path:
+    """Return the folder of an encoder, by folder or name. Published models are converted into `folder`.
 
-    Raises ValueError, naming it, if there is none, or several.
+    Raises ValueError, with the name, for no model or several.
     """
     if is_encoder(encoder := seed_dir(Path(name), seed)):
         return encoder
     models = find_models(name)
     if len(models) != 1:
-        raise ValueError(f"{name}: re-ranker and reader start from one model")
+        raise ValueError(f"{name}: re-ranker and reader must start from one model, not {len(models)}")
     if is_encoder(encoder := Path(models[0])):
         return encoder
     train_tokenizer([], VocabularyConfig(published=models[0]), folder)

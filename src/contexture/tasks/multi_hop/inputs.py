@@ -1,4 +1,4 @@
-"""Questions with their paragraphs as the reader reads them: sentence by sentence, in one input."""
+"""Inputs of the reader: a question and the sentences of its paragraphs in one sequence."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,30 +16,30 @@ from contexture.encoders.layout import Batch, Ints
 from contexture.tasks.finetuned import lay_out
 from contexture.tasks.multi_hop.data import Fact, Paragraphs
 
-#: The label of a token without an answer.
-IGNORED = -100
-#: Answers that are no span of a text.
+#: Label of inputs without an answer span.
+IGNORED_LABEL = -100
+#: Answers that are not spans.
 YES_NO = ("yes", "no")
 
 
 @dataclass(frozen=True)
-class Input:
-    """A question and the sentences that there is room for; the first slot is the question."""
+class ReaderInput:
+    """Tokens of a question (first slot) and of the sentences that fit."""
 
     tokens: list[Ints]
-    #: The paragraph's row and the sentence's number of each other slot.
+    #: (paragraph row, sentence number) of each other slot.
     sentences: list[tuple[int, int]]
 
     @property
     def starts(self) -> list[int]:
-        """The column of the first token of each slot."""
+        """The column of each slot's first token."""
         ends = np.cumsum([len(ids) + 2 for ids in self.tokens])
         return [1, *(int(end) + 1 for end in ends[:-1])]
 
 
 @dataclass(frozen=True)
-class Span:
-    """Where an answer is: a paragraph's row, a sentence's number, its first and its last token."""
+class AnswerSpan:
+    """Position of an answer: paragraph row, sentence number, first and last token."""
 
     row: int
     number: int
@@ -48,42 +48,42 @@ class Span:
 
 
 class ReaderInputs:
-    """The paragraphs that the reader reads, tokenized once by the vocabulary of an encoder."""
+    """Paragraphs for the reader, tokenized once."""
 
     def __init__(self, paragraphs: Paragraphs, rows: Iterable[Sequence[int]], encoder: Encoder, tokens: int) -> None:
         """`rows`: the paragraphs of each question."""
         self.paragraphs, self.tokenizer, self.specials = paragraphs, encoder.vocabulary.tokenizer, encoder.specials
         self.layout = LayoutConfig(candidates=1, sentence_tokens=tokens, positions="tokens", pooling="mean")
-        keys = self._keys(sorted(set(chain.from_iterable(rows))))
+        keys = self._sentence_keys(sorted(set(chain.from_iterable(rows))))
         texts = [paragraphs.sentences[row][number] for row, number in keys]
         encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
         self.ids = {key: np.asarray(encoding.ids, np.int64) for key, encoding in zip(keys, encodings, strict=True)}
-        #: The first character of each token, and the one after its last.
-        self.characters: dict[tuple[int, int], npt.NDArray[np.int32]] = {
+        #: Start and end characters of each token.
+        self.offsets: dict[tuple[int, int], npt.NDArray[np.int32]] = {
             key: np.asarray(encoding.offsets, np.int32).reshape(-1, 2)
             for key, encoding in zip(keys, encodings, strict=True)
         }
 
-    def _keys(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Row and number of each sentence of some paragraphs."""
+    def _sentence_keys(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (row, sentence number) for each sentence of the paragraphs."""
         return [(row, number) for row in rows for number in range(len(self.paragraphs.sentences[row]))]
 
-    def input(self, question: str, rows: Sequence[int]) -> Input:
-        """A question, cut to a quarter of the room, and the sentences of paragraphs as far as there is room."""
+    def build_input(self, question: str, rows: Sequence[int]) -> ReaderInput:
+        """Return the input of a question, cut to a quarter of the tokens, and of as many sentences as fit."""
         room = self.layout.sentence_tokens
         query = np.asarray(self.tokenizer.encode(question, add_special_tokens=False).ids[: room // 4], np.int64)
         tokens, sentences = [query], []
         room -= len(query) + 2
-        for key in self._keys(rows):
+        for key in self._sentence_keys(rows):
             sentence = self.ids[key][: max(0, room - 2)]
             if len(sentence):
                 tokens.append(sentence)
                 sentences.append(key)
                 room -= len(sentence) + 2
-        return Input(tokens, sentences)
+        return ReaderInput(tokens, sentences)
 
-    def batch(self, inputs: Sequence[Input]) -> Batch:
-        """Inputs → a batch for a Transformer with `slots` (B, T), the slot of a sentence's token, otherwise 0.
+    def batch(self, inputs: Sequence[ReaderInput]) -> Batch:
+        """Return a Transformer batch with `slots` (B, T): the slot of each sentence token, otherwise 0.
 
         `present` (B, S) is true for slots that hold a sentence.
         """
@@ -101,36 +101,38 @@ class ReaderInputs:
             "present": torch.from_numpy(present),
         }
 
-    def span(self, answer: str, rows: Sequence[int], details: set[Fact]) -> Span | None:
-        """Where an answer is in some paragraphs, case-insensitively: in a sentence that is a fact, if in any."""
+    def find_span(self, answer: str, rows: Sequence[int], facts: set[Fact]) -> AnswerSpan | None:
+        """Find an answer in paragraphs, ignoring case. Sentences that are facts are searched first."""
         pattern = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
         titles = self.paragraphs.titles
-        for row, number in sorted(self._keys(rows), key=lambda key: (titles[key[0]], key[1]) not in details):
+        for row, number in sorted(self._sentence_keys(rows), key=lambda key: (titles[key[0]], key[1]) not in facts):
             if answer.strip() and (match := pattern.search(self.paragraphs.sentences[row][number])):
-                begin, end = self.characters[row, number].T
+                begin, end = self.offsets[row, number].T
                 inside = np.flatnonzero((end > match.start()) & (begin < match.end()))
                 if len(inside):
-                    return Span(row, number, int(inside[0]), int(inside[-1]))
+                    return AnswerSpan(row, number, int(inside[0]), int(inside[-1]))
         return None
 
-    def text(self, span: Span) -> str:
-        """The words of a span."""
-        characters = self.characters[span.row, span.number]
+    def span_text(self, span: AnswerSpan) -> str:
+        """Return the text of a span."""
+        offsets = self.offsets[span.row, span.number]
         sentence = self.paragraphs.sentences[span.row][span.number]
-        return sentence[characters[span.first, 0] : characters[span.last, 1]].strip()
+        return sentence[offsets[span.first, 0] : offsets[span.last, 1]].strip()
 
 
-def labels(example: Input, answer: str, span: Span | None, details: set[Fact], titles: Sequence[str]) -> dict[str, Any]:
-    """The labels of an input whose paragraphs have these titles.
+def build_labels(
+    example: ReaderInput, answer: str, span: AnswerSpan | None, facts: set[Fact], titles: Sequence[str]
+) -> dict[str, Any]:
+    """Return the labels of an input; `titles` are those of all paragraphs.
 
-    `kind`, 0: a span, then `YES_NO`; the columns `first` and `last` of the span, `IGNORED` without one; and `support`,
-    whether each slot is a fact.
+    `kind` is 0 for a span, then `YES_NO`. `first` and `last` are the columns of the span, `IGNORED_LABEL` without one.
+    `support` says whether each slot is a fact.
     """
     kind = YES_NO.index(answer.lower()) + 1 if answer.lower() in YES_NO else 0
-    first = last = IGNORED
+    first = last = IGNORED_LABEL
     if kind == 0 and span is not None and (span.row, span.number) in example.sentences:
         slot = example.sentences.index((span.row, span.number)) + 1
         if span.last < len(example.tokens[slot]):
             first, last = (example.starts[slot] + token for token in (span.first, span.last))
-    support = [0.0, *(float((titles[row], number) in details) for row, number in example.sentences)]
+    support = [0.0, *(float((titles[row], number) in facts) for row, number in example.sentences)]
     return {"kind": kind, "first": first, "last": last, "support": support}

@@ -1,4 +1,4 @@
-"""Measures of answers and supporting facts, as in HotpotQA's official evaluation."""
+"""Scores of answers and supporting facts, as in HotpotQA's official evaluation."""
 
 import re
 import string
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-#: Answers that are right as a whole or not at all.
-CLOSED = ("yes", "no", "noanswer")
+#: Answers without partial credit.
+ALL_OR_NOTHING = ("yes", "no", "noanswer")
 
 
-class Measure(NamedTuple):
-    """Of one question."""
+class AnswerScores(NamedTuple):
+    """Scores of one question."""
 
     em: float
     f1: float
@@ -21,35 +21,35 @@ class Measure(NamedTuple):
     recall: float
 
 
-def normalised(answer: str) -> str:
-    """Lower case, without punctuation, articles and extra space."""
+def normalise_answer(answer: str) -> str:
+    """Lowercase; remove punctuation, articles and extra spaces."""
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
-def answer_measure(predicted: str, gold: str) -> Measure:
-    """Exact match, and F1 of the words; yes and no are never right in part."""
-    predicted, gold = normalised(predicted), normalised(gold)
-    if predicted != gold and (predicted in CLOSED or gold in CLOSED):
-        return Measure(0, 0, 0, 0)
+def score_answer(predicted: str, gold: str) -> AnswerScores:
+    """Return exact match and F1 of words. `yes` and `no` have no partial credit."""
+    predicted, gold = normalise_answer(predicted), normalise_answer(gold)
+    if predicted != gold and (predicted in ALL_OR_NOTHING or gold in ALL_OR_NOTHING):
+        return AnswerScores(0, 0, 0, 0)
     common = (Counter(predicted.split()) & Counter(gold.split())).total()
-    return _overlap(predicted == gold, common, len(predicted.split()), len(gold.split()))
+    return _score_overlap(predicted == gold, common, len(predicted.split()), len(gold.split()))
 
 
-def support_measure(predicted: Collection[Hashable], gold: Collection[Hashable]) -> Measure:
-    """Exact match and F1 of two sets of facts."""
+def score_facts(predicted: Collection[Hashable], gold: Collection[Hashable]) -> AnswerScores:
+    """Return exact match and F1 of two sets of facts."""
     predicted, gold = set(predicted), set(gold)
-    return _overlap(predicted == gold, len(predicted & gold), len(predicted), len(gold))
+    return _score_overlap(predicted == gold, len(predicted & gold), len(predicted), len(gold))
 
 
-def joint_measure(answer: Measure, support: Measure) -> Measure:
-    """Of both together: products of precisions, of recalls and of exact matches."""
-    return _measure(answer.em * support.em, answer.precision * support.precision, answer.recall * support.recall)
+def combine_scores(answer: AnswerScores, support: AnswerScores) -> AnswerScores:
+    """Return joint scores: products of precisions, recalls and exact matches."""
+    return _add_f1(answer.em * support.em, answer.precision * support.precision, answer.recall * support.recall)
 
 
-def _overlap(equal: bool, common: int, predicted: int, gold: int) -> Measure:
-    return _measure(float(equal), common / predicted if predicted else 0, common / gold if gold else 0)
+def _score_overlap(equal: bool, common: int, predicted: int, gold: int) -> AnswerScores:
+    return _add_f1(float(equal), common / predicted if predicted else 0, common / gold if gold else 0)
 
 
-def _measure(em: float, precision: float, recall: float) -> Measure:
-    both = precision + recall
-    return Measure(em, 2 * precision * recall / both if both else 0.0, precision, recall)
+def _add_f1(em: float, precision: float, recall: float) -> AnswerScores:
+    total = precision + recall
+    return AnswerScores(em, 2 * precision * recall / total if total else 0.0, precision, recall)

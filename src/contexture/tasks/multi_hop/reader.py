@@ -1,4 +1,4 @@
-"""The reader: of a question and its paragraphs a span, yes or no, and the supporting sentences."""
+"""The reader: predicts a span or yes/no, and the supporting sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,31 +17,30 @@ from contexture.objectives.devices import global_mean
 from contexture.strict import STRICT
 from contexture.tasks.finetuned import FinetunedModel
 from contexture.tasks.multi_hop.data import Fact
-from contexture.tasks.multi_hop.inputs import IGNORED, YES_NO, Input, ReaderInputs, Span
+from contexture.tasks.multi_hop.inputs import IGNORED_LABEL, YES_NO, AnswerSpan, ReaderInput, ReaderInputs
 
-#: The logit of a token outside of sentences.
-NEVER = -1e4
-#: Tokens of an answer at most.
-ANSWER_TOKENS = 30
-#: Tokens, padding included, that are read at a time.
+#: Logit of tokens outside sentences.
+MASKED_LOGIT = -1e4
+MAX_ANSWER_TOKENS = 30
+#: Tokens per batch, including padding.
 TOKENS_AT_ONCE = 16384
 
 
 @dataclass(frozen=True)
 class Reading:
-    """An answer, and the probability of each sentence to support it."""
+    """An answer, and the support probability of each sentence."""
 
     answer: str
     support: dict[Fact, float]
 
-    def details(self, threshold: float) -> set[Fact]:
-        """The sentences that are probable enough."""
+    def facts(self, threshold: float) -> set[Fact]:
+        """Return the sentences whose probability reaches the threshold."""
         return {fact for fact, probability in self.support.items() if probability >= threshold}
 
 
 @settings_dataclass(config=STRICT, frozen=True)
 class ReaderModelSettings:
-    """What is saved of a fine-tuned model with its weights."""
+    """Settings saved with the weights of a fine-tuned reader."""
 
     tokens: int
     #: A sentence is a fact from this probability on.
@@ -49,9 +48,9 @@ class ReaderModelSettings:
 
 
 class ReaderHead(Objective):
-    """Cross-entropy of the answer's kind, its first and its last token; binary cross-entropy of each sentence.
+    """Cross-entropy of the answer's kind, first and last token; binary cross-entropy of each sentence.
 
-    A sentence is the mean of its tokens' states, the whole input that of its sentences and the question.
+    A sentence is the mean of its token states; the input is the mean of its sentences and question.
     """
 
     def __init__(self, settings: ReaderModelSettings, encoder: Encoder) -> None:
@@ -64,12 +63,12 @@ class ReaderHead(Objective):
             nn.init.zeros_(layer.bias)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: Mapping[str, Any]) -> Loss:
-        """Loss of states (B, T, H) against `kind`, `first`, `last` (B,) and `support` (B, S)."""
+        """Return the loss of states (B, T, H) against `kind`, `first`, `last` (B,) and `support` (B, S)."""
         kinds, edges, support = self.logits(states, batch)
         total = nn.functional.cross_entropy(kinds, batch["kind"])
         for logits, name in zip(edges.unbind(-1), ("first", "last"), strict=True):
-            count = (batch[name] != IGNORED).sum()
-            loss = nn.functional.cross_entropy(logits, batch[name], ignore_index=IGNORED, reduction="sum")
+            count = (batch[name] != IGNORED_LABEL).sum()
+            loss = nn.functional.cross_entropy(logits, batch[name], ignore_index=IGNORED_LABEL, reduction="sum")
             total = total + global_mean(loss, count) / 2
         present = batch["present"]
         loss = nn.functional.binary_cross_entropy_with_logits(
@@ -78,16 +77,16 @@ class ReaderHead(Objective):
         return Loss(total + global_mean(loss, present.sum()))
 
     def logits(self, states: Tensor, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-        """States (B, T, H) → kinds (B, 3), first and last token (B, T, 2), support (B, S)."""
+        """Return logits of states (B, T, H): kinds (B, 3), first and last token (B, T, 2), support (B, S)."""
         sentences = sentence_states(states, batch["pooling"])
         count = 1 + batch["present"].sum(dim=1, keepdim=True)
         kinds = self.kind(sentences.sum(dim=1) / count)
-        edges = self.edges(states).float().masked_fill(batch["slots"][:, :, None] == 0, NEVER)
+        edges = self.edges(states).float().masked_fill(batch["slots"][:, :, None] == 0, MASKED_LOGIT)
         return kinds.float(), edges, self.support(sentences).float().squeeze(-1)
 
 
 class ReaderModel(FinetunedModel):
-    """Encoder and head of one fine-tuned reader."""
+    """Encoder and head of a fine-tuned reader."""
 
     settings_class, head_class = ReaderModelSettings, ReaderHead
     settings_file, title = "reader.json", "reader"
@@ -95,13 +94,13 @@ class ReaderModel(FinetunedModel):
     task: ReaderHead
 
     def read(self, inputs: ReaderInputs, questions: Sequence[tuple[str, Sequence[int]]]) -> list[Reading]:
-        """Answer questions, each with the rows of its paragraphs."""
-        examples = [inputs.input(question, rows) for question, rows in questions]
+        """Answer questions, each given with its paragraph rows."""
+        examples = [inputs.build_input(question, rows) for question, rows in questions]
         lengths = np.array([sum(len(ids) + 2 for ids in example.tokens) for example in examples])
         chunks = group_by_length(lengths, TOKENS_AT_ONCE)
         results: dict[int, Reading] = {}
         for rows, batch, logits in self.predict(lambda rows: inputs.batch([examples[row] for row in rows]), chunks):
-            answers = _answers(inputs, [examples[row] for row in rows], batch["slots"], *logits)
+            answers = _decode_answers(inputs, [examples[row] for row in rows], batch["slots"], *logits)
             results |= zip(rows, answers, strict=True)
         return [results[number] for number in range(len(examples))]
 
@@ -109,28 +108,28 @@ class ReaderModel(FinetunedModel):
 load_reader = ReaderModel.load
 
 
-def _answers(
-    inputs: ReaderInputs, examples: Sequence[Input], slots: Tensor, kinds: Tensor, edges: Tensor, support: Tensor
+def _decode_answers(
+    inputs: ReaderInputs, examples: Sequence[ReaderInput], slots: Tensor, kinds: Tensor, edges: Tensor, support: Tensor
 ) -> Iterator[Reading]:
     first, last = edges.log_softmax(dim=1).unbind(-1)
     allowed = (slots[:, :, None] == slots[:, None, :]) & (slots > 0)[:, None, :]
-    allowed = allowed.triu() & ~allowed.triu(ANSWER_TOKENS)
-    scores = (first[:, :, None] + last[:, None, :]).masked_fill(~allowed, 2 * NEVER).flatten(1)
+    allowed = allowed.triu() & ~allowed.triu(MAX_ANSWER_TOKENS)
+    scores = (first[:, :, None] + last[:, None, :]).masked_fill(~allowed, 2 * MASKED_LOGIT).flatten(1)
     best, width = scores.argmax(dim=1).tolist(), slots.shape[1]
     kind_numbers, probabilities = kinds.argmax(dim=1).tolist(), support.sigmoid().tolist()
     for example, kind, position, by_slot in zip(examples, kind_numbers, best, probabilities, strict=True):
         answer = YES_NO[kind - 1] if kind else _span_text(inputs, example, *divmod(position, width))
-        details = {
+        facts = {
             (inputs.paragraphs.titles[row], number): by_slot[slot]
             for slot, (row, number) in enumerate(example.sentences, start=1)
         }
-        yield Reading(answer, details)
+        yield Reading(answer, facts)
 
 
-def _span_text(inputs: ReaderInputs, example: Input, first: int, last: int) -> str:
-    """The words between two columns of one slot; "" without a sentence."""
+def _span_text(inputs: ReaderInputs, example: ReaderInput, first: int, last: int) -> str:
+    """Return the text between two columns of one slot; "" if no sentence has the first column."""
     for slot, start in enumerate(example.starts):
         if slot and start <= first < start + len(example.tokens[slot]):
             row, number = example.sentences[slot - 1]
-            return inputs.text(Span(row, number, first - start, last - start))
+            return inputs.span_text(AnswerSpan(row, number, first - start, last - start))
     return ""

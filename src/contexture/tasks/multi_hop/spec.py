@@ -1,4 +1,4 @@
-"""What the rest of the project knows of multi-hop questions."""
+"""Specification of the task multi-hop questions."""
 
 from contexture.metrics.measures import Metric
 from contexture.tasks.answer_selection.spec import USAGE
@@ -14,7 +14,7 @@ SPEC = TaskSpec(
     has_documents=True,
     data={"hotpotqa": "HotpotQA"},
     protocols={"frozen": "frozen", "finetuned": "fine-tuned"},
-    # Gold paragraphs found; those two that go on; and HotpotQA's own measures.
+    # Recall of gold paragraphs; exact match of the two re-ranked ones; HotpotQA's official metrics.
     metrics={
         "paragraph_recall": Metric("gold paragraphs found"),
         "passage_em": Metric("passage EM"),

@@ -1,4 +1,4 @@
-"""Multi-hop question answering as a task: the whole way from a question to its answer, on HotpotQA's files."""
+"""Multi-hop question answering on HotpotQA as a task."""
 
 import logging
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopCo
 from contexture.tasks.task_folder import catch_missing, report_missing, write_task
 
 LOG = logging.getLogger(__name__)
-NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
+NO_FILES_MESSAGE = "HotpotQA is missing: multi_hop.input names no files (https://hotpotqa.github.io/)"
 
 
 class MultiHopTask:
-    """What is the answer, and which sentences say so? By paragraphs that an encoder's vectors find."""
+    """Answer questions, with supporting sentences, from paragraphs retrieved by an encoder."""
 
     def prepare_data(self, source: MultiHopConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write the questions as answer ranking does, with answers and sentences; see `Task.prepare_data`.
+        """Write the questions as answer ranking does, plus answers and sentences (see `Task.read`).
 
-        Raises ValueError, naming the file, for files that are not in the format.
+        Raises ValueError, naming the file, for another format.
         """
         from contexture.tasks.multi_hop.data import write_answers
         from contexture.tasks.ranking.data import write_set
@@ -29,43 +29,43 @@ class MultiHopTask:
         questions = source.ranking_set
         with write_task(output_dir, [DATA], notes=[]) as (work, report), catch_missing(report, "multi_hop"):
             if questions is None:
-                report_missing(report, "multi_hop", NO_FILES)
+                report_missing(report, "multi_hop", NO_FILES_MESSAGE)
                 return
             report["counts"], report["notes"] = write_set(questions, work / DATA)
             write_answers(questions, work / DATA)
 
     def check_settings(self, settings: MultiHopSettings, data_dir: Path) -> None:
-        """Raise ValueError for a `reader` that does not exist, and for data without questions of some split."""
+        """Raise ValueError if `reader` does not exist or a split has no usable question."""
         if not (data_dir / DATA).exists():
             return
         from contexture.encoders.named import find_models
-        from contexture.tasks.ranking.data import read_split, trainable
+        from contexture.tasks.ranking.data import read_split, trainable_questions
 
         if settings.reader is not None and not is_encoder(seed_dir(Path(settings.reader), 0)):
             find_models(settings.reader)
         for split in ("train", "dev"):
-            if not len(trainable(read_split(data_dir / DATA, split))):
+            if not len(trainable_questions(read_split(data_dir / DATA, split))):
                 raise ValueError(
-                    f"multi_hop.input has no {split} question with a right and a wrong paragraph, and re-ranker and "
-                    "reader learn from them: give more questions"
+                    f"multi_hop.input has no {split} question with a right and a wrong paragraph, which re-ranker "
+                    "and reader need: add questions"
                 )
         if not len(read_split(data_dir / DATA, "test")):
-            raise ValueError("multi_hop.input has no test question with a gold paragraph: give more questions")
+            raise ValueError("multi_hop.input has no test question with a gold paragraph: add questions")
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions; see `DocumentTask`."""
-        from contexture.tasks.ranking.data import documents
+        """Return the candidates of dev and test questions; see `DocumentTask`."""
+        from contexture.tasks.ranking.data import candidate_documents
 
-        return documents(data_dir / DATA) if (data_dir / DATA).exists() else None
+        return candidate_documents(data_dir / DATA) if (data_dir / DATA).exists() else None
 
     def list_options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
-        """The encoder that finds, if it is fine-tuned; re-ranker and reader, if each variant has its own."""
+        """Return the retriever, if it is fine-tuned, and re-ranker and reader unless they are shared."""
         return [*settings.retrieval.finetune, *([] if settings.reader else [RERANKER, READER])]
 
     def finetune(
         self, settings: MultiHopSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune`; nothing is written if the questions are missing, or an encoder has no states to read."""
+        """See `finetune`. Nothing is written without questions or if the encoder has no token states."""
         from contexture.encoders.saved import read_settings
         from contexture.tasks.multi_hop.finetune import finetune_reader, finetune_reranker
         from contexture.tasks.ranking.finetune import finetune_ranking
@@ -76,7 +76,7 @@ class MultiHopTask:
         if option == DATA:
             finetune_ranking(settings.retrieval, encoder, questions, model_dir)
         elif not read_settings(Path(encoder.models[0])).config.has_states:
-            LOG.warning("%s has no states of tokens: it is no %s", encoder.variant, option)
+            LOG.warning("%s has no token states and cannot become a %s", encoder.variant, option)
         elif option == RERANKER:
             finetune_reranker(settings, encoder, questions, model_dir)
         else:
@@ -90,7 +90,7 @@ class MultiHopTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_multi_hop`; nothing if the questions are missing."""
+        """See `evaluation.evaluate_multi_hop`. Without questions there are no results."""
         from contexture.tasks.multi_hop.evaluation import evaluate_multi_hop
 
         return evaluate_multi_hop(settings, encoders, data_dir, vectors_dir, parallel_map)

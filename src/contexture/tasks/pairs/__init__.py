@@ -1,1 +1,1 @@
-"""Pair classification: tell the relation of two sentences from their vectors alone (SNLI, MultiNLI, QQP, SciTail)."""
+"""Pair classification: predict the relation of two sentences from their vectors (SNLI, MultiNLI, QQP, SciTail)."""

@@ -1,4 +1,4 @@
-"""Every encoder on the test pairs of every set: frozen, fine-tuned, and baselines that train no encoder."""
+"""Accuracy of frozen encoders, fine-tuned encoders and baselines on the test pairs of every set."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,18 +20,18 @@ from contexture.tasks.base import (
     serial_map,
 )
 from contexture.tasks.pairs.config import FeatureKind, PairSettings
-from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features, select_cross_layers
+from contexture.tasks.pairs.features import Labels, classify, encode_labels, frozen_features, select_cross_layers
 from contexture.tasks.pairs.model import PairInputs, PairModel
-from contexture.tasks.pairs.splits import PARTS, first_rows
+from contexture.tasks.pairs.splits import PARTS, sample_rows
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "pairs"
-#: How a page describes the input of the classifier.
+#: Descriptions of the classifier's input, for reports.
 FEATURE_NOTES: dict[FeatureKind, str] = {
     "vectors": "Features of a pair: [u, v, |u−v|, u∗v] for all encoders",
     "cross": "Features of a pair: [C_0; C_1] for encoders with cross-sequence layers, [u, v, |u−v|, u∗v] for others",
 }
-#: Genres ("" for a set without them) → accuracy on the test pairs of these.
+#: Genres ("" for a set without them) → accuracy on their test pairs.
 Accuracies = dict[str, float]
 
 
@@ -42,10 +42,10 @@ def evaluate_pairs(
     vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """The accuracy of all encoders and of the baselines on the test part of every set.
+    """Return the accuracy of all encoders and baselines on the test part of every set.
 
-    `files` has the table of each set, see `splits.PairSet.rows`. Fine-tuned models remember their features. The
-    seeds of the baselines are the encoders'. The fact `notes` names the features.
+    `files` has the table of each set, see `splits.PairSet.rows`. Fine-tuned models use the features that they were
+    trained with. Baselines are repeated for the encoders' seeds. The detail `notes` names the features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():
@@ -71,8 +71,8 @@ def evaluate_pairs(
 def measure_frozen(
     encoders: Sequence[str], name: str, file: Path, settings: PairSettings, vectors_dir: Path
 ) -> Accuracies:
-    """Embed every sentence of a set once, as one of no role, and classify its pairs by `frozen_features`."""
-    parts, labels, classes = _parts(file, settings.train_rows)
+    """Embed each sentence of a set once, without a role, and classify its pairs by `frozen_features`."""
+    parts, labels, classes = _read_parts(file, settings.train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
     store, cross = VectorStore(vectors_dir), None
     if len(encoders) == 1:
@@ -87,31 +87,31 @@ def measure_frozen(
         first, second = (torch.from_numpy(lookup(rows[side].tolist())).to(device) for side in ("first", "second"))
         inputs[part] = frozen_features(first, second, cross)
     predicted = classify(inputs, labels, classes)["test"]
-    return _accuracies(parts["test"], labels["test"] == predicted)
+    return _accuracy_by_genres(parts["test"], labels["test"] == predicted)
 
 
 def measure_finetuned(folder: Path, file: Path) -> Accuracies:
-    """The accuracy of a model that was fine-tuned on the set."""
+    """Return the accuracy of a model that was fine-tuned on the set."""
     model = PairModel.load(folder)
     rows = pd.read_parquet(file)
     test = rows[rows["part"] == "test"]
-    return _accuracies(test, PairInputs(test, model.settings.classes, model.encoder).is_right(model))
+    return _accuracy_by_genres(test, PairInputs(test, model.settings.classes, model.encoder).is_right(model))
 
 
 def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracies]:
-    """`majority`: the most frequent label. `score_by_word_overlap`: a logistic regression on the shares of common words."""
-    parts, labels, classes = _parts(file, train_rows)
+    """Return accuracies of `majority`, the most frequent label, and `score_by_word_overlap`, a logistic regression."""
+    parts, labels, classes = _read_parts(file, train_rows)
     majority = np.bincount(labels["train"]).argmax()
-    overlaps = {part: torch.from_numpy(overlap(rows)) for part, rows in parts.items()}
+    overlaps = {part: torch.from_numpy(word_overlap(rows)) for part, rows in parts.items()}
     predicted = classify(overlaps, labels, classes)["test"]
     return {
-        "majority": _accuracies(parts["test"], labels["test"] == majority),
-        "word_overlap": _accuracies(parts["test"], labels["test"] == predicted),
+        "majority": _accuracy_by_genres(parts["test"], labels["test"] == majority),
+        "word_overlap": _accuracy_by_genres(parts["test"], labels["test"] == predicted),
     }
 
 
-def overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
-    """Common words as a share of the first sentence's, of the second's, and of those of both, (N, 3)."""
+def word_overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
+    """Return the common words as shares (N, 3) of the first sentence's, the second's, and both sentences' words."""
     shares = []
     for texts in zip(rows["first"], rows["second"], strict=True):
         first, second = (split_words(text) for text in texts)
@@ -120,15 +120,15 @@ def overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
     return np.array(shares, np.float32)
 
 
-def _parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFrame], dict[str, Labels], int]:
-    """The rows of each part, their labels as numbers, and how many classes there are."""
+def _read_parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFrame], dict[str, Labels], int]:
+    """Return the rows of each part, their labels as numbers, and the number of classes."""
     rows = pd.read_parquet(file)
     parts = {part: rows[rows["part"] == part] for part in PARTS}
     classes = sorted(parts["train"]["label"].unique())
-    parts["train"] = first_rows(parts["train"], train_rows)
-    return parts, {part: coded(table["label"].tolist(), classes) for part, table in parts.items()}, len(classes)
+    parts["train"] = sample_rows(parts["train"], train_rows)
+    return parts, {part: encode_labels(table["label"].tolist(), classes) for part, table in parts.items()}, len(classes)
 
 
-def _accuracies(test: pd.DataFrame, is_right: npt.NDArray[np.bool_]) -> Accuracies:
+def _accuracy_by_genres(test: pd.DataFrame, is_right: npt.NDArray[np.bool_]) -> Accuracies:
     by_genres = pd.Series(is_right, index=test.index).groupby(test["genres"]).mean()
     return {str(genres): float(value) for genres, value in by_genres.items()}

@@ -1,4 +1,4 @@
-"""Features of sentence pairs for a linear classifier, and the classifier of frozen features."""
+"""Features of sentence pairs, and a logistic regression on frozen features."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,47 +14,47 @@ from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.sentences.probe_protocols import pair_features
 
 Labels = npt.NDArray[np.int64]
-#: C to choose from, ascending: the greater, the less the weights are held back.
+#: Candidates for C, ascending; a larger C means less regularisation.
 STRENGTHS = tuple(4.0**power for power in range(-2, 5))
-#: Pairs that cross-sequence layers read together.
-ROWS = 4096
+#: Pairs per pass through cross-sequence layers.
+PAIRS_AT_ONCE = 4096
 
 
 def select_cross_layers(encoder: Encoder, features: FeatureKind) -> CrossLayers | None:
     """Return the cross-sequence layers whose output is classified, or None if the vectors are classified.
 
-    An encoder of two networks has no layers that read the vectors of both.
+    Encoders with two networks have no layers that read the vectors of both.
     """
     return encoder.cross if features == "cross" and encoder.config.shared else None
 
 
-def features_of(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
+def compute_features(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
     """Compute the features [u, v, |u−v|, u∗v] (B, 4D) of vectors u, v (B, D).
 
     With cross-sequence layers, the features are their output [C_0; C_1] (B, 2D; Cross-Thought, equation 11).
     """
     if cross is None:
         return pair_features(first, second, with_vectors=True)
-    both = torch.stack([first, second], dim=1)
-    crossed: Tensor = cross(both, torch.ones(both.shape[:2], dtype=torch.bool, device=both.device))
-    return crossed.flatten(1)
+    vectors = torch.stack([first, second], dim=1)
+    outputs: Tensor = cross(vectors, torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device))
+    return outputs.flatten(1)
 
 
 @torch.inference_mode()
 def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
-    """Compute the features of many pairs in chunks of `ROWS`, without dropout."""
+    """Compute the features of many pairs in chunks of `PAIRS_AT_ONCE`, without dropout."""
     if cross is None:
-        return features_of(first, second)
+        return compute_features(first, second)
     cross.eval()
-    parts = zip(torch.split(first, ROWS), torch.split(second, ROWS), strict=True)
-    return torch.cat([features_of(*chunk, cross).float() for chunk in parts])
+    parts = zip(torch.split(first, PAIRS_AT_ONCE), torch.split(second, PAIRS_AT_ONCE), strict=True)
+    return torch.cat([compute_features(*chunk, cross).float() for chunk in parts])
 
 
 def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], classes: int) -> dict[str, Labels]:
-    """The labels that a logistic regression on the features (N, D) of `train` predicts for the other parts.
+    """Train a logistic regression on the features (N, D) of `train`; return predicted labels of the other parts.
 
-    Its strength is the one with the best accuracy on `dev`; of equal ones the smallest. ValueError for a feature that
-    is not finite.
+    The strength with the best accuracy on `dev` is chosen; ties: the smallest. Raises ValueError for features that are
+    not finite.
     """
     train = features["train"]
     design = Design.from_features(train)
@@ -71,7 +71,7 @@ def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], class
     return best_labels
 
 
-def coded(labels: Sequence[str], classes: Sequence[str]) -> Labels:
-    """The number of each label among the classes."""
+def encode_labels(labels: Sequence[str], classes: Sequence[str]) -> Labels:
+    """Return the position of each label in `classes`."""
     numbers = {name: number for number, name in enumerate(classes)}
     return np.array([numbers[label] for label in labels], np.int64)

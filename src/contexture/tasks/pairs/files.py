@@ -1,8 +1,8 @@
-"""Published sets of labelled sentence pairs: one reader for all, by headers, keys and file names.
+"""Reader of published sets of labelled sentence pairs, by headers, keys and file names.
 
-It knows the columns and keys of SNLI, MultiNLI, QQP and SciTail, and other files by their number of columns:
-sentence, sentence, label (SciTail), or label, sentence, sentence, id (QQP as Wang et al., 2017, split it). Two
-columns of a test part are sentences whose label is kept secret (XTREME).
+It knows the columns and keys of SNLI, MultiNLI, QQP and SciTail. Files without a header are read by their number of
+columns: sentence, sentence, label (SciTail), or label, sentence, sentence, id (QQP as split by Wang et al., 2017). A
+test part with two columns has no labels (XTREME).
 """
 
 import json
@@ -18,84 +18,86 @@ from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.text_files import catch_damage, open_text
 
 #: Headers and keys of the two sentences and of the label.
-NAMES = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
-LABELS = ("gold_label", "is_duplicate", "label")
-#: Their columns in files without a header, by the number of columns; two: a test part without labels.
-POSITIONS: dict[int, tuple[int | None, ...]] = {2: (0, 1, None), 3: (0, 1, 2), 4: (1, 2, 0)}
-#: Labels that are none: nobody agreed, or they are kept secret.
-NO_LABEL = ("", "-", "-1", "hidden")
+SENTENCE_KEYS = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
+LABEL_KEYS = ("gold_label", "is_duplicate", "label")
+#: Their columns in files without a header, by the number of columns; two columns: a test part without labels.
+COLUMN_POSITIONS: dict[int, tuple[int | None, ...]] = {2: (0, 1, None), 3: (0, 1, 2), 4: (1, 2, 0)}
+#: Values of missing labels: no agreement, or hidden.
+MISSING_LABELS = ("", "-", "-1", "hidden")
 #: Columns of a set.
 COLUMNS = ["part", "genres", "first", "second", "label"]
-#: Rows of a file without a part of its own are not split yet.
+#: Part of files whose names have no part; the rows are split later.
 WHOLE = "whole"
-#: Endings, the best first where a part comes in several.
-ENDINGS = (".jsonl", ".tsv", ".txt")
+#: File name suffixes, by preference.
+SUFFIXES = (".jsonl", ".tsv", ".txt")
 
 _PART = re.compile(r"(?<![a-z])(train|dev|valid|validation|test)(?![a-z])")
 _GENRES = re.compile(r"(?<![a-z])(mismatched|matched)(?![a-z])")
-#: A label is a word or a number; a longer one is a sentence in the wrong column.
+#: Longer labels are sentences in the wrong column.
 _MAX_LABEL_CHARS = 30
 _REMEDY = (
-    "Give the folder that SNLI, MultiNLI, QQP or SciTail is unpacked into, with a file for each part "
-    "(…train…, …dev…, …test…; .jsonl, .tsv or .txt, plain or .gz), or such files themselves."
+    "Name the folder of SNLI, MultiNLI, QQP or SciTail, with a file for each part (…train…, …dev…, …test…; .jsonl, "
+    ".tsv or .txt, plain or .gz), or the files."
 )
 
 
 def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
-    """Read all files of a set: those of a folder, a file, or several.
+    """Read all files of a set: a folder, a file, or a list of files.
 
-    Returns one row a pair, in the files' order: `part` (train, dev, test or whole), `genres` (matched or
-    mismatched for MultiNLI, else ""), `first`, `second`, and `label`, "" if there is none. Raises BenchmarkMissing if
-    there are no such files, and ValueError, naming file, line and remedy, for a file in another format.
+    Returns one row per pair, in file order: `part` (train, dev, test or whole), `genres` (matched or
+    mismatched for MultiNLI, else ""), `first`, `second`, and `label` ("" if missing). Raises BenchmarkMissing for
+    absent files, and ValueError, naming file, line and remedy, for another format.
     """
-    files = sorted(_find(name, source).items())
+    files = sorted(_find_files(name, source).items())
     tables = [read_rows(path).assign(part=part, genres=genres) for (part, genres), path in files]
     return pd.concat(tables, ignore_index=True)[COLUMNS]
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """`first`, `second` and `label` of every row of a file; ValueError as of `read_set`."""
+    """Return `first`, `second` and `label` of each row; raises ValueError as `read_set`."""
     with catch_damage(path), open_text(path) as file:
-        return pd.DataFrame(_rows(path, file), columns=["first", "second", "label"], dtype=object)
+        return pd.DataFrame(_read_rows(path, file), columns=["first", "second", "label"], dtype=object)
 
 
-def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
-    """The file of each part."""
+def _find_files(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
+    """Return (part, genres) → file."""
     paths = [Path(source)] if isinstance(source, str) else [Path(path) for path in source]
     for path in paths:
         if not path.exists():
             raise BenchmarkMissing(name, path, _REMEDY)
     files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
-    known = sorted((file for file in files if _ending(file) in ENDINGS), key=lambda file: ENDINGS.index(_ending(file)))
+    known = sorted(
+        (file for file in files if _suffix(file) in SUFFIXES), key=lambda file: SUFFIXES.index(_suffix(file))
+    )
     by_part: dict[tuple[str, str], Path] = {}
     for file in known:
-        if part := part_of(file):
+        if part := part_from_name(file):
             genres = _GENRES.search(file.name.lower())
             key = part, genres[1] if genres else ""
             if file in paths and by_part.get(key) in paths:
-                raise ValueError(f"{name}: {by_part[key]} and {file} are both its part {part}; name one")
+                raise ValueError(f"{name}: {by_part[key]} and {file} are both part {part}; name one")
             by_part.setdefault(key, file)
     if by_part:
         return by_part
-    # A set without parts is one file; a text file, such as a README, is none of it.
-    whole = [file for file in known if file in paths or _ending(file) != ".txt"]
+    # A set without parts is one file. Text files in folders, such as a README, are ignored.
+    whole = [file for file in known if file in paths or _suffix(file) != ".txt"]
     if len(whole) != 1:
         raise BenchmarkMissing(name, paths[0], _REMEDY)
     return {(WHOLE, ""): whole[0]}
 
 
-def part_of(file: Path) -> str:
-    """train, dev or test, as the file's name has it; "" for none."""
+def part_from_name(file: Path) -> str:
+    """Return train, dev or test, by the file's name; "" if it names none."""
     part = _PART.search(file.name.lower())
     return part[1].replace("validation", "valid").replace("valid", "dev") if part else ""
 
 
-def _ending(file: Path) -> str:
+def _suffix(file: Path) -> str:
     return Path(file.name.removesuffix(".gz")).suffix.lower()
 
 
-def _rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
-    """First, second, label of every row."""
+def _read_rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
+    """Yield first, second and label of each row."""
     lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(file, start=1))
     first_line = next(((number, line) for number, line in lines if line.strip()), None)
     if first_line is None:
@@ -105,10 +107,10 @@ def _rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
         first, second, label = (value.strip() for value in row)
         if len(label) > _MAX_LABEL_CHARS:
             raise ValueError(
-                f"{path}, line {number}: the label is {label!r}; it must be a word or a number: are the columns "
-                "sentence, sentence, label, or named by a header?"
+                f"{path}, line {number}: the label is {label!r}; it must be a word or a number; order the "
+                "columns as sentence, sentence, label, or add a header"
             )
-        yield first, second, "" if label in NO_LABEL else label
+        yield first, second, "" if label in MISSING_LABELS else label
 
 
 def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
@@ -117,40 +119,42 @@ def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[i
             continue
         try:
             row = json.loads(line)
-            texts = [next(row[key] for key in names if key in row) for names in NAMES]
+            texts = [next(row[key] for key in names if key in row) for names in SENTENCE_KEYS]
         except (ValueError, StopIteration, RuntimeError, TypeError) as error:
             raise ValueError(
-                f"{path}, line {number}: no JSON object with sentence1 and sentence2 ({error}); fetch the file again"
+                f"{path}, line {number}: not a JSON object with sentence1 and sentence2 ({error}); fetch the file again"
             ) from None
-        label = next((row[key] for key in LABELS if key in row), None)
+        label = next((row[key] for key in LABEL_KEYS if key in row), None)
         yield number, ["" if value is None else str(value) for value in (*texts, label)]
 
 
 def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     start, line = next(lines)
     header = line.split("\t")
-    columns = [next((header.index(name) for name in names if name in header), None) for names in (*NAMES, LABELS)]
+    columns = [
+        next((header.index(name) for name in names if name in header), None) for names in (*SENTENCE_KEYS, LABEL_KEYS)
+    ]
     if columns[0] is not None and columns[1] is not None:
         positions, split_rows = columns, "question1" in header
-    elif len(header) in POSITIONS and (len(header) > 2 or part_of(path) == "test"):
-        positions, split_rows = list(POSITIONS[len(header)]), False
+    elif len(header) in COLUMN_POSITIONS and (len(header) > 2 or part_from_name(path) == "test"):
+        positions, split_rows = list(COLUMN_POSITIONS[len(header)]), False
         lines = chain([(start, line)], lines)
     else:
         raise ValueError(
-            f"{path}, line {start}: {len(header)} columns, and no header that names sentence1 and sentence2 (or "
-            "question1 and question2); name them, or leave sentence, sentence and label alone"
+            f"{path}, line {start}: {len(header)} columns, and no header with sentence1 and sentence2 (or question1 "
+            "and question2); add a header, or keep only sentence, sentence and label"
         )
-    for number, fields in _fields(path, lines, len(header), split_rows):
+    for number, fields in _join_rows(path, lines, len(header), split_rows):
         yield number, ["" if position is None else fields[position] for position in positions]
 
 
-def _fields(
+def _join_rows(
     path: Path, lines: Iterator[tuple[int, str]], width: int, split_rows: bool
 ) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each row.
+    """Yield line number and fields of each row.
 
-    Quora's questions have line breaks here and there, so that a row goes on until it has all its fields, and quotation
-    marks around those that have some inside, which are doubled there; other sets have neither.
+    With `split_rows` (Quora's questions), a row continues on the next line until it has all fields, and quoted fields
+    are unquoted.
     """
     fields: list[str] = []
     number = 0
@@ -163,16 +167,16 @@ def _fields(
             continue
         if len(fields) != width:
             break
-        yield number, [_unquoted(field) for field in fields] if split_rows else fields
+        yield number, [_unquote(field) for field in fields] if split_rows else fields
         fields = []
     if fields:
         raise ValueError(
-            f"{path}, line {number}: {len(fields)} fields where there should be {width}; fetch the file again, or "
+            f"{path}, line {number}: {len(fields)} fields instead of {width}; fetch the file again, or "
             "remove tabs and line breaks inside the fields"
         )
 
 
-def _unquoted(field: str) -> str:
+def _unquote(field: str) -> str:
     inside = field[1:-1].replace('""', "")
     quoted = len(field) > 1 and field[0] == field[-1] == '"' and '"' not in inside
     return field[1:-1].replace('""', '"') if quoted else field

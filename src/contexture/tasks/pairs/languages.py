@@ -1,7 +1,7 @@
-"""Sets of pairs that come in several languages: learned from in one, tested in each (zero-shot transfer).
+"""Sets of pairs in several languages, for zero-shot transfer: trained in one language, tested in each.
 
-XTREME (Hu et al., 2020) lays out XNLI and PAWS-X so: `train-en.tsv`, `dev-de.tsv`, `test-de.tsv`, without a header,
-with the columns sentence, sentence and label; its test parts come without the last.
+XTREME (Hu et al., 2020) has XNLI and PAWS-X as `train-en.tsv`, `dev-de.tsv`, `test-de.tsv`, without a header, with the
+columns sentence, sentence and label. Its test parts have no labels.
 """
 
 import re
@@ -13,19 +13,19 @@ import pandas as pd
 
 from contexture.splits import TEST_SHARE, draw_rows
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.pairs.config import SetInLanguages
+from contexture.tasks.pairs.config import MultilingualSet
 from contexture.tasks.pairs.files import COLUMNS, read_rows
-from contexture.tasks.pairs.splits import HELD_OUT, PairSet, split_set
+from contexture.tasks.pairs.splits import DEV_SHARE, PairSet, split_set
 
 #: Part, language → file.
-Files = Mapping[tuple[str, str], Path]
+LanguageFiles = Mapping[tuple[str, str], Path]
 
 _FILE = re.compile(r"(train|dev|test)-([a-z]{2,3})\.tsv(\.gz)?")
-_REMEDY = "Give a folder with {train,dev,test}-xx.tsv[.gz], as XTREME lays out XNLI and PAWS-X."
+_REMEDY = "Name a folder with {train,dev,test}-xx.tsv[.gz], XTREME's layout of XNLI and PAWS-X."
 
 
-def language_files(folder: Path) -> dict[tuple[str, str], Path]:
-    """The files of a set in languages; empty for a folder of anything else."""
+def find_language_files(folder: Path) -> dict[tuple[str, str], Path]:
+    """Return (part, language) → file; empty for another layout."""
     files: dict[tuple[str, str], Path] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if match := _FILE.fullmatch(path.name):
@@ -33,53 +33,54 @@ def language_files(folder: Path) -> dict[tuple[str, str], Path]:
     return files
 
 
-def read_languages(name: str, source: SetInLanguages) -> PairSet:
-    """The pairs to learn from, of one language, and those to test, whose `genres` are their language.
+def read_languages(name: str, source: MultilingualSet) -> PairSet:
+    """Read the training pairs of one language and the test pairs of each; `genres` of test pairs is the language.
 
-    Learned from are the pairs to train on or, without such, those of the dev part. Tested are the test parts or, if
-    these have no labels, the dev parts. If that leaves dev parts for both, a share of their rows is tested, the same
-    rows in every language: these are translations of one another. Raises BenchmarkMissing if there are no such files,
-    and ValueError for a file that is missing or unlike the others, naming it.
+    Training uses the train part or, without one, the dev part. Tests use the test parts or, without labels, the dev
+    parts. If both use dev parts, the same share of rows is tested in every language, because rows are translations of
+    each other.
+
+    Raises BenchmarkMissing for absent files, and ValueError, naming the file, for one that is missing or does not fit
+    the others.
     """
     folder, language = Path(source.folder), source.learn_from
-    files = language_files(folder)
+    files = find_language_files(folder)
     if not files:
         raise BenchmarkMissing(name, folder / f"test-{language}.tsv", _REMEDY)
-    learned = next((part for part in ("train", "dev") if (part, language) in files), None)
-    if learned is None:
+    train_part = next((part for part in ("train", "dev") if (part, language) in files), None)
+    if train_part is None:
         raise ValueError(
-            f"{name}: {folder} has neither train-{language}.tsv nor dev-{language}.tsv to learn from; give one of "
-            f"them, or say in which language to learn, as pairs.input.{name}.learn_from"
+            f"{name}: {folder} has neither train-{language}.tsv nor dev-{language}.tsv to train on; add one, or "
+            f"set pairs.input.{name}.learn_from to another language"
         )
-    rows = {"train": read_rows(files[learned, language])}
-    tested, tests = _tests(name, files, source)
+    rows = {"train": read_rows(files[train_part, language])}
+    test_part, tests = _read_tests(name, files, source)
     notes = []
-    if tested == "dev":
-        notes.append("tested on the dev part, as there are no labels of a test part")
-    elif learned == "train" and ("dev", language) in files:
+    if test_part == "dev":
+        notes.append("tested on the dev part: the test part has no labels")
+    elif train_part == "train" and ("dev", language) in files:
         rows["dev"] = read_rows(files["dev", language])
-    if learned == "dev":
+    if train_part == "dev":
         notes.append(
-            f"learned from the dev part ({language}), as there is none to train on, {HELD_OUT:.0%} of it held out"
+            f"trained on the dev part ({language}), of which {DEV_SHARE:.0%} is held out: there is no training part"
         )
-    if learned == tested:
+    if train_part == test_part:
         is_tested = draw_rows(rows["train"], "test", TEST_SHARE)
-        notes.append(f"{TEST_SHARE:.0%} of the rows are tested, the same in every language, and not learned from")
+        notes.append(f"{TEST_SHARE:.0%} of the rows are tested, the same in every language, and not trained on")
         rows["train"] = rows["train"][~is_tested]
         for lang, table in tests.items():
             if len(table) != len(is_tested):
                 raise ValueError(
-                    f"{name}: {files['dev', lang]} has {len(table)} rows, the dev part that is learned from "
-                    f"{len(is_tested)}: they must be translations, row by row, or else give a part to train on or "
-                    "labels of the test part"
+                    f"{name}: {files['dev', lang]} has {len(table)} rows, the dev part for training has "
+                    f"{len(is_tested)}: their rows must be translations; otherwise add a training part or test labels"
                 )
             tests[lang] = table[is_tested]
     known = {*rows["train"]["label"]} - {""}
     for lang, table in tests.items():
         if unknown := sorted({*table["label"]} - known - {""}):
             raise ValueError(
-                f"{name}: {files[tested, lang]} has the labels {unknown}, what is learned from has {sorted(known)}: "
-                "give files of the same set"
+                f"{name}: {files[test_part, lang]} has the labels {unknown}, the training rows have {sorted(known)}: "
+                "use files of the same set"
             )
     parts = [table.assign(part=part, genres="") for part, table in rows.items()]
     parts += [table.assign(part="test", genres=lang) for lang, table in tests.items()]
@@ -87,8 +88,8 @@ def read_languages(name: str, source: SetInLanguages) -> PairSet:
     return replace(pairs, note="; ".join(notes))
 
 
-def _tests(name: str, files: Files, source: SetInLanguages) -> tuple[str, dict[str, pd.DataFrame]]:
-    """The part that is tested and its rows by language: test or, if that has no labels, dev."""
+def _read_tests(name: str, files: LanguageFiles, source: MultilingualSet) -> tuple[str, dict[str, pd.DataFrame]]:
+    """Return the tested part (test or, without labels, dev) and its rows by language."""
     available = {part: sorted(lang for of_part, lang in files if of_part == part) for part in ("test", "dev")}
     languages = source.languages or available["test"] or available["dev"]
     for part in available:
@@ -99,10 +100,8 @@ def _tests(name: str, files: Files, source: SetInLanguages) -> tuple[str, dict[s
         if unlabelled := [lang for lang in languages if lang not in labelled]:
             file = files.get((part, unlabelled[0]), Path(source.folder) / f"{part}-{unlabelled[0]}.tsv")
             raise ValueError(
-                f"{name}: {file} {'has no labels' if file.exists() else 'is not there'}, {part}-{labelled[0]} has "
-                f"some: give it, or say which languages to test, as pairs.input.{name}.languages"
+                f"{name}: {file} {'has no labels' if file.exists() else 'is missing'}, but {part}-{labelled[0]} "
+                f"has labels: add it, or set pairs.input.{name}.languages to the languages to test"
             )
         return part, tables
-    raise ValueError(
-        f"{name}: {source.folder} has no labels to test by; give test-xx.tsv or dev-xx.tsv with three columns"
-    )
+    raise ValueError(f"{name}: {source.folder} has no labels to test; add test-xx.tsv or dev-xx.tsv with three columns")

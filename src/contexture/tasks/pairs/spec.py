@@ -1,4 +1,4 @@
-"""What the rest of the project knows of sentence pairs."""
+"""Specification of the task sentence pairs."""
 
 from contexture.tasks.pairs.config import PairsConfig, PairSettings
 from contexture.tasks.spec import LeagueUse, TaskSpec
@@ -22,11 +22,11 @@ SPEC = TaskSpec(
     league=(
         LeagueUse(
             "Sentence pairs",
-            "Tell how two sentences are related: one follows from the other, or contradicts it …",
+            "Classify how two sentences are related: one follows from the other, or contradicts it …",
             "For sentence pairs",
             "accuracy",
             "accuracy",
-            "pairs in a hundred whose relation is told by a simple classifier on the vectors of the two",
+            "pairs in a hundred whose relation a simple classifier on their vectors predicts",
             task="pairs",
         ),
     ),

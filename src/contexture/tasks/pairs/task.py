@@ -1,4 +1,4 @@
-"""Pair classification as a task: sets of labelled sentence pairs."""
+"""Pair classification as a task."""
 
 import logging
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from contexture.demo.config import DEMO
 from contexture.demo.translations import XNLI
 from contexture.demo.write import LANGUAGES, PAIRS
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.pairs.config import PairsConfig, PairSettings, SetInLanguages
+from contexture.tasks.pairs.config import MultilingualSet, PairsConfig, PairSettings
 from contexture.tasks.pairs.files import read_set
-from contexture.tasks.pairs.languages import language_files, read_languages
+from contexture.tasks.pairs.languages import find_language_files, read_languages
 from contexture.tasks.pairs.splits import PARTS, PairSet, split_set
 from contexture.tasks.task_folder import catch_missing, check_sets, read_report, write_task
 
@@ -21,36 +21,36 @@ LOG = logging.getLogger(__name__)
 
 
 class PairsTask:
-    """Which relation do two sentences have? By a linear layer on their vectors, frozen and fine-tuned."""
+    """Predict the relation of two sentences by a linear layer on their vectors, frozen and fine-tuned."""
 
     def prepare_data(self, source: PairsConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` of every set, see `splits.PairSet` and `Task.prepare_data`.
+        """Write `<set>.parquet` for each set (see `splits.PairSet` and `Task.read`); counts include the split.
 
-        Raises ValueError, naming file and line, for files that are not in a format.
+        Raises ValueError, naming file and line, for another format.
         """
-        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo_dir))}
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_demo_dir(demo_dir))}
         with write_task(output_dir, sets, sets=[]) as (work, report):
             for name, files in sets.items():
                 with catch_missing(report, name):
-                    pairs = _read(name, files)
+                    pairs = _read_pairs(name, files)
                     if pairs.note:
                         LOG.warning("%s: %s", name, pairs.note)
                     pairs.rows.to_parquet(work / f"{name}.parquet")
                     report["sets"].append(name)
-                    report["counts"][name] = _counts(pairs)
+                    report["counts"][name] = _count_pairs(pairs)
 
     def check_settings(self, settings: PairSettings, data_dir: Path) -> None:
-        """Raise ValueError if encoders are to be fine-tuned on a set that the input lacks."""
+        """Raise ValueError if a set of `finetune` is not in the input."""
         check_sets("pairs", settings.finetune, read_report(data_dir))
 
     def list_options(self, settings: PairSettings, head: str | None) -> list[str]:
-        """One model a set."""
+        """Return the sets to fine-tune on; each has one model."""
         return settings.finetune
 
     def finetune(
         self, settings: PairSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_pairs`; nothing is written if the set is missing."""
+        """See `finetune.finetune_pairs`. Nothing is written if the set is missing."""
         from contexture.tasks.pairs.finetune import finetune_pairs
 
         if (file := data_dir / f"{option}.parquet").exists():
@@ -64,28 +64,28 @@ class PairsTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_pairs`; sets that are missing are left out."""
+        """See `evaluation.evaluate_pairs`. Missing sets are skipped."""
         from contexture.tasks.pairs.evaluation import evaluate_pairs
 
         files = {name: data_dir / f"{name}.parquet" for name in read_report(data_dir)["counts"]}
         return evaluate_pairs(settings, encoders, files, vectors_dir, parallel_map)
 
 
-def _read(name: str, files: str | list[str] | SetInLanguages) -> PairSet:
-    if isinstance(files, str) and language_files(Path(files)):
-        files = SetInLanguages(files)
-    if isinstance(files, SetInLanguages):
+def _read_pairs(name: str, files: str | list[str] | MultilingualSet) -> PairSet:
+    if isinstance(files, str) and find_language_files(Path(files)):
+        files = MultilingualSet(files)
+    if isinstance(files, MultilingualSet):
         return read_languages(name, files)
     return split_set(name, read_set(name, files))
 
 
-def _made_up(demo: Path) -> Path:
-    """The made-up world's pairs, in all languages where it has several."""
+def _demo_dir(demo: Path) -> Path:
+    """Return the demo's pairs, in all languages if it has several."""
     translated = demo / LANGUAGES / XNLI
     return translated if translated.is_dir() else demo / PAIRS
 
 
-def _counts(pairs: PairSet) -> dict[str, Any]:
+def _count_pairs(pairs: PairSet) -> dict[str, Any]:
     sizes = pairs.rows["part"].value_counts()
     counts: dict[str, Any] = {part: int(sizes[part]) for part in PARTS}
     genres = pairs.rows.loc[pairs.rows["part"] == "test", "genres"].value_counts().sort_index()

@@ -1,1 +1,1 @@
-"""Answer ranking: which of many candidates answers the question, told from sentence vectors alone."""
+"""Answer ranking: rank many candidates of a question by sentence vectors."""

@@ -11,31 +11,31 @@ from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
-#: Candidates of a question whose format gives it none of its own (Cross-Thought, section 4.2).
+#: Candidates of a question if the format has none (Cross-Thought, section 4.2).
 POOL = 1000
 #: R@k.
 RECALL_AT = (1, 20)
 Split = Literal["train", "dev", "test"]
 Format = Literal["quasar_t", "hotpotqa", "wikiqa", "squad"]
-#: Whether an encoder is measured as it is after pre-training, or fine-tuned on the set.
+#: Whether an encoder is measured after pre-training or after fine-tuning on the set.
 Protocol = Literal["frozen", "finetuned"]
 #: Attention of the question to the candidates, cosine, inner product.
 Score = Literal["alpha", "cosine", "dot"]
-Name = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+SetName = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
 
 
 @dataclass(config=STRICT, frozen=True)
 class Pools:
-    """Number of candidates that each protocol ranks for a question."""
+    """Number of candidates per question, by protocol."""
 
     # Frozen encoders.
     frozen: Positive
-    # Fine-tuned encoders; wrong candidates for fine-tuning are drawn from these.
+    # Fine-tuned encoders, whose training draws wrong candidates from these.
     finetuned: Positive
 
     @property
     def largest(self) -> int:
-        """Number of candidates that are stored for a question."""
+        """Number of stored candidates."""
         return max(self.frozen, self.finetuned)
 
     @property
@@ -44,84 +44,84 @@ class Pools:
         return min(self.frozen, self.finetuned)
 
     @property
-    def differ(self) -> bool:
+    def are_different(self) -> bool:
         """Whether the protocols rank different candidates."""
         return self.frozen != self.finetuned
 
     def size(self, protocol: Protocol) -> int:
-        """Number of candidates that a protocol ranks."""
+        """Return the number of candidates that a protocol ranks."""
         return {"frozen": self.frozen, "finetuned": self.finetuned}[protocol]
 
 
 @dataclass(config=STRICT, frozen=True)
 class RankingSet:
-    """One set of questions and its files."""
+    """A set of questions and its files."""
 
     # quasar_t (Quasar-T's JSON lines), hotpotqa (JSON), wikiqa (tab-separated), squad (v1.1 JSON, for its paragraphs).
     format: Format
     # quasar_t and wikiqa: the folder of all splits. hotpotqa and squad: a file or a folder, whose questions are split
-    # by a hash of their ids; or one for each split, {train: …, dev: …, test: …}, of which some may be left out.
+    # by a hash of their ids; or one for each split, {train: …, dev: …, test: …}; splits may be omitted.
     files: str | dict[Split, str]
-    # Number of candidates of a question. null: the question's candidates in the files; squad has none, so 1,000.
+    # Candidates per question. null: those of the files (squad has none and uses 1,000).
     # A number: for frozen and for fine-tuned encoders. {frozen: 200, finetuned: 1000}: one number for each protocol.
     pool: Positive | Pools | None = None
-    # Where the candidates of a pool come from. bm25: the first texts of the set that BM25 finds. random: the question's
-    # right texts and others drawn at random from the set; needs `pool`.
+    # Source of the candidates. bm25: BM25's first texts of the set. random: the question's right texts and random
+    # others of the set; needs `pool`.
     candidates: Literal["bm25", "random"] = "bm25"
 
     def __post_init__(self) -> None:
         if isinstance(self.files, dict) and self.format in ("quasar_t", "wikiqa"):
-            raise ValueError(f"files: {self.format} is a folder with the files of all splits, not one by split")
+            raise ValueError(f"files: for {self.format}, name the folder with the files of all splits")
         if self.files == {}:
-            raise ValueError("files: none is named")
+            raise ValueError("files: name at least one file")
         if self.candidates == "random" and self.pool is None:
             raise ValueError("candidates: random needs `pool`, the number of candidates of a question")
 
     @property
     def pools(self) -> Pools | None:
-        """Number of candidates by protocol; None if questions keep their candidates of the files."""
+        """Number of candidates by protocol; None if questions keep the candidates of the files."""
         pool = self.pool or (POOL if self.format == "squad" else None)
         return Pools(pool, pool) if isinstance(pool, int) else pool
 
 
 @dataclass(config=STRICT, frozen=True)
 class RankingConfig(SourceSettings):
-    """Where the questions of answer ranking come from."""
+    """Files of the questions."""
 
-    # demo (paragraphs of the made-up world), or sets by name: {mine: {format: squad, files: /path/to/dev-v1.1.json}}.
-    input: Literal["demo"] | dict[Name, RankingSet] = "demo"
+    # demo (paragraphs of the demo world), or sets by name: {mine: {format: squad, files: /path/to/dev-v1.1.json}}.
+    input: Literal["demo"] | dict[SetName, RankingSet] = "demo"
 
 
 @dataclass(config=STRICT, frozen=True)
 class RankingSettings(StepSettings):
-    """How encoders are scored and fine-tuned; the defaults are the Cross-Thought paper's (section 4.2)."""
+    """Scores and fine-tuning. The defaults are those of the Cross-Thought paper (section 4.2)."""
 
-    # Sets to fine-tune on, with one model for each; none: frozen encoders alone.
-    finetune: list[Name] = Field(default_factory=list)
-    # Variant → how its frozen vectors are compared; without it alpha where it has cross-sequence layers, else cosine.
+    # Sets to fine-tune on, with one model for each; empty: encoders are measured frozen only.
+    finetune: list[SetName] = Field(default_factory=list)
+    # Variant → score of its frozen vectors. Default: alpha with cross-sequence layers, else cosine.
     scores: dict[str, Score] = Field(default_factory=dict)
     # Questions per optimizer step, over all devices.
     batch_size: Positive = 80
-    # Wrong candidates of a question that are drawn for each epoch.
+    # Wrong candidates per question and epoch.
     negatives: Positive = 100
-    # Optimizer steps at most.
+    # Maximum optimizer steps.
     steps: Positive = 20_360
     # Steps between two dev scores.
     evaluate_every: Positive = 1000
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5, warmup_steps=2220))
-    # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
+    # Recompute activations in the backward pass, so that only those of tokens_at_once are in memory.
     recompute: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.finetune)) < len(self.finetune):
-            raise ValueError(f"finetune: a set is named twice: {self.finetune}")
+            raise ValueError(f"finetune: remove the set that is listed twice: {self.finetune}")
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for a variant of `scores` that does not exist."""
+        """Raise ValueError for an unknown variant in `scores`."""
         if unknown := [name for name in self.scores if name not in variants]:
             raise ValueError(f"scores: no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """The settings of these variants alone."""
+        """Return the settings for fewer variants."""
         return replace(self, scores={name: score for name, score in self.scores.items() if name in variants})

@@ -1,6 +1,6 @@
-"""A set of questions with its candidates, as tables in a folder: made once of the raw files, then read.
+"""Sets of questions with candidates, stored as tables in a folder.
 
-Candidates are those of the files, or come from all texts of the set: found by BM25, or drawn at random.
+Candidates come from the files, from BM25 over all texts of the set, or are drawn at random.
 """
 
 import json
@@ -17,16 +17,16 @@ from contexture.encoders.layout import Ints
 from contexture.folders import work_folder
 from contexture.retrieval.top import NOTHING
 from contexture.tasks.ranking.config import Pools, Protocol, RankingSet, Split
-from contexture.tasks.ranking.files import READERS, Question, Texts
+from contexture.tasks.ranking.files import READERS, CandidateTexts, RankingQuestion
 from contexture.tasks.retrieval.reqa import stable_id
 
-QUESTIONS, TEXTS, WORDS = "questions.parquet", "texts.parquet", "bm25"
+QUESTIONS_FILE, TEXTS_FILE, BM25_DIR = "questions.parquet", "texts.parquet", "bm25"
 #: Number of candidates by protocol; written only if the protocols rank different numbers.
 POOLS_FILE = "pools.json"
-#: One question in so many is dev if only train and test are given (Cross-Thought, section 4.1); of one file two in so
-#: many are dev, two test.
-PARTS = 20
-#: Questions that BM25 answers at a time.
+#: Parts of the hash split. One part of train becomes dev if the files have no dev split (Cross-Thought, section 4.1); a
+#: single file has two parts for dev and two for test.
+NUM_PARTS = 20
+#: Questions per BM25 search.
 SEARCH_BATCH = 1000
 PROTOCOLS: dict[Protocol, str] = {"frozen": "frozen", "finetuned": "fine-tuned"}
 
@@ -35,11 +35,11 @@ Rows = npt.NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a split that have a right candidate."""
+    """Questions of a split that have a right candidate."""
 
     ids: list[str]
     texts: list[str]
-    #: Rows of the candidates of each, and of its right ones, −1 for one whose text is missing.
+    #: Rows of each question's candidates and right candidates; −1: the text is missing.
     candidates: list[Rows]
     right: list[Rows]
 
@@ -48,51 +48,53 @@ class Questions:
 
 
 def write_set(source: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Write a set's questions, texts and BM25 over its texts to `folder`; return counts, and notes for the reader.
+    """Write a set's questions, texts and BM25 index to `folder`; return counts, and notes for reports.
 
     Raises:
         BenchmarkMissing: a file is absent.
-        ValueError: a file is not in the format, two questions have one id, there is no text, or a pool of random
-            candidates does not fit.
+        ValueError: wrong format, duplicate question id, no text, or a pool of random candidates that does not fit.
     """
-    from contexture.retrieval.bm25 import write_bm25  # training goes without
+    from contexture.retrieval.bm25 import write_bm25  # not needed in training
 
-    table, texts, notes = _read(source)
-    pools, drawn = source.pools, source.candidates == "random"
+    table, texts, notes = _read_tables(source)
+    pools, is_random = source.pools, source.candidates == "random"
     folder.mkdir(parents=True)
     try:
-        if pools and drawn:
+        if pools and is_random:
             check_random_pool(table["right"].tolist(), len(texts.rows), pools)
-        with work_folder(folder / WORDS) as work:
+        with work_folder(folder / BM25_DIR) as work:
             write_bm25(texts.rows, work)
     except ValueError as error:
         raise ValueError(f"{source.files}: {error}") from error
     if pools:
-        if drawn:
+        if is_random:
             rows = draw_candidates(table["question_id"].tolist(), table["right"].tolist(), list(texts.rows), pools)
         else:
-            rows = search_candidates(table["question"].tolist(), folder / WORDS, pools.largest)
+            rows = search_candidates(table["question"].tolist(), folder / BM25_DIR, pools.largest)
         table["candidates"] = pd.Series(list(rows), table.index, "object")
-        notes.append(_describe_pools(pools, drawn))
-        if pools.differ:
+        notes.append(_describe_pools(pools, is_random))
+        if pools.are_different:
             (folder / POOLS_FILE).write_text(json.dumps(asdict(pools)), encoding="utf-8")
-    table.to_parquet(folder / QUESTIONS)
-    pd.DataFrame({"title": texts.titles, "text": list(texts.rows)}).to_parquet(folder / TEXTS)
+    table.to_parquet(folder / QUESTIONS_FILE)
+    pd.DataFrame({"title": texts.titles, "text": list(texts.rows)}).to_parquet(folder / TEXTS_FILE)
     counts: dict[str, Any] = {"texts": len(texts.rows)}
     for split in ("train", "dev", "test"):
         counts |= _count_questions(table[table["split"] == split], split, pools)
     return counts, notes
 
 
-def _read(source: RankingSet) -> tuple[pd.DataFrame, Texts, list[str]]:
-    """The questions of a set, each with a split; its texts; and a note if the files do not name the splits."""
-    texts, files = Texts(), source.files if isinstance(source.files, dict) else {None: source.files}
+def _read_tables(source: RankingSet) -> tuple[pd.DataFrame, CandidateTexts, list[str]]:
+    """Return the questions with their splits, the texts, and notes on splits that the files do not name."""
+    texts, files = CandidateTexts(), source.files if isinstance(source.files, dict) else {None: source.files}
     rows = [row for split, path in files.items() for row in READERS[source.format](Path(path), split, texts)]
-    table = pd.DataFrame([(*row[:3], list(row.candidates), list(row.right)) for row in rows], columns=Question._fields)
-    twice = table.duplicated("question_id")
-    if twice.any():
-        raise ValueError(f"question {table[twice]['question_id'].iloc[0]} is in the files twice: {source.files}")
-    parts = table["question_id"].map(lambda name: int(stable_id(name), 16) % PARTS)
+    table = pd.DataFrame(
+        [(*row[:3], list(row.candidates), list(row.right)) for row in rows], columns=RankingQuestion._fields
+    )
+    is_repeated = table.duplicated("question_id")
+    if is_repeated.any():
+        question_id = table[is_repeated]["question_id"].iloc[0]
+        raise ValueError(f"question {question_id} occurs twice in {source.files}; remove one")
+    parts = table["question_id"].map(lambda name: int(stable_id(name), 16) % NUM_PARTS)
     if table["split"].isna().any():
         table["split"] = parts.map({0: "dev", 1: "dev", 2: "test", 3: "test"}).fillna("train")
         return table, texts, ["questions are split by a hash of their ids: 80 % train, 10 % dev, 10 % test"]
@@ -103,8 +105,8 @@ def _read(source: RankingSet) -> tuple[pd.DataFrame, Texts, list[str]]:
 
 
 def search_candidates(questions: Sequence[str], index: Path, pool: int) -> Iterator[Rows]:
-    """Yield the rows of the first `pool` texts that BM25, in the folder `index`, finds for each question."""
-    from contexture.retrieval.bm25 import Bm25  # training goes without
+    """Yield the rows of BM25's first `pool` texts for each question; `index` is BM25's folder."""
+    from contexture.retrieval.bm25 import Bm25  # not needed in training
 
     bm25 = Bm25(index)
     for start in range(0, len(questions), SEARCH_BATCH):
@@ -113,9 +115,9 @@ def search_candidates(questions: Sequence[str], index: Path, pool: int) -> Itera
 
 
 def check_random_pool(right: Sequence[Sequence[int]], num_texts: int, pools: Pools) -> None:
-    """Raise ValueError unless each pool holds all right texts of a question and the set fills the largest pool.
+    """Raise ValueError unless pools hold all right texts of a question and are no larger than the set.
 
-    `right`: rows of the right texts of each question; negative ones have no text.
+    `right`: rows of the right texts of each question; negative rows have no text.
     """
     if num_texts < pools.largest:
         raise ValueError(
@@ -133,15 +135,14 @@ def check_random_pool(right: Sequence[Sequence[int]], num_texts: int, pools: Poo
 def draw_candidates(
     question_ids: Sequence[str], right: Sequence[Sequence[int]], texts: Sequence[str], pools: Pools
 ) -> Iterator[Rows]:
-    """Yield the rows of each question's right texts and of others drawn at random, `pools.largest` in total.
+    """Yield the rows of each question's right texts and of random others, `pools.largest` in total.
 
-    The draw depends on the id of the question and on the set of texts, not on the order of questions or texts. Each
-    pool is a prefix of the rows that holds all right texts. Within a prefix rows are in the order of their texts, so
-    that the order does not tell which one is right.
+    The draw depends only on the question's id and on the set of texts. Each pool is a prefix of the rows and holds all
+    right texts. Within a prefix, rows are in the order of their texts, which does not reveal the right one.
 
     Args:
         question_ids: of all questions.
-        right: rows of the right texts of each; negative ones have no text.
+        right: rows of the right texts of each question; negative rows have no text.
         texts: all texts of the set, by row.
         pools: number of candidates by protocol; see `check_random_pool`.
     """
@@ -158,16 +159,16 @@ def draw_candidates(
         yield np.concatenate([rows[np.argsort(position[rows])] for rows in parts])
 
 
-def _describe_pools(pools: Pools, drawn: bool) -> str:
-    """A note on which candidates each protocol ranks; `drawn`: at random."""
+def _describe_pools(pools: Pools, is_random: bool) -> str:
+    """Return a note on the candidates that each protocol ranks."""
     training = "from which their training draws wrong candidates"
-    if drawn:
+    if is_random:
         sizes = f"{pools.largest:,} in total"
-        if pools.differ:
+        if pools.are_different:
             sizes = f"{pools.frozen:,} in total for frozen encoders, {pools.finetuned:,} for fine-tuned encoders"
         note = "the candidates of a question are its right texts and others drawn at random from all texts"
-        return f"{note}: {sizes}, {training}" if pools.differ else f"{note}, {sizes}"
-    if not pools.differ:
+        return f"{note}: {sizes}, {training}" if pools.are_different else f"{note}, {sizes}"
+    if not pools.are_different:
         return f"the candidates of a question are the first {pools.largest:,} of all texts that BM25 finds"
     return (
         f"frozen encoders rank the first {pools.frozen:,} of all texts that BM25 finds, "
@@ -176,11 +177,11 @@ def _describe_pools(pools: Pools, drawn: bool) -> str:
 
 
 def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> dict[str, int]:
-    """Number of questions of a split, and of what is missing, if any is."""
+    """Return the number of questions of a split, and the numbers of missing candidates above 0."""
     answered = table["right"].map(len) > 0
     missing = {f"{split} questions without a right candidate, left out": int((~answered).sum())}
     name = f"right candidates of {split} questions that are not among theirs"
-    if pools is None or not pools.differ:
+    if pools is None or not pools.are_different:
         missing[name] = _count_lost(table, None)
     else:
         missing |= {f"{name}, {title}": _count_lost(table, pools.size(key)) for key, title in PROTOCOLS.items()}
@@ -188,7 +189,7 @@ def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> di
 
 
 def _count_lost(table: pd.DataFrame, pool: int | None) -> int:
-    """Number of right candidates that are not among the first `pool` candidates of their questions."""
+    """Return the number of right candidates that are not among the first `pool` candidates."""
     pairs = zip(table["right"], table["candidates"], strict=True)
     return sum(len(set(right) - set(candidates[:pool])) for right, candidates in pairs)
 
@@ -197,11 +198,11 @@ def read_split(folder: Path, split: Split, protocol: Protocol | None = None) -> 
     """Return the questions of a split that have a right candidate.
 
     Args:
-        folder: that `write_set` wrote.
+        folder: written by `write_set`.
         split: train, dev or test.
-        protocol: each question has the candidates that this protocol ranks; None: all that are stored.
+        protocol: limits candidates to those that this protocol ranks; None: all stored candidates.
     """
-    table = pd.read_parquet(folder / QUESTIONS, filters=[("split", "==", split)])
+    table = pd.read_parquet(folder / QUESTIONS_FILE, filters=[("split", "==", split)])
     table = table[table["right"].map(len) > 0]
     pools = read_pools(folder)
     if pools is not None and protocol is not None:
@@ -216,34 +217,34 @@ def read_pools(folder: Path) -> Pools | None:
     return Pools(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
-def trainable(questions: Questions) -> Ints:
-    """Numbers of the questions that can be learned from: a right candidate has a text, and there is a wrong one."""
+def trainable_questions(questions: Questions) -> Ints:
+    """Return numbers of the questions with a wrong candidate and a right one that has a text."""
     pairs = zip(questions.right, questions.candidates, strict=True)
     usable = [(right >= 0).any() and not np.isin(candidates, right).all() for right, candidates in pairs]
     return np.flatnonzero(np.array(usable, np.bool_))
 
 
 def read_texts(folder: Path) -> list[str]:
-    """All texts of a set, by row."""
-    texts: list[str] = pd.read_parquet(folder / TEXTS, columns=["text"])["text"].tolist()
+    """Return all texts of a set, by row."""
+    texts: list[str] = pd.read_parquet(folder / TEXTS_FILE, columns=["text"])["text"].tolist()
     return texts
 
 
-def check_set(data: Path) -> None:
-    """Raise ValueError if a set has no question to train on, or none to choose the best weights by."""
+def check_trainable(data: Path) -> None:
+    """Raise ValueError if a set has no question to train on or no dev question."""
     splits: tuple[Split, ...] = ("train", "dev")
     for split in splits:
-        if not len(trainable(read_split(data, split, "finetuned"))):
+        if not len(trainable_questions(read_split(data, split, "finetuned"))):
             raise ValueError(
-                f"{data.name} has no {split} question with a right and a wrong candidate: leave it out of ranking's "
-                "finetune, or give more questions"
+                f"{data.name} has no {split} question with a right and a wrong candidate: remove it from "
+                "ranking.finetune, or add questions"
             )
 
 
-def documents(folder: Path) -> pd.DataFrame:
-    """Title and text of the candidates of dev and test questions."""
-    table = pd.read_parquet(folder / QUESTIONS, columns=["split", "candidates", "right"])
+def candidate_documents(folder: Path) -> pd.DataFrame:
+    """Return title and text of the candidates of dev and test questions."""
+    table = pd.read_parquet(folder / QUESTIONS_FILE, columns=["split", "candidates", "right"])
     held_out = table[table["split"] != "train"]
     rows = np.concatenate([np.empty(0, np.int64), *held_out["candidates"], *held_out["right"]])
-    texts = pd.read_parquet(folder / TEXTS)
+    texts = pd.read_parquet(folder / TEXTS_FILE)
     return texts[texts.index.isin(rows)]

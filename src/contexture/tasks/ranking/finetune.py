@@ -1,4 +1,4 @@
-"""Fine-tune an encoder on questions, each with a right candidate among wrong ones (Cross-Thought, section 3.3)."""
+"""Fine-tuning of an encoder on questions with one right and many wrong candidates (Cross-Thought, section 3.3)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,36 +18,35 @@ from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.ranking.config import RankingSettings
-from contexture.tasks.ranking.data import Questions, Rows, check_set, read_split, read_texts, trainable
+from contexture.tasks.ranking.data import Questions, Rows, check_trainable, read_split, read_texts, trainable_questions
 
-#: The column of a slot that holds no candidate.
-EMPTY = -1
-#: Questions of dev that are measured, at most.
-DEV_QUESTIONS = 1000
-#: Questions whose candidates' vectors are brought together at a time.
-AT_ONCE = 64
+#: Column of an empty slot.
+EMPTY_SLOT = -1
+MAX_DEV_QUESTIONS = 1000
+#: Questions per pass.
+QUESTIONS_AT_ONCE = 64
 
 
 class AnswerRanking(Objective):
     """−log α[0][m] of the right candidate m (Cross-Thought, equation 10).
 
-    Encoders without cross-sequence layers have −log softmax of the inner products over the same candidates. Reads
-    vectors (Q, D) of queries and (U, D) of documents, and of the batch `columns` (Q, C): the documents that are a
-    question's candidates, the right one first, −1 for an empty slot.
+    Encoders without cross-sequence layers use −log softmax of inner products. Inputs: vectors of queries (Q, D) and
+    documents (U, D), and `columns` (Q, C) of the batch: each question's documents, the right one first, −1 for an empty
+    slot.
     """
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(ObjectiveConfig(), encoder)
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over this device's questions; also the share of them whose right candidate is the most probable."""
+        """Return the mean loss of this device's questions, and the accuracy of the most probable candidate."""
         logs = log_probabilities(encoder.cross, states["query"], states["document"], batch["columns"])
         best_wrong = logs[:, 1:].amax(dim=1)
         return Loss(-logs[:, 0].mean(), {"accuracy": (logs[:, 0] > best_wrong).float().mean()})
 
 
 def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Tensor, columns: Tensor) -> Tensor:
-    """Logarithms (Q, C) of each candidate's probability among those of its question; −∞ in empty slots.
+    """Return log-probabilities (Q, C) of each question's candidates; −∞ in empty slots.
 
     Args:
         cross: cross-sequence layers, whose mean attention is the probability; None: softmax of inner products.
@@ -55,7 +54,7 @@ def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Ten
         documents: (U, D).
         columns: (Q, C) rows of the documents; −1 for an empty slot.
     """
-    present = columns != EMPTY
+    present = columns != EMPTY_SLOT
     candidates = documents[columns.clamp(min=0)]
     if cross is not None:
         return cross.log_attention(queries, candidates, present)
@@ -64,7 +63,7 @@ def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Ten
 
 
 def draw_training_rows(questions: Questions, number: int, negatives: int, rng: np.random.Generator) -> Rows:
-    """A right candidate of a question, then wrong ones, all of them if they are no more than `negatives`."""
+    """Return a right candidate of a question, then at most `negatives` wrong ones."""
     right = questions.right[number][questions.right[number] >= 0]
     wrong = questions.candidates[number]
     wrong = wrong[~np.isin(wrong, right)]
@@ -73,21 +72,21 @@ def draw_training_rows(questions: Questions, number: int, negatives: int, rng: n
 
 
 def to_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
-    """The distinct rows (U,) of several questions' candidates, and the positions (Q, C) of each question's in them."""
+    """Return the distinct rows (U,) of all candidates, and each question's positions (Q, C) among them."""
     distinct, positions = np.unique(np.concatenate(candidates), return_inverse=True)
     sizes = np.array([len(rows) for rows in candidates])
-    columns = np.full((len(candidates), sizes.max()), EMPTY, np.int64)
+    columns = np.full((len(candidates), sizes.max()), EMPTY_SLOT, np.int64)
     columns[np.arange(sizes.max()) < sizes[:, None]] = positions
     return distinct, columns
 
 
-class RankedQuestions(Examples):
-    """Questions whose wrong candidates are drawn anew for each epoch; each text is encoded once a batch."""
+class RankingExamples(Examples):
+    """Questions with wrong candidates drawn anew each epoch; each text is encoded once per batch."""
 
     noun = "questions"
 
     def __init__(self, questions: Questions, texts: Sequence[str], encoder: Encoder, settings: RankingSettings) -> None:
-        self.chosen = trainable(questions)
+        self.chosen = trainable_questions(questions)
         self.questions, self.encoder, self.settings = questions, encoder, settings
         self.queries = tokenize_texts(questions.texts, encoder.vocabulary)
         used = np.unique(np.concatenate([*questions.candidates, *questions.right]))
@@ -98,7 +97,7 @@ class RankedQuestions(Examples):
         return len(self.chosen)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """The batch that `AnswerRanking` reads."""
+        """Return the batch of `AnswerRanking`."""
         numbers, settings = self.chosen[step.device_rows], self.settings
         candidates = [
             draw_training_rows(self.questions, n, settings.negatives, step.make_generator(n)) for n in numbers
@@ -112,11 +111,11 @@ class RankedQuestions(Examples):
         }
 
 
-class HeldOut:
-    """Questions of dev, each with candidates that are drawn once."""
+class RankingDevSet:
+    """Dev questions with candidates that are drawn once."""
 
     def __init__(self, questions: Questions, texts: Sequence[str], negatives: int, seed: int) -> None:
-        numbers = np.random.default_rng(seed).permutation(trainable(questions))[:DEV_QUESTIONS]
+        numbers = np.random.default_rng(seed).permutation(trainable_questions(questions))[:MAX_DEV_QUESTIONS]
         candidates = [
             draw_training_rows(questions, n, negatives, np.random.default_rng(mix(seed, 0, n))) for n in numbers
         ]
@@ -126,27 +125,27 @@ class HeldOut:
 
     @torch.inference_mode()
     def loss(self, encoder: Encoder) -> float:
-        """Mean of −log p(right candidate | question)."""
+        """Return the mean of −log p(right candidate | question)."""
         device = next(encoder.parameters()).device
         vectors = encoder.embed(self.questions, "query"), encoder.embed(self.texts, "document")
         queries, documents = (torch.from_numpy(array).to(device) for array in vectors)
         total = 0.0
         columns = self.columns.to(device)
-        for start in range(0, len(queries), AT_ONCE):
-            part = slice(start, start + AT_ONCE)
+        for start in range(0, len(queries), QUESTIONS_AT_ONCE):
+            part = slice(start, start + QUESTIONS_AT_ONCE)
             total -= float(log_probabilities(encoder.cross, queries[part], documents, columns[part])[:, 0].sum())
         return total / len(queries)
 
 
 def finetune_ranking(settings: RankingSettings, evaluated: EvaluatedEncoder, data: Path, folder: Path) -> float:
-    """Fine-tune an encoder on the training questions of the set `data`; return the lowest loss on dev. See `finetune`.
+    """Fine-tune an encoder on the training questions of `data`; return the lowest loss on dev (see `finetune`).
 
-    ValueError for a set without questions to train or to develop on.
+    Raises ValueError for a set without training or dev questions.
     """
-    check_set(data)
+    check_trainable(data)
     texts, encoder = read_texts(data), load_start_encoder(evaluated)
     encoder.recompute = settings.recompute
-    held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
-    examples = RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings)
-    task = Finetuning.from_loss("ranking", encoder, AnswerRanking(encoder), examples, held_out.loss)
+    dev = RankingDevSet(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
+    examples = RankingExamples(read_split(data, "train", "finetuned"), texts, encoder, settings)
+    task = Finetuning.from_loss("ranking", encoder, AnswerRanking(encoder), examples, dev.loss)
     return finetune(task, settings, evaluated, folder)

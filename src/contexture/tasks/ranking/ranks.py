@@ -1,4 +1,4 @@
-"""Ranks of right candidates, their measures, the expectation by chance, and confidence intervals over questions."""
+"""Ranks of right candidates, their metrics, expected metrics of random order, and confidence intervals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,41 +19,41 @@ Numbers = npt.NDArray[np.floating]
 Ranks = npt.NDArray[np.int64]
 
 
-def ordered(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """Positions of a question's candidates, the best first; among equal scores the right ones are last.
+def order_by_score(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
+    """Return positions of a question's candidates, best first; ties put right candidates last.
 
-    Raises ValueError for a score that is not a number.
+    Raises ValueError for NaN.
     """
     if np.isnan(scores).any():
-        raise ValueError("a score is not a number (did the training diverge?)")
+        raise ValueError("a score is not a number; check whether the training diverged")
     return np.lexsort((right, -scores))
 
 
 def right_ranks(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """The ranks, from 1, of the right ones of a question's candidates; see `ordered`."""
-    return np.flatnonzero(right[ordered(scores, right)]) + 1
+    """Return the ranks, from 1, of a question's right candidates; see `order_by_score`."""
+    return np.flatnonzero(right[order_by_score(scores, right)]) + 1
 
 
-def measures(ranks: Ranks, known: int, all_needed: bool) -> list[float]:
-    """`METRICS` of one question.
+def question_metrics(ranks: Ranks, num_right: int, all_needed: bool) -> list[float]:
+    """Return `METRICS` of one question.
 
     Args:
-        ranks: of the right candidates that were ranked, rising.
-        known: number of right ones, those that are not among the candidates included.
-        all_needed: whether recall is the share of the right ones among the first k, or whether one is enough.
+        ranks: ascending ranks of the right candidates that were ranked.
+        num_right: number of right candidates, including those that are not ranked.
+        all_needed: recall is the share of right candidates among the first k; otherwise one is enough.
     """
     hits = [int((ranks <= k).sum()) for k in RECALL_AT]
-    recalls = [count / known if all_needed else float(count > 0) for count in hits]
+    recalls = [count / num_right if all_needed else float(count > 0) for count in hits]
     return [*recalls, 1 / int(ranks[0]) if len(ranks) else 0.0]
 
 
-def expected_measures(candidates: int, right: int, known: int, all_needed: bool) -> list[float]:
-    """The expectation of `METRICS` for one question whose candidates are in random order.
+def expected_metrics(candidates: int, right: int, num_right: int, all_needed: bool) -> list[float]:
+    """Return the expected `METRICS` of one question in random order.
 
     Args:
         candidates: number of candidates.
         right: number of right ones among them.
-        known, all_needed: see `measures`.
+        num_right, all_needed: see `question_metrics`.
     """
     if not right:
         return [0.0] * len(METRICS)
@@ -61,34 +61,32 @@ def expected_measures(candidates: int, right: int, known: int, all_needed: bool)
     position = np.arange(candidates - right + 1)
     none_right = np.concatenate([[1.0], np.cumprod((candidates - right - position) / (candidates - position))])
     if all_needed:
-        recalls = [min(k, candidates) * right / candidates / known for k in RECALL_AT]
+        recalls = [min(k, candidates) * right / candidates / num_right for k in RECALL_AT]
     else:
         recalls = [1 - float(none_right[min(k, len(none_right) - 1)]) for k in RECALL_AT]
     return [*recalls, float((-np.diff(none_right) / (position + 1)).sum())]
 
 
-def expect_by_chance(questions: Questions, all_needed: bool) -> pd.DataFrame:
-    """The expectation of `METRICS` for each question, by question id, whose candidates are in random order."""
+def chance_metrics(questions: Questions, all_needed: bool) -> pd.DataFrame:
+    """Return the expected `METRICS` of each question in random order, by question id."""
     rows = [
-        expected_measures(len(candidates), int(np.isin(candidates, right).sum()), len(right), all_needed)
+        expected_metrics(len(candidates), int(np.isin(candidates, right).sum()), len(right), all_needed)
         for candidates, right in zip(questions.candidates, questions.right, strict=True)
     ]
     return pd.DataFrame(rows, columns=METRICS, index=questions.ids)
 
 
 def describe_confidence(table: pd.DataFrame, chance: Mapping[Protocol, pd.DataFrame]) -> dict[str, Any]:
-    """Confidence intervals of the means of one set, by protocol.
-
-    A question counts with its mean over seeds. Intervals hold the mean over questions with 95%, by the bootstrap.
+    """Return 95% bootstrap intervals of the means over questions on one set, by protocol; seeds are averaged first.
 
     Args:
         table: variant, seed, protocol, question_id and `METRICS` for each question.
-        chance: by protocol, the result of `expect_by_chance`; other protocols rank the candidates of frozen encoders.
+        chance: by protocol, the result of `chance_metrics`; other protocols use that of frozen encoders.
 
     Returns:
         protocol → {"questions": their number, "chance": metric → mean expectation, "variants": variant → {"means",
         "over_bm25", "over_chance"}}, each of these metric → [mean, lower end, upper end]. BM25 has no "over_bm25".
-        BM25 of a protocol that does not measure it is that of frozen encoders.
+        Protocols without BM25 compare with BM25 of frozen encoders.
     """
     means = table.groupby(["protocol", "variant", "question_id"], sort=False)[METRICS].mean()
     pairs = list(means.index.droplevel("question_id").unique())
@@ -114,5 +112,5 @@ def describe_confidence(table: pd.DataFrame, chance: Mapping[Protocol, pd.DataFr
 
 
 def _pool_protocol(protocol: str) -> Protocol:
-    """The protocol whose pool is ranked under another one."""
+    """Return the protocol whose pool another protocol ranks."""
     return "finetuned" if protocol == "finetuned" else "frozen"

@@ -1,4 +1,4 @@
-"""What the rest of the project knows of answer ranking."""
+"""Specification of the task answer ranking."""
 
 from contexture.tasks.ranking.config import RankingConfig, RankingSettings
 from contexture.tasks.spec import LeagueUse, TaskSpec

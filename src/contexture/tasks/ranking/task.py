@@ -1,4 +1,4 @@
-"""Answer ranking as a task: which of a question's candidates is right, by vectors that can be kept."""
+"""Answer ranking as a task: rank each question's candidates by vectors."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,12 +14,12 @@ from contexture.tasks.task_folder import catch_missing, check_sets, read_report,
 
 
 class AnswerRankingTask:
-    """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
+    """Rank candidates by cross-sequence attention, cosine or inner product."""
 
     def prepare_data(self, source: RankingConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write one folder for each set; see `Task.prepare_data` and `data.write_set`.
+        """Write one folder per set (see `Task.read` and `data.write_set`).
 
-        Raises ValueError, naming the file, for files that are not in the format.
+        Raises ValueError, naming the file, for another format.
         """
         from contexture.tasks.ranking.data import write_set
         from contexture.tasks.ranking.files import ALL_NEEDED
@@ -33,30 +33,30 @@ class AnswerRankingTask:
                     report["all_needed"][name] = ranking_set.format in ALL_NEEDED
 
     def check_settings(self, settings: RankingSettings, data_dir: Path) -> None:
-        """Raise ValueError for a set of `finetune` that does not exist or has too few questions."""
-        from contexture.tasks.ranking.data import check_set
+        """Raise ValueError for a set of `finetune` that is unknown or has too few questions."""
+        from contexture.tasks.ranking.data import check_trainable
 
         report = read_report(data_dir)
         check_sets("ranking", settings.finetune, report)
         for name in settings.finetune:
             if name in report["counts"]:
-                check_set(data_dir / name)
+                check_trainable(data_dir / name)
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions; see `DocumentTask`."""
-        from contexture.tasks.ranking.data import documents
+        """Return the candidates of dev and test questions; see `DocumentTask`."""
+        from contexture.tasks.ranking.data import candidate_documents
 
-        tables = [documents(data_dir / name) for name in read_report(data_dir)["counts"]]
+        tables = [candidate_documents(data_dir / name) for name in read_report(data_dir)["counts"]]
         return pd.concat(tables, ignore_index=True) if tables else None
 
     def list_options(self, settings: RankingSettings, head: str | None) -> list[str]:
-        """One model for each set."""
+        """Return the sets to fine-tune on; each has one model."""
         return list(settings.finetune)
 
     def finetune(
         self, settings: RankingSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_ranking`; nothing is written if the questions are missing."""
+        """See `finetune.finetune_ranking`. Nothing is written if the questions are missing."""
         from contexture.tasks.ranking.finetune import finetune_ranking
 
         if (data_dir / option).exists():
@@ -70,10 +70,10 @@ class AnswerRankingTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_ranking`; sets that are missing are left out."""
-        from contexture.tasks.ranking.evaluation import RankedSet, evaluate_ranking
+        """See `evaluation.evaluate_ranking`. Missing sets are skipped."""
+        from contexture.tasks.ranking.evaluation import PreparedSet, evaluate_ranking
 
         report = read_report(data_dir)
-        sets = [RankedSet(name, data_dir / name, needed) for name, needed in report["all_needed"].items()]
+        sets = [PreparedSet(name, data_dir / name, needed) for name, needed in report["all_needed"].items()]
         results = evaluate_ranking(settings, encoders, sets, vectors_dir, parallel_map)
         return replace(results, details=results.details | {"notes": [*report["notes"], *results.details["notes"]]})

@@ -1,1 +1,1 @@
-"""Reviews told good from bad in languages in which nothing was learned (CMLM, section 4.5.2)."""
+"""Sentiment of reviews, learned in English and tested in other languages (CMLM, section 4.5.2)."""

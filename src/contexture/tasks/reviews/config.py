@@ -1,4 +1,4 @@
-"""Where the reviews are."""
+"""Settings of reviews."""
 
 from pydantic.dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from contexture.tasks.settings import SourceSettings, TaskSettings
 
 @dataclass(config=STRICT, frozen=True)
 class ReviewsConfig(SourceSettings):
-    """Where the Amazon reviews of Prettenhofer and Stein (2010) are."""
+    """Folder of the Amazon reviews of Prettenhofer and Stein (2010)."""
 
-    # The folder cls-acl10-unprocessed. None: left out.
+    # The folder cls-acl10-unprocessed. None: the task is skipped.
     input: str | None = None
 
 
 @dataclass(config=STRICT, frozen=True)
 class ReviewSettings(TaskSettings):
-    """Frozen vectors and a logistic regression, without settings."""
+    """Logistic regression on frozen vectors; it has no settings."""

@@ -1,4 +1,4 @@
-"""Frozen encoders on reviews: a classifier of praise and blame, trained in English and tested in every language."""
+"""Frozen encoders on reviews: a sentiment classifier trained in English and tested in every language."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +14,8 @@ from contexture.tasks.sentences.vectors import VectorStore
 NAME = "reviews"
 
 
-def measure(encoders: Sequence[str], file: Path, vectors_dir: Path) -> list[Row]:
-    """The accuracy in each language of one logistic regression on the vectors; every review is embedded once."""
+def measure_reviews(encoders: Sequence[str], file: Path, vectors_dir: Path) -> list[Row]:
+    """Return the accuracy in each language of a logistic regression. Each review is embedded once."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(vectors_dir)(encoders, sorted(set(rows["text"])), NAME)
     parts = {str(part): table for part, table in rows.groupby("part")}

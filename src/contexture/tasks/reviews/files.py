@@ -1,4 +1,4 @@
-"""The Amazon reviews of Prettenhofer and Stein (2010), as published: `<language>/<category>/{train,test}.review`."""
+"""Reader of the Amazon reviews of Prettenhofer and Stein (2010): `<language>/<category>/{train,test}.review`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,62 +9,60 @@ import pandas as pd
 from contexture.splits import uniform
 from contexture.tasks.missing import BenchmarkMissing
 
-#: Folders by language; models learn from the first.
+#: Folders by language; models are trained on the first.
 LANGUAGES = ("en", "de", "fr", "jp")
 CATEGORIES = ("books", "dvd", "music")
-#: Share of the reviews to learn from by which the strength is chosen.
-HELD_OUT = 0.1
-#: More stars than these are praise.
-STARS = 3
-#: The data set in records and reports.
+#: Share of the training reviews on which the regularisation strength is chosen.
+DEV_SHARE = 0.1
+#: Reviews with more stars are positive.
+MAX_NEGATIVE_STARS = 3
+#: Name of the data set in records and reports.
 AMAZON = "amazon"
 
-_REMEDY = (
-    "It is the folder that cls-acl10-unprocessed.tar.gz (Webis-CLS-10, zenodo.org/record/3251672) is unpacked into."
-)
+_REMEDY = "Unpack cls-acl10-unprocessed.tar.gz (Webis-CLS-10, zenodo.org/record/3251672) and name its folder."
 
 
 def read_reviews(folder: Path) -> tuple[pd.DataFrame, dict[str, str]]:
-    """All reviews that are learned from or tested, and why a language is missing.
+    """Return the reviews, and the reason for each missing language.
 
-    Returns one row a review: `part` (train, dev or test), `language`, `category`, `text` (the headline, then the
-    review) and `label` (1 for praise). A tenth of English's to learn from is of dev, drawn by a hash of the text.
-    Raises BenchmarkMissing without English reviews to learn from, and ValueError, naming it, for a file in another
-    format.
+    Columns: `part` (train, dev or test), `language`, `category`, `text` (headline and review) and `label` (1:
+    positive). A hash of the text assigns a tenth of the English training reviews to dev.
+
+    Raises BenchmarkMissing without English training reviews, and ValueError, naming the file, for another format.
     """
-    learned = _read(folder, LANGUAGES[0], "train")
-    held_out = [uniform("dev", text) < HELD_OUT for text in learned["text"]]
-    tables, missing = [learned.assign(part=learned["part"].mask(pd.Series(held_out), "dev"))], {}
+    train = _read_language(folder, LANGUAGES[0], "train")
+    held_out = [uniform("dev", text) < DEV_SHARE for text in train["text"]]
+    tables, missing = [train.assign(part=train["part"].mask(pd.Series(held_out), "dev"))], {}
     for language in LANGUAGES:
         try:
-            tables.append(_read(folder, language, "test"))
+            tables.append(_read_language(folder, language, "test"))
         except BenchmarkMissing as error:
             missing[f"{AMAZON}_{language}"] = str(error)
     return pd.concat(tables, ignore_index=True), missing
 
 
-def _read(folder: Path, language: str, part: str) -> pd.DataFrame:
+def _read_language(folder: Path, language: str, part: str) -> pd.DataFrame:
     rows = []
     for category in CATEGORIES:
         path = folder / language / category / f"{part}.review"
         if not path.exists():
             raise BenchmarkMissing(f"{AMAZON}_{language}", path, _REMEDY)
-        rows += [(part, language, category, text, label) for text, label in _reviews(path)]
+        rows += [(part, language, category, text, label) for text, label in _parse_reviews(path)]
     return pd.DataFrame(rows, columns=["part", "language", "category", "text", "label"])
 
 
-class _Plain(ElementTree.TreeBuilder):
+class _PlainTreeBuilder(ElementTree.TreeBuilder):
     """XML without a document type, which could declare entities that expand without end."""
 
     def doctype(self, name: str, *_: object) -> None:
-        """Called before any entity is declared."""
-        raise ValueError(f"declares a document type, {name}, which reviews have no need of")
+        """Raise ValueError. The parser calls this before it expands any entity."""
+        raise ValueError(f"declares a document type, {name}, which is not allowed")
 
 
-def _reviews(path: Path) -> Iterator[tuple[str, int]]:
-    """Text and label of each review."""
+def _parse_reviews(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield text and label of each review."""
     try:
-        items = ElementTree.parse(path, ElementTree.XMLParser(target=_Plain())).getroot().iter("item")
+        items = ElementTree.parse(path, ElementTree.XMLParser(target=_PlainTreeBuilder())).getroot().iter("item")
     except (ElementTree.ParseError, ValueError) as error:
         raise ValueError(f"{path} cannot be read ({error}); fetch it again") from error
     number = 0
@@ -76,9 +74,9 @@ def _reviews(path: Path) -> Iterator[tuple[str, int]]:
             stars = 0
         if not (text and 1 <= stars <= 5):
             raise ValueError(
-                f"{path}, review {number}: it must have words in <text> or <summary> and a <rating> of 1 to 5 stars; "
+                f"{path}, review {number}: needs words in <text> or <summary> and a <rating> of 1 to 5 stars; "
                 "fetch the file again"
             )
-        yield text, int(stars > STARS)
+        yield text, int(stars > MAX_NEGATIVE_STARS)
     if not number:
         raise ValueError(f"{path} has no <item>; fetch it again")

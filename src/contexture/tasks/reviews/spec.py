@@ -1,4 +1,4 @@
-"""What the rest of the project knows of reviews."""
+"""Specification of the task reviews."""
 
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.spec import TaskSpec

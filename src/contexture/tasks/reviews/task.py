@@ -13,25 +13,24 @@ from contexture.tasks.reviews.files import AMAZON, read_reviews
 from contexture.tasks.task_folder import catch_missing, read_report, report_missing, write_task
 
 LOG = logging.getLogger(__name__)
-#: The table of the reviews.
-TABLE = "reviews.parquet"
+REVIEWS_FILE = "reviews.parquet"
 
 
 class ReviewsTask(FrozenTask):
-    """Is a review praise or blame? Learned in English, tested in every language."""
+    """Classify reviews as positive or negative: train in English, test in every language."""
 
     def prepare_data(self, source: ReviewsConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
+        """Write `REVIEWS_FILE` (see `files.read_reviews`), and count reviews by part, language and category."""
         with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
-                report_missing(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
+                report_missing(report, AMAZON, "reviews.input names no folder; see docs/reviews.md")
                 return
             with catch_missing(report, AMAZON):
                 rows, report["missing"] = read_reviews(Path(source.input))
                 for reason in report["missing"].values():
                     LOG.warning("%s", reason)
-                rows.to_parquet(work / TABLE)
-                report["counts"] = _counts(rows)
+                rows.to_parquet(work / REVIEWS_FILE)
+                report["counts"] = _count_reviews(rows)
 
     def evaluate(
         self,
@@ -41,16 +40,15 @@ class ReviewsTask(FrozenTask):
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.measure`; no records if the files were missing."""
-        from contexture.tasks.reviews.evaluation import measure
+        """See `evaluation.measure_reviews`. Without files there are no records."""
+        from contexture.tasks.reviews.evaluation import measure_reviews
 
         if not read_report(data_dir)["counts"].get("test"):
             return Results()
-        return Results(measure_rows(measure, encoders, parallel_map, data_dir / TABLE, vectors_dir))
+        return Results(measure_rows(measure_reviews, encoders, parallel_map, data_dir / REVIEWS_FILE, vectors_dir))
 
 
-def _counts(rows: pd.DataFrame) -> dict[str, Any]:
-    """Reviews by part, language and category."""
+def _count_reviews(rows: pd.DataFrame) -> dict[str, Any]:
     counts: dict[str, Any] = {}
     sizes = rows.groupby(["part", "language", "category"]).size().reset_index()
     for part, language, category, count in sizes.itertuples(index=False):

@@ -1,1 +1,1 @@
-"""Frozen encoders of sentences: SentEval's probes, similarity, neighbours, analogies, captions."""
+"""Sentence tasks of frozen encoders: SentEval's probes, similarity, neighbours, analogies, captions."""

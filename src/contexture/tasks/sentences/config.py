@@ -1,4 +1,4 @@
-"""How frozen encoders of sentences are measured, and where the files of the tasks are."""
+"""Settings of the sentence tasks: files and evaluation."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -15,26 +15,26 @@ from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
-#: The variant of several variants' averaged log-probabilities.
+#: Variant of the averaged log-probabilities.
 ENSEMBLE = "ensemble"
 
-Names = Annotated[list[str], Field(min_length=1)]
+VariantNames = Annotated[list[str], Field(min_length=1)]
 
 
 @dataclass(config=STRICT, frozen=True)
 class SentenceTasksConfig(SourceSettings):
-    """Where the tasks come from that frozen encoders are measured on."""
+    """Files of the sentence tasks."""
 
-    # demo (sentences about the made-up world), or a folder in SentEval's layout (data/downstream).
+    # demo (sentences of the demo world), or a folder in SentEval's layout (data/downstream).
     input: str = "demo"
-    # published: every file must have the published number of rows. any: other sets in the same formats.
+    # published: files must have the published number of rows. any: other sets in the same formats.
     row_counts: Counts = "published"
-    # The same tasks in other languages (XEVAL): code → a folder in SentEval's layout. None: those of the demo, if it is
-    # the input and has some.
+    # Tasks in other languages (XEVAL): code → a folder in SentEval's layout. Empty: those of the demo, if that is the
+    # input.
     languages: dict[Lang, str] = Field(default_factory=dict)
-    # Sentence analogies: demo, or a file of five columns: category, A, B, C, D. None: left out.
+    # Sentence analogies: demo, or a file with the columns category, A, B, C, D. None: skipped.
     analogies: str | None = "demo"
-    # Image features and captions: a folder with {train,dev,test}_ims.npy and {train,dev,test}_caps.txt. None: left out.
+    # Image features and captions: a folder with {train,dev,test}_ims.npy and {train,dev,test}_caps.txt. None: skipped.
     image_captions: str | None = None
 
     @property
@@ -44,25 +44,25 @@ class SentenceTasksConfig(SourceSettings):
 
 
 @dataclass(config=STRICT, frozen=True)
-class Neighbours:
+class NeighbourSettings:
     """Nearest neighbours (Quick-Thoughts, section 4.4.4) and sentence analogies (appendix A)."""
 
     # Variants whose vectors are searched.
-    variants: Names
-    # Sentences drawn from the corpus whose neighbour is shown.
+    variants: VariantNames
+    # Corpus sentences whose nearest neighbour is shown.
     queries: Positive = 10
-    # Sentences of the corpus that are searched for neighbours and for the fourth sentence of an analogy.
+    # Corpus sentences among which neighbours and answers of analogies are searched.
     pool: Positive = 5000
 
 
 @dataclass(config=STRICT, frozen=True)
-class OverTime:
-    """Quality against training time (Quick-Thoughts, appendix C): f alone, the query's role, at a run's snapshots."""
+class OverTimeSettings:
+    """Quality by training time (Quick-Thoughts, appendix C): the query encoder f at a run's snapshots."""
 
-    # Variants of one encoder, whose snapshots are measured.
-    variants: Names
-    # Tasks of classification.
-    tasks: Names
+    # Single-encoder variants whose snapshots are measured.
+    variants: VariantNames
+    # Classification tasks.
+    tasks: VariantNames
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.tasks) - set(CLASSIFICATION)):
@@ -71,25 +71,25 @@ class OverTime:
 
 @dataclass(config=STRICT, frozen=True)
 class SentenceSettings(TaskSettings):
-    """How frozen encoders are measured. The defaults are SentEval's probes and similarity, and nothing else."""
+    """Evaluation of frozen encoders. By default, only SentEval's probes and similarity."""
 
-    # Folds, strengths of regularisation and features of pairs: SentEval's, or those of the Skip-Thoughts scripts.
+    # Folds, regularisation strengths and selection score of SentEval or of the Skip-Thoughts scripts.
     protocol: Literal["skip_thoughts", "senteval"] = "senteval"
-    # Variants whose log-probabilities are averaged (Quick-Thoughts, section 4.4.1); none: no ensemble.
+    # Variants whose log-probabilities are averaged (Quick-Thoughts, section 4.4.1); empty: no ensemble.
     ensemble: list[str] = Field(default_factory=list)
     # None: no neighbours and no analogies.
-    neighbours: Neighbours | None = None
+    neighbours: NeighbourSettings | None = None
     # None: snapshots are not measured.
-    over_time: OverTime | None = None
-    # Vectors for words that were not trained, by a linear map from the word vectors.
+    over_time: OverTimeSettings | None = None
+    # Embed words outside the vocabulary by a linear map from word vectors.
     expansion: bool = False
 
     def __post_init__(self) -> None:
         if len(set(self.ensemble)) < len(self.ensemble):
-            raise ValueError(f"ensemble: a variant stands there twice: {self.ensemble}")
+            raise ValueError(f"ensemble: remove the variant that is listed twice: {self.ensemble}")
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        """Raise ValueError for an unknown variant."""
         with_average = {*variants, WORD_AVERAGE}
         searched = self.neighbours.variants if self.neighbours else []
         followed = self.over_time.variants if self.over_time else []
@@ -102,19 +102,19 @@ class SentenceSettings(TaskSettings):
                 raise ValueError(f"{key}: no variant is called {', '.join(unknown)}; there are {sorted(known)}")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """The same for fewer variants; an ensemble that lacks a member is none."""
+        """Return the settings for fewer variants; an ensemble without all members is removed."""
         known = {*variants, WORD_AVERAGE}
         return replace(
             self,
             ensemble=self.ensemble if set(self.ensemble) <= known else [],
-            neighbours=_restricted(self.neighbours, known),
-            over_time=_restricted(self.over_time, known),
+            neighbours=_restrict(self.neighbours, known),
+            over_time=_restrict(self.over_time, known),
         )
 
 
-_Settings = TypeVar("_Settings", Neighbours, OverTime)
+_Settings = TypeVar("_Settings", NeighbourSettings, OverTimeSettings)
 
 
-def _restricted(settings: _Settings | None, variants: Collection[str]) -> _Settings | None:
+def _restrict(settings: _Settings | None, variants: Collection[str]) -> _Settings | None:
     names = [name for name in settings.variants if name in variants] if settings else []
     return replace(settings, variants=names) if settings and names else None

@@ -1,4 +1,4 @@
-"""All tasks of a folder that SentEval calls `data/downstream`, read without what embeds and measures."""
+"""Reader of all tasks in a folder with SentEval's layout (`data/downstream`)."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ from contexture.tasks.sentences.senteval import (
 )
 from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask, distinct
 
-#: Every task by name; stsb and sick_r are both regressions to train and similarities to correlate.
-NAMES = tuple(dict.fromkeys([*CLASSIFICATION, *RELATEDNESS, *SIMILARITY]))
+#: Names of all tasks; stsb and sick_r are both relatedness and similarity tasks.
+TASK_NAMES = tuple(dict.fromkeys([*CLASSIFICATION, *RELATEDNESS, *SIMILARITY]))
 
 _Task = TypeVar("_Task", ClassificationTask, RelatednessTask, SimilarityTask)
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceTasks:
-    """The tasks of a folder, and why the others are not there."""
+    """Tasks of a folder, and the reasons for missing ones."""
 
     classification: tuple[ClassificationTask, ...] = ()
     relatedness: tuple[RelatednessTask, ...] = ()
@@ -33,20 +33,20 @@ class SentenceTasks:
     missing: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path, counts: Counts = "published", only: Collection[str] = NAMES) -> "SentenceTasks":
-        """Read every task of `only` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
+    def read(cls, folder: Path, counts: Counts = "published", select: Collection[str] = TASK_NAMES) -> "SentenceTasks":
+        """Read the tasks of `select` from `folder`; `missing` has the reasons for absent ones.
 
-        ValueError if `only` has an unknown name, or a file is not as published, naming it.
+        Raises ValueError for an unknown task, and for a file that differs from the published one.
         """
-        if unknown := [name for name in only if name not in NAMES]:
-            raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+        if unknown := [name for name in select if name not in TASK_NAMES]:
+            raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(TASK_NAMES)}")
         missing: dict[str, str] = {}
 
         def read_available(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> tuple[_Task, ...]:
             tasks = []
             for name in names:
                 try:
-                    if name in only:
+                    if name in select:
                         tasks.append(read(folder, name, counts))
                 except BenchmarkMissing as error:
                     missing[name] = str(error)
@@ -68,6 +68,6 @@ class SentenceTasks:
         return len(self.tasks)
 
     def sentences(self) -> list[str]:
-        """Every sentence of every task, each once, in the order in which they come first."""
+        """Return the distinct sentences of all tasks, in order of first occurrence."""
         tables = [task.table for task in self.tasks]
         return distinct(table[column] for table in tables for column in ("text", "text2") if column in table)

@@ -1,4 +1,4 @@
-"""A frozen encoder on all tasks: probes, relatedness, similarity (Quick-Thoughts, sections 4.4 and B)."""
+"""A frozen encoder on all tasks: probes, relatedness, similarity (Quick-Thoughts, section 4.4 and appendix B)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,16 +9,16 @@ import numpy as np
 from contexture.progress import progress
 from contexture.tasks.base import Row
 from contexture.tasks.sentences.downstream import SentenceTasks
-from contexture.tasks.sentences.probe import ProbeResult, probe
+from contexture.tasks.sentences.probe import ProbeResult, run_probe
 from contexture.tasks.sentences.probe_protocols import Protocol
-from contexture.tasks.sentences.relatedness import RelatednessResult, relatedness
-from contexture.tasks.sentences.similarity import SimilarityResult, similarity
+from contexture.tasks.sentences.relatedness import RelatednessResult, measure_relatedness
+from contexture.tasks.sentences.similarity import SimilarityResult, measure_similarity
 from contexture.tasks.sentences.vectors import Lookup
 
-#: The protocol of similarity, which trains nothing.
+#: Protocol of similarity.
 COSINE = "cosine"
-#: The subset of similarity tasks that have but one.
-ONLY = "test"
+#: Subset of similarity tasks with a single subset.
+SINGLE_SUBSET = "test"
 
 _Trained = TypeVar("_Trained", ProbeResult, RelatednessResult)
 
@@ -27,7 +27,7 @@ _Trained = TypeVar("_Trained", ProbeResult, RelatednessResult)
 class Evaluation:
     """Results by task."""
 
-    #: Of the probes and regressions.
+    #: Protocol of the probes and regressions.
     protocol: str
     probes: dict[str, ProbeResult]
     relatedness: dict[str, RelatednessResult]
@@ -35,11 +35,11 @@ class Evaluation:
 
     @property
     def trained(self) -> dict[str, ProbeResult | RelatednessResult]:
-        """The results of what is trained."""
+        """Results of probes and regressions."""
         return {**self.probes, **self.relatedness}
 
     def rows(self, data: str) -> list[Row]:
-        """All figures, measured on the test rows of `data`, a subset of a task being `<data>/<subset>`."""
+        """Return all values on the test rows; `data` of a subset is `<data>/<subset>`."""
         figures = [
             (task, data, self.protocol, metric, value)
             for task, result in self.trained.items()
@@ -47,7 +47,7 @@ class Evaluation:
         ]
         for task, similar in self.similarity.items():
             for row in similar.subsets.to_dict("records"):
-                name = data if row["subset"] == ONLY else f"{data}/{row['subset']}"
+                name = data if row["subset"] == SINGLE_SUBSET else f"{data}/{row['subset']}"
                 figures += [(task, name, COSINE, metric, float(row[metric])) for metric in ("pearson", "spearman")]
             figures += [(task, data, COSINE, metric, value) for metric, value in similar.aggregates.items()]
         return [
@@ -55,15 +55,15 @@ class Evaluation:
             for task, name, protocol, metric, value in figures
         ]
 
-    def chosen(self) -> dict[str, list[float]]:
-        """The strength C that each probe and regression chose, one for each outer fold."""
+    def chosen_strengths(self) -> dict[str, list[float]]:
+        """Return the strength C of each probe and regression, one per outer fold."""
         return {task: [float(c) for c in result.chosen] for task, result in self.trained.items()}
 
 
 def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol) -> Evaluation:
-    """Run every task on the vectors of its sentences; a progress bar names the current one.
+    """Run every task on its sentences' vectors, with a progress bar.
 
-    ValueError, naming the task, if a vector is not finite, or the task cannot be split or correlated.
+    Raises ValueError, with the task, for vectors that are not finite and tasks that cannot be split or correlated.
     """
     with progress(len(tasks), "evaluate", "task") as bar:
 
@@ -77,14 +77,14 @@ def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol
 
         return Evaluation(
             protocol.name,
-            results("probe", tasks.classification, probe, protocol),
-            results("relatedness", tasks.relatedness, relatedness, protocol),
-            results("similarity", tasks.similarity, similarity),
+            results("probe", tasks.classification, run_probe, protocol),
+            results("relatedness", tasks.relatedness, measure_relatedness, protocol),
+            results("similarity", tasks.similarity, measure_similarity),
         )
 
 
-def ensemble(members: Sequence[Evaluation]) -> Evaluation:
-    """The ensemble of several variants of a seed on every task with a classifier."""
+def build_ensemble(members: Sequence[Evaluation]) -> Evaluation:
+    """Return the ensemble of several variants with the same seed on all tasks with a classifier."""
     first = members[0]
     probes = {task: average_results([member.probes[task] for member in members]) for task in first.probes}
     degrees = {task: average_results([member.relatedness[task] for member in members]) for task in first.relatedness}
@@ -94,12 +94,13 @@ def ensemble(members: Sequence[Evaluation]) -> Evaluation:
 def average_results(results: Sequence[_Trained]) -> _Trained:
     """Average the log-probabilities of several models for a task (Quick-Thoughts, section 4.4.2).
 
-    A model weighs as much as its validation score; one that is worse than chance has no say. ValueError if no
-    validation score is above 0.
+    Models are weighted by validation score; scores below 0 count as 0. Raises ValueError if no score is above 0.
     """
     scores = [max(result.validation, 0.0) for result in results]
     if not sum(scores):
-        raise ValueError(f"{results[0].task}: no model of the ensemble has a validation score above 0")
+        raise ValueError(
+            f"{results[0].task}: no model of the ensemble has a validation score above 0; remove the ensemble"
+        )
     weights = [score / sum(scores) for score in scores]
 
     def average(values: Iterable[Any]) -> Any:

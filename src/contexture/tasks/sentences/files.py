@@ -1,8 +1,8 @@
-"""Files of sentences in SentEval's layout: found, decoded, counted, cut into fields.
+"""Files of sentences in SentEval's layout: search, decoding, row counts and fields.
 
-One rule of encoding for all of them: UTF-8, with or without a mark, and ISO 8859-1 for a file that is no valid UTF-8
-(the originals of MR, SUBJ, MPQA and TREC). Only a line feed ends a line: some sentences hold other characters that
-Python takes for line ends. Outer white space belongs to no sentence, and quotation marks are ordinary characters.
+Text is UTF-8, with or without a byte order mark, or ISO 8859-1 if it is not valid UTF-8 (the originals of MR, SUBJ,
+MPQA and TREC). Only a line feed ends a line, because some sentences contain other line separators. Sentences are
+stripped; quotation marks are ordinary characters.
 """
 
 import math
@@ -13,17 +13,17 @@ from typing import Literal
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.retrieval.reqa_files import lines
 
-#: Whether every file must have as many rows as were published, or may be another set in the same format.
+#: Whether files must have the published number of rows, or may be another set in the same format.
 Counts = Literal["published", "any"]
 
 _REMEDY = (
-    "Name the folder that SentEval calls data/downstream, with the files of this task under the paths of its download "
-    "scripts (plain or gzipped), or leave the task out."
+    "Name SentEval's folder data/downstream, with the files of this task (plain or gzipped) where its download scripts "
+    "put them, or leave the task out."
 )
 
 
-def find(benchmark: str, folder: Path, relative: str) -> Path:
-    """The file `relative` of a folder, or the same with `.gz` behind it; BenchmarkMissing if neither is there."""
+def find_file(benchmark: str, folder: Path, relative: str) -> Path:
+    """Return the file `relative` of a folder, plain or with `.gz`; raises BenchmarkMissing if both are absent."""
     for path in (folder / relative, folder / f"{relative}.gz"):
         if path.is_file():
             return path
@@ -31,9 +31,9 @@ def find(benchmark: str, folder: Path, relative: str) -> Path:
 
 
 def read_lines(path: Path, published: int | None = None, header: int = 0) -> list[str]:
-    """The lines of a file, gzipped or not, without their ends; line n is item n − 1.
+    """Return the lines of a file, plain or gzipped; line n is item n − 1.
 
-    ValueError for a file that is damaged, empty, or has another number of rows below its header lines than published.
+    Raises ValueError for a damaged or empty file, and for another number of rows (below the header) than published.
     """
     data = b"".join(line for _, line in lines(path))
     try:
@@ -46,47 +46,47 @@ def read_lines(path: Path, published: int | None = None, header: int = 0) -> lis
 
 
 def check_rows(path: Path, count: int, published: int | None, noun: str = "rows") -> None:
-    """Raise ValueError if a file has no rows, or more or fewer than published."""
+    """Raise ValueError for a file without rows, or with another number than published."""
     if published is not None and count != published:
         raise ValueError(
             f"{path} has {max(count, 0):,} {noun} where the published file has {published:,}; fetch it again, or set "
-            'counts to "any" if it is meant to be another set in this format'
+            'counts to "any" for another set in this format'
         )
     if count < 1:
         raise ValueError(f"{path} has no {noun}; fetch it again, or leave the task out")
 
 
 def read_columns(path: Path, columns: Sequence[str], published: int | None) -> list[list[str]]:
-    """The named columns of a tab-separated file with a header; row n stands in line n + 2.
+    """Return the named columns of a tab-separated file with a header; row n is line n + 2.
 
-    ValueError, see `read_lines`, and for a missing column or a line with more or fewer fields than the header.
+    Raises ValueError as `read_lines`, and for a missing column and a line with a wrong number of fields.
     """
     header, *rows = (line.split("\t") for line in read_lines(path, published, header=1))
     names = [name.strip() for name in header]
     if absent := [column for column in columns if column not in names]:
         raise ValueError(
-            f"{path}, line 1: no column {', '.join(absent)}; the first line must name the tab-separated columns, "
-            f"{', '.join(columns)} among them"
+            f"{path}, line 1: no column {', '.join(absent)}; the header must name the tab-separated columns, "
+            f"including {', '.join(columns)}"
         )
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise ValueError(
-                f"{path}, line {number}: {len(row)} fields where the header has {len(header)}; "
+                f"{path}, line {number}: {len(row)} fields, but the header has {len(header)}; "
                 "remove tabs and line breaks inside the fields"
             )
     positions = [names.index(column) for column in columns]
     return [[row[position].strip() for position in positions] for row in rows]
 
 
-def label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
-    """The position of a value among the labels of a task; ValueError if it is none of them."""
+def parse_label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
+    """Return the position of a value in `labels`; raises ValueError if it is missing."""
     if value not in labels:
         raise ValueError(f"{path}, line {number}: the label is {value!r}; it must be one of {', '.join(labels)}")
     return labels.index(value)
 
 
-def score(path: Path, number: int, value: str, low: float, high: float) -> float:
-    """A score; ValueError if the value is no number from `low` to `high`."""
+def parse_score(path: Path, number: int, value: str, low: float, high: float) -> float:
+    """Return a score; raises ValueError unless it is a number from `low` to `high`."""
     try:
         points = float(value)
     except ValueError:
@@ -96,10 +96,10 @@ def score(path: Path, number: int, value: str, low: float, high: float) -> float
     return points
 
 
-def scored_sentence(path: Path, number: int, text: str) -> str:
-    """A sentence of a pair that has a score, without outer white space.
+def parse_sentence(path: Path, number: int, text: str) -> str:
+    """Return a stripped sentence of a scored pair.
 
-    ValueError if it is empty: without the pair the correlation would be of another set.
+    Raises ValueError if it is empty: the correlation would be that of another set.
     """
     if not text.strip():
         raise ValueError(

@@ -1,6 +1,6 @@
-"""The nearest sentences of a pool, by cosine (Quick-Thoughts paper, section 4.4.4 and Table 5).
+"""Nearest sentences of a pool by cosine (Quick-Thoughts, section 4.4.4 and Table 5).
 
-The pool, a million sentences or more, is read once, block by block: no more than one block of its vectors is in memory.
+The pool, a million sentences or more, is read once, one block of vectors at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,42 +17,41 @@ from contexture.tasks.sentences.vectors import Array, Lookup
 #: Sentences and their vectors (n, D).
 Block = tuple[Sequence[str], Array]
 
-#: Sentences of a block: at 2,400 numbers each, 150 MB.
-BLOCK = 16_384
-#: Cosines that are nearer to one another than this are equal but for the rounding of float32.
-ROUNDING = 1e-6
+#: Sentences per block; 150 MB with 2,400 dimensions.
+BLOCK_SENTENCES = 16_384
+#: Smaller differences between cosines are float32 rounding.
+ROUNDING_ERROR = 1e-6
 
 
-def embedded(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:
-    """A pool of sentences with their vectors, a block at a time."""
+def embed_blocks(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:
+    """Yield the sentences of a pool with their vectors, in blocks."""
     remaining = iter(sentences)
-    while block := list(islice(remaining, BLOCK)):
+    while block := list(islice(remaining, BLOCK_SENTENCES)):
         yield block, vectors(block)
 
 
 def nearest_neighbours(queries: Sequence[str], vectors: Array, pool: Iterable[Block], k: int = 1) -> pd.DataFrame:
-    """Find the k sentences of a pool, as `embedded` gives it, that are nearest to each query.
+    """Return the k sentences of a pool, given as by `embed_blocks`, that are nearest to each query.
 
-    A sentence that occurs again in the pool counts once, and a query's own text is never its neighbour; texts that
-    differ in white space alone are the same. `vectors` (Q, D) are the queries', finite.
+    Repeated sentences count once, and a query is not its own neighbour; texts that differ only in white space are
+    equal. `vectors` (Q, D) are those of the queries.
 
     Returns:
-        Columns query, neighbour, cosine (−1 … 1; 0 for a vector of zeros), queries in the order given, each with its k
-        nearest, best first; of equal cosines the sentence that comes first in the pool.
+        Columns query, neighbour, cosine (−1 … 1; 0 for a zero vector). Each query has k rows, best first; ties are in
+        the order of the pool.
     """
     scores, rows, texts = search_pool(vectors, pool, k + 1)
     table: list[tuple[str, str, float]] = []
     for query, query_scores, query_rows in zip(queries, scores.tolist(), rows, strict=True):
         pairs = [(query, texts[row], score) for row, score in zip(query_rows, query_scores, strict=True)]
-        table += [pair for pair in pairs if same_text(pair[1]) != same_text(query)][:k]
+        table += [pair for pair in pairs if normalise_space(pair[1]) != normalise_space(query)][:k]
     return pd.DataFrame(table, columns=["query", "neighbour", "cosine"])
 
 
 def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, Rows, list[str]]:
-    """Find the k distinct sentences of a pool with the highest cosines with each query (Q, D); the pool is read once.
+    """Return cosines and rows (Q, at most k) of the pool sentences nearest to the queries (Q, D), best first.
 
-    Returns cosines and row numbers (Q, at most k), best first, and the pool's distinct sentences, which the rows refer
-    to.
+    Also returns the distinct sentences of the pool, which the rows refer to. The pool is read once.
     """
     queries = unit(np.ascontiguousarray(queries, np.float32))
     texts: dict[str, str] = {}
@@ -60,7 +59,7 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
     for sentences, vectors in pool:
         start, new = len(texts), []
         for row, sentence in enumerate(sentences):
-            key = same_text(sentence)
+            key = normalise_space(sentence)
             if key not in texts:
                 texts[key] = sentence
                 new.append(row)
@@ -71,6 +70,6 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
     return scores, rows, list(texts.values())
 
 
-def same_text(text: str) -> str:
-    """What two texts share if they differ in white space alone."""
+def normalise_space(text: str) -> str:
+    """Return the text with single spaces between words."""
     return " ".join(text.split())

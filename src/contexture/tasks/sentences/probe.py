@@ -1,9 +1,8 @@
-"""Probes: a linear classifier on the frozen vectors of sentences (Quick-Thoughts, section 4.2; SentEval).
+"""Probes: linear classifiers on frozen sentence vectors (Quick-Thoughts, section 4.2; SentEval).
 
-All folds and strengths of a task are solved together (`logistic.fit`), strength after strength, each from where the
-weaker ones lead. The loss is that of scikit-learn's `LogisticRegression` of today, whose solver stops where the
-gradient is small or after 100 steps; here the minimum itself is found. Scripts of the papers' time used liblinear,
-which takes several classes one by one and penalises the intercept.
+All folds of a task are solved together (`logistic.fit`), from the smallest to the largest strength C, each starting
+from the previous solution. The loss is that of scikit-learn's current `LogisticRegression`, minimised to convergence.
+Older scripts used liblinear, which trains one-vs-rest classifiers and penalises the intercept.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from contexture.metrics.logistic import Design, fit, fit_path, log_probabilities
-from contexture.tasks.sentences.probe_protocols import Protocol, Round, Rows, pair_features, rounds
+from contexture.tasks.sentences.probe_protocols import OuterFold, Protocol, Rows, pair_features, split_outer_folds
 from contexture.tasks.sentences.tables import ClassificationTask
 from contexture.tasks.sentences.vectors import Lookup, finite_vectors
 
@@ -29,39 +28,39 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ProbeResult:
-    """Predictions of classifiers for rows that they were not trained on."""
+    """Predictions for rows that the classifiers were not trained on."""
 
     task: str
     chosen: tuple[float, ...]
-    """C, one for each outer fold, or one for the test part."""
+    """C of each outer fold, or of the test part."""
     validation: float
-    """The score by which C was chosen, at that C, the mean over the outer folds."""
+    """Validation score of the chosen C, mean over outer folds."""
     folds: Labels
-    """[N] the outer fold of each row."""
+    """[N] outer fold of each row."""
     labels: Labels
-    """[N] its class."""
+    """[N] class of each row."""
     log_probabilities: LogProbabilities
-    """[N, classes] of each."""
+    """[N, classes]."""
     has_f1: bool
-    """Whether the classes are two, of pairs."""
+    """Whether the task has pairs of two classes."""
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """accuracy, the mean over folds as both protocols print it, and, if `has_f1`, f1 of class 1: fractions."""
+        """accuracy, the mean over folds, and, if `has_f1`, f1 of class 1; as fractions."""
         predicted = self.log_probabilities.argmax(1)
         folds = [self.folds == fold for fold in np.unique(self.folds)]
         metrics = {"accuracy": float(np.mean([accuracy(self.labels[rows], predicted[rows]) for rows in folds]))}
         return metrics | ({"f1": f1(self.labels, predicted)} if self.has_f1 else {})
 
 
-def probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> ProbeResult:
-    """Classify sentences, or pairs of them by [|u−v|, u∗v], and measure it as the protocol says.
+def run_probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> ProbeResult:
+    """Classify sentences, or pairs by [|u−v|, u∗v], by a protocol.
 
-    ValueError, naming the task, if a vector is not finite, or the rows cannot be split or lack a class.
+    Raises ValueError, with the task, for vectors that are not finite, and rows that cannot be split or lack a class.
     """
     has_f1 = task.pairs and len(task.classes) == 2
-    with naming(task.name):
-        parts = rounds(task.table, protocol)
+    with name_task_in_errors(task.name):
+        parts = split_outer_folds(task.table, protocol)
         by_folds = len(parts) == 1 and len(parts[0].inner) > 1
         score = f1 if by_folds and protocol.pairs_by == "f1" and has_f1 else accuracy
         strengths = protocol.folds if by_folds else protocol.nested
@@ -83,8 +82,8 @@ def probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> Prob
 
 
 @contextmanager
-def naming(task: str) -> Iterator[None]:
-    """Add the task's name to a ValueError of the block."""
+def name_task_in_errors(task: str) -> Iterator[None]:
+    """Prefix ValueErrors of the block with the task's name."""
     try:
         yield
     except ValueError as error:
@@ -92,7 +91,7 @@ def naming(task: str) -> Iterator[None]:
 
 
 def task_features(table: pd.DataFrame, vectors: Lookup) -> Tensor:
-    """The features [N, D], or of pairs [N, 2D], of a table's rows, on the GPU if there is one."""
+    """Return the features [N, D], or [N, 2D] of pairs, of a table's rows, on the GPU if available."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     columns = [table[column].tolist() for column in ("text", "text2") if column in table]
     sides = [torch.from_numpy(finite_vectors(vectors, texts)).to(device) for texts in columns]
@@ -100,12 +99,12 @@ def task_features(table: pd.DataFrame, vectors: Lookup) -> Tensor:
 
 
 def accuracy(labels: Labels, predicted: Labels) -> float:
-    """The share of labels that are predicted."""
+    """Return the share of correct predictions."""
     return float((labels == predicted).mean())
 
 
 def f1(labels: Labels, predicted: Labels) -> float:
-    """F1 of class 1; 0 if it neither occurs nor is predicted."""
+    """Return F1 of class 1; 0 if it neither occurs nor is predicted."""
     named = int((labels == 1).sum() + (predicted == 1).sum())
     return 2 * int(((labels == 1) & (predicted == 1)).sum()) / named if named else 0.0
 
@@ -116,9 +115,9 @@ Score = Callable[[Labels, Labels], float]
 class _Trainer:
     """The classifiers of one task."""
 
-    def __init__(self, features: Tensor, labels: Labels, classes: int, parts: Sequence[Round]) -> None:
+    def __init__(self, features: Tensor, labels: Labels, classes: int, parts: Sequence[OuterFold]) -> None:
         self.labels, self.parts = labels, parts
-        # Rows that no classifier is trained on stay out of the design.
+        # The design has only rows that a classifier is trained on.
         trained = np.zeros(len(labels), bool)
         for part in parts:
             trained[part.train] = True
@@ -131,7 +130,7 @@ class _Trainer:
         self.targets = torch.nn.functional.one_hot(torch.from_numpy(labels[trained]), classes).to(features)
 
     def validate(self, strengths: Sequence[float], score: Score) -> Scores:
-        """The mean score [rounds, strengths] on the rows that inner folds hold out."""
+        """Return the mean score [outer folds, strengths] on the held-out rows of inner folds."""
         inner = [fold for part in self.parts for fold in part.inner]
         weights = self._weights([train for train, _ in inner])
         scores = np.empty((len(inner), len(strengths)))
@@ -144,17 +143,17 @@ class _Trainer:
         return means
 
     def test(self, chosen: Sequence[float]) -> LogProbabilities:
-        """Log-probabilities of every round's test rows, by the classifier of its whole training part."""
+        """Return log-probabilities of all test rows, by classifiers of the whole training parts."""
         weights = self._weights([part.train for part in self.parts])
         parameters = fit(self.design, self.targets, weights, torch.tensor(chosen, device=weights.device))
         log_probs = log_probabilities(self.coordinates, parameters).float().cpu().numpy()
         return np.concatenate([log_probs[row, part.test] for row, part in enumerate(self.parts)])
 
     def _weights(self, parts: Sequence[Rows]) -> Tensor:
-        """[K, trained rows]: true where a row is in a part."""
+        """Return [K, training rows]: true for rows of each part."""
         weights = np.zeros((len(parts), len(self.targets)), bool)
         for row, part in enumerate(parts):
             if len(np.unique(self.labels[part])) < 2:
-                raise ValueError(f"a training part of {len(part)} rows has but one class: the task needs more rows")
+                raise ValueError(f"a training part of {len(part)} rows has only one class; add rows")
             weights[row, self.trained_row[part]] = True
         return torch.from_numpy(weights).to(self.targets.device)

@@ -1,9 +1,8 @@
-"""How the published scripts split a task and choose the strength C of its logistic regression.
+"""Protocols of the published scripts: splits of a task and selection of the strength C.
 
-A figure depends on it, so a protocol has a name. Both choose C by accuracy, or F1, on rows held out of the training
-part, and of equal scores take the smaller C: by inner folds in every outer fold where a task has no split (10 × 10), by
-folds of the training part where there is a test part, by the development part where there is one. The folds are
-scikit-learn's, over the rows in the order in which the scripts hold them.
+Results depend on the protocol. Both select C by accuracy or F1 on held-out training rows; ties: the smaller C. Tasks
+without splits use inner folds in every outer fold (10 × 10), tasks with a test part use folds of the training part, and
+tasks with a development part use that. Folds are scikit-learn's, over the rows in the order of the scripts.
 """
 
 from dataclasses import dataclass
@@ -21,22 +20,22 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Protocol:
-    """The choices in which the published probes differ."""
+    """Choices in which the published probes differ."""
 
     name: str
     nested: tuple[float, ...]
-    """C to choose from by inner folds or by a development part, ascending."""
+    """Candidates for C with inner folds or a development part, ascending."""
     folds: tuple[float, ...]
-    """C to choose from by folds of a training part, ascending."""
+    """Candidates for C with folds of a training part, ascending."""
     order: Literal["by_length", "shuffled"]
-    """Of the rows before they are split: by words of the first and the second sentence and by label, or shuffled."""
+    """Order of the rows before splitting: by numbers of words (first, second sentence) and label, or shuffled."""
     stratified: bool
-    """Whether each fold has every class in equal shares; its rows are then drawn, else they are the next in order."""
+    """Whether folds are stratified and shuffled; otherwise they are consecutive rows."""
     seed: int
     pairs_by: Literal["accuracy", "f1"]
-    """What chooses C for pairs of two classes by folds (MRPC)."""
+    """Score that selects C by folds for pairs of two classes (MRPC)."""
     rounded: bool
-    """Whether mean validation scores are compared in hundredths of a percent."""
+    """Whether mean validation scores are rounded to hundredths of a percent."""
 
 
 #: SentEval's scikit-learn probe (Conneau and Kiela 2018): `LogisticRegression`, kfold 10.
@@ -63,43 +62,44 @@ SKIP_THOUGHTS = Protocol(
 )
 PROTOCOLS = {protocol.name: protocol for protocol in (SENTEVAL, SKIP_THOUGHTS)}
 
-FOLDS = 10
+NUM_FOLDS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
-    """One test part, and what chooses C for it; all are rows of the task's table."""
+class OuterFold:
+    """Rows of a test part, its training part, and the inner folds that select C."""
 
     train: Rows
     test: Rows
     inner: tuple[tuple[Rows, Rows], ...]
-    """Rows to fit and rows to validate on."""
+    """Rows to fit and rows to validate, by inner fold."""
 
 
-def rounds(table: pd.DataFrame, protocol: Protocol) -> list[Round]:
-    """Split a task's table as the protocol does: one round an outer fold, or one for the test part.
+def split_outer_folds(table: pd.DataFrame, protocol: Protocol) -> list[OuterFold]:
+    """Split a task's table by a protocol: one result per outer fold, or one for the test part.
 
     Raises:
-        ValueError: if there are fewer rows than folds, or parts other than `all`, or `train`, `test` and perhaps `dev`.
+        ValueError: for fewer rows than folds, or splits other than `all`, or `train`, `test` and optionally `dev`.
     """
     parts = {str(name): np.flatnonzero(table["split"] == name) for name in table["split"].unique()}
     if set(parts) == {"all"}:
-        rows = _ordered(table, parts["all"], protocol)
+        rows = _order_rows(table, parts["all"], protocol)
         return [
-            Round(train, test, tuple(_folds(table, train, protocol))) for train, test in _folds(table, rows, protocol)
+            OuterFold(train, test, tuple(_split_folds(table, train, protocol)))
+            for train, test in _split_folds(table, rows, protocol)
         ]
     if set(parts) == {"train", "test"}:
-        rows = _ordered(table, parts["train"], protocol)
-        return [Round(parts["train"], parts["test"], tuple(_folds(table, rows, protocol)))]
+        rows = _order_rows(table, parts["train"], protocol)
+        return [OuterFold(parts["train"], parts["test"], tuple(_split_folds(table, rows, protocol)))]
     if set(parts) == {"train", "dev", "test"}:
-        return [Round(parts["train"], parts["test"], ((parts["train"], parts["dev"]),))]
+        return [OuterFold(parts["train"], parts["test"], ((parts["train"], parts["dev"]),))]
     raise ValueError(f"the splits are {sorted(parts)}: expected all; train and test; or train, dev and test")
 
 
-def _ordered(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
+def _order_rows(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
     labels = table["label"].to_numpy()[rows]
     if protocol.order == "shuffled":
-        # A task in two files is shuffled from where the file of class 1 stands first.
+        # Tasks in two files are shuffled with class 1 first.
         shuffled = rows[np.argsort(-labels, kind="stable")] if table["split"].iloc[0] == "all" else rows.copy()
         np.random.RandomState(protocol.seed).shuffle(shuffled)
         return shuffled
@@ -108,18 +108,18 @@ def _ordered(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
     return rows[np.lexsort([labels, *reversed(keys)])]
 
 
-def _folds(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> list[tuple[Rows, Rows]]:
-    if len(rows) < FOLDS:
-        raise ValueError(f"{len(rows)} rows cannot be cut into {FOLDS} folds")
+def _split_folds(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> list[tuple[Rows, Rows]]:
+    if len(rows) < NUM_FOLDS:
+        raise ValueError(f"{len(rows)} rows are too few for {NUM_FOLDS} folds; add rows")
     labels = table["label"].to_numpy()[rows]
     if protocol.stratified:
-        cut = StratifiedKFold(FOLDS, shuffle=True, random_state=protocol.seed).split(rows, labels)
+        cut = StratifiedKFold(NUM_FOLDS, shuffle=True, random_state=protocol.seed).split(rows, labels)
     else:
-        cut = KFold(FOLDS).split(rows)
+        cut = KFold(NUM_FOLDS).split(rows)
     return [(rows[train], rows[test]) for train, test in cut]
 
 
 def pair_features(left: Tensor, right: Tensor, with_vectors: bool = False) -> Tensor:
-    """What a probe sees of two vectors u, v [N, D]: [|u−v|, u∗v], or [u, v, |u−v|, u∗v] as SentEval's SNLI has it."""
+    """Return features of vectors u, v [N, D]: [|u−v|, u∗v], or [u, v, |u−v|, u∗v] as in SentEval's SNLI."""
     compared = [(left - right).abs(), left * right]
     return torch.cat([left, right, *compared] if with_vectors else compared, 1)

@@ -1,7 +1,7 @@
-"""The tasks of SentEval (Conneau and Kiela, 2018) from files in the layout of its `data/downstream`.
+"""Readers of SentEval's tasks (Conneau and Kiela, 2018) in the layout of its `data/downstream`.
 
-Sentences are as published: SentEval's scripts split some of them into tokens, which is left to the encoder here.
-Labels have SentEval's order. A file must have the published number of rows unless `counts` is "any".
+Sentences are not tokenized, unlike in some of SentEval's scripts. Labels have SentEval's order. Files must have the
+published number of rows unless `counts` is "any".
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -10,30 +10,38 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.sentences.files import Counts, find, label, read_columns, read_lines, score, scored_sentence
+from contexture.tasks.sentences.files import (
+    Counts,
+    find_file,
+    parse_label,
+    parse_score,
+    parse_sentence,
+    read_columns,
+    read_lines,
+)
 from contexture.tasks.sentences.sts import HIGH, LOW, YEARS, read_year
 from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask
 
-#: Rows of a file: line number, sentences (one or two), label or score.
+#: Rows of a file: line number, one or two sentences, label or score.
 _Rows = Iterator[tuple[int, list[str], str]]
-#: Columns of STS-B: genre, file, year, number, score, the two sentences; some lines name their origin behind.
+#: Columns of STS-B: genre, file, year, number, score, two sentences; some lines have sources after them.
 _STSB_COLUMNS = 7
 
 
 @dataclass(frozen=True)
-class _Source:
-    """The files of a task."""
+class _TaskFiles:
+    """Files of a task."""
 
     benchmark: str
-    #: Rows of a file, which must be as many as published, if a number is given.
+    #: Reader of a file; raises ValueError for another number of rows than published, if given.
     read: Callable[[Path, int | None], _Rows]
     #: Split, path, published rows.
     files: tuple[tuple[str, str, int], ...]
 
     def rows(self, folder: Path, counts: Counts) -> Iterator[tuple[str, Path, int, list[str], str]]:
-        """Split, file, line number, sentences without outer white space, and label or score of each row."""
+        """Yield split, file, line number, stripped sentences, and label or score of each row."""
         for split, relative, published in self.files:
-            path = find(self.benchmark, folder, relative)
+            path = find_file(self.benchmark, folder, relative)
             for number, texts, value in self.read(path, published if counts == "published" else None):
                 yield split, path, number, [text.strip() for text in texts], value
 
@@ -41,18 +49,17 @@ class _Source:
 def read_classification(folder: Path, name: str, counts: Counts = "published") -> ClassificationTask:
     """Read a task of `CLASSIFICATION`. MR, CR, SUBJ and MPQA have one split, `all`; TREC and MRPC have no `dev`.
 
-    Lines with an empty sentence are left out and counted in `dropped` (the published CR has four). The tables of MR,
-    CR, SUBJ and MPQA hold the rows of label 0 before those of label 1: whoever makes folds must shuffle or stratify.
+    Lines with an empty sentence are skipped and counted in `dropped` (four in the published CR). Tables of MR, CR, SUBJ
+    and MPQA have label 0 before label 1: shuffle or stratify folds.
 
     Raises:
-        BenchmarkMissing: a file of the task is absent from `folder`, which SentEval calls `data/downstream`.
-        ValueError: no such task; a file is not in the format, has a label that was not published or a wrong number of
-            rows. The text names file, line and remedy.
+        BenchmarkMissing: a file of the task is absent from `folder`.
+        ValueError: unknown task; or, with file, line and remedy, a wrong format, label or number of rows.
     """
     _check_name(name, CLASSIFICATION, "classification")
     source, classes = _CLASSIFICATION[name]
     rows = [
-        (split, texts, label(path, number, value, [*classes]))
+        (split, texts, parse_label(path, number, value, [*classes]))
         for split, path, number, texts, value in source.rows(folder, counts)
     ]
     complete = [(split, *texts, number) for split, texts, number in rows if all(texts)]
@@ -64,22 +71,22 @@ def read_classification(folder: Path, name: str, counts: Counts = "published") -
 def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> RelatednessTask:
     """Read a task of `RELATEDNESS`: SICK-R with scores from 1 to 5, or STS-B from 0 to 5.
 
-    Arguments and errors are those of `read_classification`; a score outside its range, or an empty sentence beside a
-    score, is a ValueError as well.
+    Arguments and errors are those of `read_classification`. Scores out of range and empty sentences also raise
+    ValueError.
     """
     _check_name(name, RELATEDNESS, "relatedness")
     source, low, high = _RELATEDNESS[name]
     rows = [
-        (split, *(scored_sentence(path, number, text) for text in texts), score(path, number, value, low, high))
+        (split, *(parse_sentence(path, number, text) for text in texts), parse_score(path, number, value, low, high))
         for split, path, number, texts, value in source.rows(folder, counts)
     ]
     return RelatednessTask(name, low, high, pd.DataFrame(rows, columns=["split", "text", "text2", "score"]))
 
 
 def read_similarity(folder: Path, name: str, counts: Counts = "published") -> SimilarityTask:
-    """Read a task of `SIMILARITY`: a year of STS with all its subsets, or the test split of STS-B or SICK-R.
+    """Read a task of `SIMILARITY`: a year of STS with all subsets, or the test split of STS-B or SICK-R.
 
-    Arguments and errors are those of `read_relatedness`. STS13 is without SMT, whose sentences need a licence.
+    Arguments and errors are those of `read_relatedness`. STS13 excludes SMT, whose sentences need a licence.
     """
     _check_name(name, SIMILARITY, "similarity")
     if name in YEARS:
@@ -94,8 +101,8 @@ def _check_name(name: str, names: Collection[str], kind: str) -> None:
         raise ValueError(f"no {kind} task is called {name!r}; there are {', '.join(names)}")
 
 
-def _lines_of_a_class(path: Path, published: int | None) -> _Rows:
-    """The file's ending is the label of all its lines."""
+def _class_rows(path: Path, published: int | None) -> _Rows:
+    """Yield the rows of a file whose suffix is the label of all lines."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2]
     for number, line in enumerate(read_lines(path, published), start=1):
         yield number, [line], ending
@@ -105,7 +112,9 @@ def _sst_rows(path: Path, published: int | None) -> _Rows:
     for number, line in enumerate(read_lines(path, published), start=1):
         fields = line.split("\t")
         if len(fields) != 2:
-            raise ValueError(f"{path}, line {number}: {len(fields)} fields; a line must be a sentence, a tab, a label")
+            raise ValueError(
+                f"{path}, line {number}: {len(fields)} fields; a line must be a sentence, a tab and a label"
+            )
         yield number, fields[:1], fields[1].strip()
 
 
@@ -114,7 +123,7 @@ def _trec_rows(path: Path, published: int | None) -> _Rows:
         kinds, _, question = line.partition(" ")
         coarse, colon, _ = kinds.partition(":")
         if not colon:
-            raise ValueError(f"{path}, line {number}: no `COARSE:fine ` before the question")
+            raise ValueError(f"{path}, line {number}: no `COARSE:fine ` before the question; fetch the file again")
         yield number, [question], coarse
 
 
@@ -129,8 +138,8 @@ def _stsb_rows(path: Path, published: int | None) -> _Rows:
         yield number, fields[5:7], fields[4]
 
 
-def _columns(*names: str) -> Callable[[Path, int | None], _Rows]:
-    """A reader of these columns: two sentences, then label or score."""
+def _column_reader(*names: str) -> Callable[[Path, int | None], _Rows]:
+    """Return a reader of these columns: sentences, then label or score."""
 
     def read(path: Path, published: int | None) -> _Rows:
         for number, (*texts, value) in enumerate(read_columns(path, names, published), start=2):
@@ -139,23 +148,23 @@ def _columns(*names: str) -> Callable[[Path, int | None], _Rows]:
     return read
 
 
-def _two_files(benchmark: str, first: tuple[str, int], second: tuple[str, int]) -> _Source:
-    return _Source(benchmark, _lines_of_a_class, (("all", *first), ("all", *second)))
+def _class_files(benchmark: str, first: tuple[str, int], second: tuple[str, int]) -> _TaskFiles:
+    return _TaskFiles(benchmark, _class_rows, (("all", *first), ("all", *second)))
 
 
-def _sst(folder: str, train: int, dev: int, test: int) -> _Source:
+def _sst_files(folder: str, train: int, dev: int, test: int) -> _TaskFiles:
     sizes = {"train": train, "dev": dev, "test": test}
     files = ((split, f"{folder}/sentiment-{split}", rows) for split, rows in sizes.items())
-    return _Source(f"SST ({folder})", _sst_rows, tuple(files))
+    return _TaskFiles(f"SST ({folder})", _sst_rows, tuple(files))
 
 
-def _sick(column: str) -> _Source:
+def _sick_files(column: str) -> _TaskFiles:
     files = (
         ("train", "SICK/SICK_train.txt", 4_500),
         ("dev", "SICK/SICK_trial.txt", 500),
         ("test", "SICK/SICK_test_annotated.txt", 4_927),
     )
-    return _Source("SICK", _columns("sentence_A", "sentence_B", column), files)
+    return _TaskFiles("SICK", _column_reader("sentence_A", "sentence_B", column), files)
 
 
 _POLARITY = {"neg": "negative", "pos": "positive"}
@@ -167,37 +176,37 @@ _STSB = tuple(
     for split, rows in {"train": 5_749, "dev": 1_500, "test": 1_379}.items()
 )
 
-#: Task → its files, and label in the files → class.
-_CLASSIFICATION: dict[str, tuple[_Source, dict[str, str]]] = {
-    "mr": (_two_files("MR", ("MR/rt-polarity.neg", 5_331), ("MR/rt-polarity.pos", 5_331)), _POLARITY),
-    "cr": (_two_files("CR", ("CR/custrev.neg", 1_368), ("CR/custrev.pos", 2_407)), _POLARITY),
+#: Task → files, and label in the files → class.
+_CLASSIFICATION: dict[str, tuple[_TaskFiles, dict[str, str]]] = {
+    "mr": (_class_files("MR", ("MR/rt-polarity.neg", 5_331), ("MR/rt-polarity.pos", 5_331)), _POLARITY),
+    "cr": (_class_files("CR", ("CR/custrev.neg", 1_368), ("CR/custrev.pos", 2_407)), _POLARITY),
     "subj": (
-        _two_files("SUBJ", ("SUBJ/subj.subjective", 5_000), ("SUBJ/subj.objective", 5_000)),
+        _class_files("SUBJ", ("SUBJ/subj.subjective", 5_000), ("SUBJ/subj.objective", 5_000)),
         {kind: kind for kind in ("subjective", "objective")},
     ),
-    "mpqa": (_two_files("MPQA", ("MPQA/mpqa.neg", 7_294), ("MPQA/mpqa.pos", 3_312)), _POLARITY),
-    "sst2": (_sst("SST/binary", 67_349, 872, 1_821), {"0": "negative", "1": "positive"}),
-    "sst5": (_sst("SST/fine", 8_544, 1_101, 2_210), {str(number): stars for number, stars in enumerate(_STARS)}),
+    "mpqa": (_class_files("MPQA", ("MPQA/mpqa.neg", 7_294), ("MPQA/mpqa.pos", 3_312)), _POLARITY),
+    "sst2": (_sst_files("SST/binary", 67_349, 872, 1_821), {"0": "negative", "1": "positive"}),
+    "sst5": (_sst_files("SST/fine", 8_544, 1_101, 2_210), {str(number): stars for number, stars in enumerate(_STARS)}),
     "trec": (
-        _Source("TREC", _trec_rows, _TREC),
+        _TaskFiles("TREC", _trec_rows, _TREC),
         {kind: kind for kind in ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")},
     ),
     "mrpc": (
-        _Source("MRPC", _columns("#1 String", "#2 String", "Quality"), _MRPC),
+        _TaskFiles("MRPC", _column_reader("#1 String", "#2 String", "Quality"), _MRPC),
         {"0": "different", "1": "paraphrase"},
     ),
     "sick_e": (
-        _sick("entailment_judgment"),
+        _sick_files("entailment_judgment"),
         {judgment: judgment for judgment in ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")},
     ),
 }
-#: Task → its files, and the lowest and the highest score.
-_RELATEDNESS: dict[str, tuple[_Source, float, float]] = {
-    "sick_r": (_sick("relatedness_score"), 1.0, 5.0),
-    "stsb": (_Source("STS-B", _stsb_rows, _STSB), LOW, HIGH),
+#: Task → files, lowest and highest score.
+_RELATEDNESS: dict[str, tuple[_TaskFiles, float, float]] = {
+    "sick_r": (_sick_files("relatedness_score"), 1.0, 5.0),
+    "stsb": (_TaskFiles("STS-B", _stsb_rows, _STSB), LOW, HIGH),
 }
 
-#: The tasks that can be read.
+#: Names of the tasks by kind.
 CLASSIFICATION = tuple(_CLASSIFICATION)
 RELATEDNESS = tuple(_RELATEDNESS)
 SIMILARITY = (*YEARS, "stsb", "sick_r")

@@ -1,7 +1,7 @@
-"""Semantic textual similarity without training: the cosine of two sentences' vectors against what people said.
+"""Semantic textual similarity without training: cosines compared with human scores.
 
-A year of STS has several subsets, and there are three ways to make one figure of them, which differ by points; all
-three are computed, for both correlations. QT's Table 8 has Pearson's by subset.
+A year of STS has several subsets. Results differ by points between the three ways to aggregate them; all three are
+computed for both correlations. Quick-Thoughts' Table 8 has Pearson correlations by subset.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import pearsonr, spearmanr
 
-from contexture.tasks.sentences.probe import naming
+from contexture.tasks.sentences.probe import name_task_in_errors
 from contexture.tasks.sentences.relatedness import Numbers, correlation
 from contexture.tasks.sentences.tables import SimilarityTask
 from contexture.tasks.sentences.vectors import Array, Lookup, finite_vectors
 
-#: Cosines are compared by so many decimals: equal ones must not get different ranks from the last bits of a sum.
+#: Cosines are rounded, so that the last bits of a sum do not break ties.
 _DECIMALS = 10
 
 _CORRELATIONS = {"pearson": pearsonr, "spearman": spearmanr}
@@ -23,34 +23,34 @@ _CORRELATIONS = {"pearson": pearsonr, "spearman": spearmanr}
 
 @dataclass(frozen=True, eq=False)
 class SimilarityResult:
-    """Correlations of one task, each from −1 to 1."""
+    """Correlations of one task, from −1 to 1."""
 
     subsets: pd.DataFrame
-    """A row a subset, in the task's order: subset, pairs, pearson, spearman."""
+    """One row per subset, in the task's order: subset, pairs, pearson, spearman."""
     aggregates: dict[str, float]
     """`<correlation>_mean` over subsets, `_weighted_mean` with the subsets' pairs as weights, and `_pooled`: one
     correlation over the pairs of all subsets together."""
 
 
-def similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
-    """Correlate the cosines of a task's pairs with their scores. A constant cosine has a correlation of 0.
+def measure_similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
+    """Correlate the cosines of a task's pairs with their scores; constant cosines have correlation 0.
 
-    ValueError if a vector is not finite, or a subset has fewer than two different scores.
+    Raises ValueError for vectors that are not finite, and for a subset with constant scores.
     """
     table = task.table
     codes, texts = pd.factorize(pd.concat([table["text"], table["text2"]]))
-    with naming(task.name):
+    with name_task_in_errors(task.name):
         embedded = finite_vectors(vectors, texts.tolist())
     left, right = np.split(codes, 2)
-    cosines = cosine(embedded[left], embedded[right]).round(_DECIMALS)
+    cosines = cosine_similarity(embedded[left], embedded[right]).round(_DECIMALS)
     scores = table["score"].to_numpy(np.float64)
     rows = []
     for subset in table["subset"].unique():
         chosen = (table["subset"] == subset).to_numpy()
         if not np.ptp(scores[chosen]):
             raise ValueError(
-                f"{task.name}, subset {subset}: all of its {chosen.sum()} scores are {scores[chosen][0]:g}, so nothing "
-                "can correlate with them"
+                f"{task.name}, subset {subset}: all {chosen.sum()} scores are {scores[chosen][0]:g}, so that no "
+                "correlation is defined; remove the subset"
             )
         rows.append((subset, int(chosen.sum()), *_correlations(cosines[chosen], scores[chosen])))
     subsets = pd.DataFrame(rows, columns=["subset", "pairs", *_CORRELATIONS])
@@ -62,10 +62,10 @@ def similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
     return SimilarityResult(subsets, aggregates)
 
 
-def cosine(left: Array, right: Array) -> Numbers:
-    """The cosine of each row of `left` [N, dimension] with the same row of `right`; 0 if one of them is zero."""
+def cosine_similarity(left: Array, right: Array) -> Numbers:
+    """Return the cosine of each row of `left` [N, D] with the same row of `right`; 0 for a zero vector."""
     a, b = left.astype(np.float64), right.astype(np.float64)
-    # Brought to a largest entry of 1 first, very small and very large vectors have norms as well.
+    # Scale the largest entry to 1 to avoid underflow and overflow of norms.
     a, b = (x / np.maximum(np.abs(x).max(axis=1, keepdims=True), np.finfo(np.float64).tiny) for x in (a, b))
     norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     dots: Numbers = np.einsum("nd,nd->n", a, b)

@@ -1,4 +1,4 @@
-"""What the rest of the project knows of the sentence tasks."""
+"""Specification of the sentence tasks."""
 
 import math
 
@@ -19,7 +19,7 @@ SPEC = TaskSpec(
     title="Sentence tasks",
     settings=SentenceSettings,
     source=SentenceTasksConfig,
-    implementation="contexture.tasks.sentences.task:Sentences",
+    implementation="contexture.tasks.sentences.task:SentencesTask",
     corpus=("paragraphs", "words"),
     model_evaluator="contexture.tasks.sentences.command:measure_models",
     former_key="sentence_tasks",
@@ -52,7 +52,7 @@ SPEC = TaskSpec(
         "ranking": "ranking",
     },
     metrics={
-        # Of analogies A:B::C:D, when A, B and C are no candidates.
+        # Analogies A:B::C:D without A, B and C as candidates.
         "accuracy_excluding": Metric("accuracy without A, B and C"),
         **{
             f"{kind}_{aggregate}": correlation(f"{title} {name}")

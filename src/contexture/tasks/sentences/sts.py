@@ -1,16 +1,16 @@
-"""Semantic textual similarity: the tasks of SemEval 2012 to 2016 by subsets."""
+"""Semantic textual similarity: SemEval 2012 to 2016, by subset."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.sentences.files import Counts, check_rows, find, read_lines, score, scored_sentence
+from contexture.tasks.sentences.files import Counts, check_rows, find_file, parse_score, parse_sentence, read_lines
 from contexture.tasks.sentences.tables import SimilarityTask
 
-#: All scores go from LOW to HIGH.
+#: Range of all scores.
 LOW, HIGH = 0.0, 5.0
 
-#: By year and subset: the published pairs …
+#: Published pairs by year and subset.
 _PAIRS: dict[str, dict[str, int]] = {
     "sts12": {"MSRpar": 750, "MSRvid": 750, "SMTeuroparl": 459, "surprise.OnWN": 750, "surprise.SMTnews": 399},
     "sts13": {"FNWN": 189, "headlines": 750, "OnWN": 561},
@@ -20,22 +20,21 @@ _PAIRS: dict[str, dict[str, int]] = {
         "answer-answer": 1572, "headlines": 1498, "plagiarism": 1271, "postediting": 3287, "question-question": 1555,
     },
 }  # fmt: skip
-#: … and how many of them have a score, if not all have.
+#: Published scores by year and subset, if not all pairs have one.
 _SCORED: dict[str, dict[str, int]] = {
     "sts15": {"answers-forums": 375, "answers-students": 750, "belief": 375, "headlines": 750, "images": 750},
     "sts16": {"answer-answer": 254, "headlines": 249, "plagiarism": 230, "postediting": 244, "question-question": 209},
 }
 YEARS = tuple(_PAIRS)
 
-#: STS13's fourth subset, whose sentences need a licence: all public copies lack them, and everyone leaves it out.
+#: STS13's fourth subset, which needs a licence and is missing in public copies.
 _LICENSED = "SMT"
 
 
 def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
     """Read a year of `YEARS`: `STS/STS12-en-test/STS.input.<subset>.txt` and `STS.gs.<subset>.txt`.
 
-    With counts "any", the subsets are those that are there. Pairs without a score are left out and counted in
-    `dropped`.
+    With counts "any", the available subsets are read. Pairs without a score are skipped and counted in `dropped`.
     """
     year_dir = f"STS/STS{name.removeprefix('sts')}-en-test"
     published: dict[str, int] = _PAIRS[name]
@@ -46,19 +45,19 @@ def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
     rows: list[tuple[str, str, str, float]] = []
     dropped = 0
     for subset, (num_pairs, num_scores) in subsets.items():
-        pairs = find(name.upper(), folder, f"{year_dir}/STS.input.{subset}.txt")
-        scores = find(name.upper(), folder, f"{year_dir}/STS.gs.{subset}.txt")
+        pairs = find_file(name.upper(), folder, f"{year_dir}/STS.input.{subset}.txt")
+        scores = find_file(name.upper(), folder, f"{year_dir}/STS.gs.{subset}.txt")
         lines = read_lines(pairs, num_pairs)
         values = [value.strip() for value in read_lines(scores)]
         if len(values) != len(lines):
             raise ValueError(
-                f"{scores} has {len(values):,} lines where {pairs.name} has {len(lines):,}; fetch both again: line n "
-                "of one belongs to line n of the other"
+                f"{scores} has {len(values):,} lines, but {pairs.name} has {len(lines):,}: lines must correspond; "
+                "fetch both files again"
             )
         check_rows(scores, sum(map(bool, values)), num_scores, "scores")
         for number, (line, value) in enumerate(zip(lines, values, strict=True), start=1):
             if value:
-                rows.append((subset, *_pair(pairs, number, line), score(scores, number, value, LOW, HIGH)))
+                rows.append((subset, *_pair(pairs, number, line), parse_score(scores, number, value, LOW, HIGH)))
             else:
                 dropped += 1
     return SimilarityTask(name, pd.DataFrame(rows, columns=["subset", "text", "text2", "score"]), dropped)
@@ -71,8 +70,8 @@ def _subsets(folder: Path) -> list[str]:
 
 
 def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
-    """The first two fields; STS16 names the sentences' origins behind them."""
+    """Return the first two fields; STS16 has the sentences' sources after them."""
     fields = line.split("\t")
     if len(fields) < 2:
-        raise ValueError(f"{path}, line {number}: no tab; a line must be two sentences with a tab between them")
-    return scored_sentence(path, number, fields[0]), scored_sentence(path, number, fields[1])
+        raise ValueError(f"{path}, line {number}: no tab; a line must be two sentences, separated by a tab")
+    return parse_sentence(path, number, fields[0]), parse_sentence(path, number, fields[1])

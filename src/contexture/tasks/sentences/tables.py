@@ -1,4 +1,4 @@
-"""The tasks by which encoders of sentences are compared, apart from the files that they come in."""
+"""Tables of the sentence tasks, independent of file formats."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ class ClassificationTask:
     """Sentences, or pairs of sentences, and their classes.
 
     ``table`` has the columns ``split`` (``all``, or ``train``, ``dev`` and ``test``; MRPC has no ``dev``), ``text``,
-    for pairs ``text2``, and ``label`` (int64, a position in ``classes``); its rows stand in the files' order.
+    for pairs ``text2``, and ``label`` (int64, a position in ``classes``), in file order.
     """
 
     name: str
     classes: tuple[str, ...]
     table: pd.DataFrame
-    #: Lines of the files that the table lacks because a sentence in them is empty.
+    #: Number of skipped lines with an empty sentence.
     dropped: int = 0
 
     @property
     def pairs(self) -> bool:
-        """Whether the classes are of pairs of sentences."""
+        """Whether the rows are pairs of sentences."""
         return "text2" in self.table
 
 
 @dataclass(frozen=True, eq=False)
 class RelatednessTask:
-    """Pairs of sentences and their degree of relatedness, which a regression is trained to predict.
+    """Pairs of sentences and their relatedness, which a regression learns.
 
-    ``table`` has the columns ``split`` (``train``, ``dev``, ``test``), ``text``, ``text2`` and ``score`` (float64,
-    between ``low`` and ``high``), its rows in the files' order.
+    ``table`` has the columns ``split`` (``train``, ``dev``, ``test``), ``text``, ``text2`` and ``score`` (float64, from
+    ``low`` to ``high``), in file order.
     """
 
     name: str
@@ -42,18 +42,18 @@ class RelatednessTask:
 
 @dataclass(frozen=True, eq=False)
 class SimilarityTask:
-    """Pairs of sentences and their degree of similarity, to hold against the cosine of their vectors, untrained.
+    """Pairs of sentences and their similarity, compared with the cosine of their vectors without training.
 
-    ``table`` has the columns ``subset`` (the published name, as ``deft-forum``; ``test`` for tasks that have but one),
-    ``text``, ``text2`` and ``score`` (float64), each subset's rows together and in its file's order.
+    ``table`` has the columns ``subset`` (the published name, as ``deft-forum``; ``test`` for tasks with one subset),
+    ``text``, ``text2`` and ``score`` (float64), grouped by subset and in file order.
     """
 
     name: str
     table: pd.DataFrame
-    #: Lines of the files that the table lacks because nobody scored them.
+    #: Number of skipped lines without a score.
     dropped: int = 0
 
 
 def distinct(texts: Iterable[Iterable[str]]) -> list[str]:
-    """The sentences of several tables, each once, in the order in which they come first."""
+    """Return the distinct texts of several tables, in order of first occurrence."""
     return list(dict.fromkeys(text for table in texts for text in table))

@@ -1,4 +1,4 @@
-"""Frozen encoders of sentences on SentEval and STS, and among the sentences of a corpus."""
+"""Sentence tasks of frozen encoders: SentEval, STS, neighbours, analogies and captions."""
 
 import logging
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ LOG = logging.getLogger(__name__)
 SENTEVAL = "senteval"
 
 
-class Sentences(FrozenTask):
-    """The task of encoders of sentences, which are measured as they are."""
+class SentencesTask(FrozenTask):
+    """Measure frozen encoders on sentence tasks."""
 
     def prepare_data(self, source: SentenceTasksConfig, demo_dir: Path, output_dir: Path) -> None:
-        """See `Task.prepare_data`. A file that is not as published is a ValueError here, before hours are spent.
+        """Check all files and write the report (see `Task.read`); raises ValueError for a wrong file.
 
-        `TASK_FILE` also says in which `folder` the files are and by which `row_counts` they are read, how many lines
-        were `dropped`, and `name` and `path` of the `analogies` and the `image_captions`, or null; `languages` has
-        `folder`, `counts` and `dropped` of the tasks in each other language, by its code.
+        `TASK_FILE` also has the `folder` and `row_counts` of the files, the numbers of `dropped` lines, and `name` and
+        `path` of `analogies` and `image_captions`, or null. `languages` has `folder`, `counts` and `dropped` of each
+        other language, by code.
         """
         from contexture.tasks.sentences.downstream import SentenceTasks
 
@@ -38,21 +38,21 @@ class Sentences(FrozenTask):
         tasks = SentenceTasks.read(folder, counts)
         missing = dict(tasks.missing)
         languages: dict[str, dict[str, Any]] = {}
-        for code, language_dir in _languages(source, demo_dir).items():
+        for code, language_dir in _find_languages(source, demo_dir).items():
             translated = SentenceTasks.read(Path(language_dir), counts)
-            languages[code] = _counts(Path(language_dir), translated)
+            languages[code] = _describe_tasks(Path(language_dir), translated)
             if translated.missing:
                 missing[f"{name}_{code}"] = f"{', '.join(translated.missing)}: not in {language_dir}"
         more_sets: dict[str, dict[str, str] | None] = {}
-        for key, find in (("analogies", _analogies), ("image_captions", _image_captions)):
+        for key, find in (("analogies", _find_analogies), ("image_captions", _find_image_captions)):
             try:
                 more_sets[key] = find(source, demo_dir)
             except BenchmarkMissing as error:
                 more_sets[key], missing[key] = None, str(error)
         for key, reason in missing.items():
-            # The made-up world never has them all: nobody need do anything about it.
-            LOG.log(logging.INFO if is_demo else logging.WARNING, "%s is left out: %s", key, reason)
-        report = {"row_counts": counts, **_counts(folder, tasks), "languages": languages, "missing": missing}
+            # The demo has only some of the tasks.
+            LOG.log(logging.INFO if is_demo else logging.WARNING, "%s is skipped: %s", key, reason)
+        report = {"row_counts": counts, **_describe_tasks(folder, tasks), "languages": languages, "missing": missing}
         with write_task(output_dir, [name], **report, **more_sets):
             pass
 
@@ -67,14 +67,14 @@ class Sentences(FrozenTask):
         paragraphs: Path | None = None,
         words: Path | None = None,
     ) -> Results:
-        """See `Task.evaluate`.
+        """Measure all encoders; see `Task.evaluate`.
 
-        `paragraphs` is the folder of the table in which neighbours are searched, `words` that of a vocabulary of words
-        with vectors: the variant `word_average`, and for expansion.
+        `paragraphs` is the corpus folder in which neighbours are searched. `words` is a folder of word vectors, for the
+        variant `word_average` and for expansion. Raises ValueError for an unknown variant or a missing input.
 
-        Records in another language are of `<name>_<code>`. The facts are `counts` and `dropped` rows by task, `missing`
-        tasks and why, the strengths that were `chosen`, `zero_vectors` by variant (neither of other languages),
-        `neighbours`, and `quality_over_time`. ValueError if a variant or an input that the settings need is missing.
+        Records in another language have the data `<name>_<code>`. Details: `counts` and `dropped` rows by task,
+        `missing` tasks with reasons, `chosen` strengths and `zero_vectors` by variant (both of the main language only),
+        `neighbours`, and `quality_over_time`.
         """
         from contexture.tasks.sentences.downstream import SentenceTasks
         from contexture.tasks.sentences.encoders import (
@@ -85,7 +85,7 @@ class Sentences(FrozenTask):
         )
         from contexture.tasks.sentences.vectors import VectorStore
 
-        _check(settings, encoders, paragraphs, words)
+        _check_inputs(settings, encoders, paragraphs, words)
         report = read_report(data_dir)
         store = VectorStore(vectors_dir, words if settings.expansion else None)
         averages = [] if words is None else [EvaluatedEncoder(WORD_AVERAGE, 0, (str(words),))]
@@ -125,16 +125,16 @@ class Sentences(FrozenTask):
         return results
 
 
-def _languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
-    """Code → the folder of the tasks in that language."""
+def _find_languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
+    """Return language code → folder of its tasks."""
     if source.languages or source.input != DEMO:
         return source.languages
     folders = sorted((demo / LANGUAGES / SENTENCES).glob("*/"))
     return {folder.name: str(folder) for folder in folders}
 
 
-def _counts(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
-    """What `TASK_FILE` says of the tasks of a folder."""
+def _describe_tasks(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
+    """Return the report of a folder's tasks for `TASK_FILE`."""
     return {
         "folder": str(folder),
         "counts": {task.name: len(task.table) for task in tasks.tasks},
@@ -142,8 +142,8 @@ def _counts(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
     }
 
 
-def _analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
-    """The name of the analogies in records, and their file, which is read once to check it."""
+def _find_analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
+    """Return name and path of the analogies after checking the file; None if they are not configured."""
     from contexture.tasks.sentences.analogies import read_analogies
 
     if source.analogies is None:
@@ -154,8 +154,8 @@ def _analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None
     return {"name": DEMO if is_demo else path.name.split(".")[0], "path": str(path)}
 
 
-def _image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
-    """The same of images and captions."""
+def _find_image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
+    """Return name and path of the image captions after checking the files; None if not configured."""
     if source.image_captions is None:
         return None
     from contexture.tasks.sentences.image_captions import SPLITS, read_image_captions
@@ -166,16 +166,18 @@ def _image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] |
     return {"name": folder.resolve().name, "path": str(folder)}
 
 
-def _check(
+def _check_inputs(
     settings: SentenceSettings, encoders: Sequence[EvaluatedEncoder], paragraphs: Path | None, words: Path | None
 ) -> None:
     settings.check_variants({encoder.variant for encoder in encoders})
     searched = settings.neighbours.variants if settings.neighbours else []
     if words is None and (settings.expansion or WORD_AVERAGE in [*settings.ensemble, *searched]):
-        raise ValueError(f"expansion and {WORD_AVERAGE} need word vectors: give the folder of words")
+        raise ValueError(f"expansion and {WORD_AVERAGE} need word vectors; pass the folder as words")
     if settings.neighbours and paragraphs is None:
-        raise ValueError("neighbours are looked for in the corpus: give the folder of its paragraphs")
+        raise ValueError("neighbours need the corpus; pass the folder of its paragraphs")
     followed = settings.over_time.variants if settings.over_time else []
     for encoder in encoders:
         if encoder.variant in followed and len(encoder.models) > 1:
-            raise ValueError(f"over_time: {encoder.variant} is of {len(encoder.models)} encoders; name variants of one")
+            raise ValueError(
+                f"over_time: {encoder.variant} has {len(encoder.models)} encoders; choose variants with one"
+            )

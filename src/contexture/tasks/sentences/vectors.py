@@ -1,4 +1,4 @@
-"""Every sentence of every task embedded once: a folder of vectors, and the tasks' access to them by the text."""
+"""Cached sentence vectors: each sentence is embedded once into a folder, and looked up by its text."""
 
 import hashlib
 import re
@@ -15,18 +15,18 @@ from contexture.encoders.models import WordAverage, load_model
 from contexture.retrieval.vectors import Vectors, check_identity, write_vectors
 
 Array = NDArray[np.float32]
-#: N sentences → their vectors (N, D), which is all that an evaluation knows of a model.
+#: N sentences → vectors (N, D).
 Lookup = Callable[[Sequence[str]], Array]
 
 
 class SentenceVectors:
-    """A `Lookup` over vectors on disk, which are mapped and copied only as they are asked for.
+    """A `Lookup` over memory-mapped vectors; only requested rows are copied.
 
     The vectors of several models are concatenated (combine-QT, MC-QT).
     """
 
     def __init__(self, sentences: Sequence[str], parts: Sequence[Vectors]) -> None:
-        """`sentences`: distinct, one for each row of the vectors of every model."""
+        """`sentences`: distinct, one per row of each model's vectors."""
         self.parts = parts
         self._row = {sentence: row for row, sentence in enumerate(sentences)}
         for part in parts:
@@ -37,33 +37,33 @@ class SentenceVectors:
                 )
 
     def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors (N, D); KeyError, quoting it, for a sentence that was not embedded."""
+        """Return vectors (N, D); raises KeyError for a sentence that was not embedded."""
         rows = np.array([self._row[text] for text in texts], np.int64)
         return np.concatenate([part.take(rows) for part in self.parts], axis=1)
 
-    def zeros(self) -> int:
-        """How many of the sentences have the zero vector, for want of a known word; of several models the fewest."""
+    def count_zeros(self) -> int:
+        """Return the number of zero vectors (no known word); with several models, the smallest."""
         return min(sum(int((~block.any(axis=1)).sum()) for _, block in vectors.blocks(8192)) for vectors in self.parts)
 
 
 class VectorStore:
-    """A folder of the vectors of several encoders: each embeds a set of sentences once."""
+    """A folder of the vectors of several encoders; each embeds a set of sentences once."""
 
     def __init__(self, folder: Path, words: Path | None = None) -> None:
-        """`words`: word vectors by which our encoders get embeddings of words that were not trained; None: none."""
+        """`words`: word vectors that expand the vocabulary of our encoders; None: no expansion."""
         self.folder, self.words = folder, words
 
     def __call__(self, encoders: Sequence[str], sentences: Sequence[str], purpose: str) -> SentenceVectors:
-        """The vectors of distinct sentences by encoders (folders or names), concatenated if there are several.
+        """Return the vectors of distinct sentences by encoders (folders or names), concatenated.
 
-        `purpose` tells one set of sentences from another. Raises ValueError as `load_model`, `expand_words` and
-        `embed_sentences` do.
+        `purpose` identifies the set of sentences. Raises ValueError as `load_model`, `expand_words` and
+        `embed_sentences`.
         """
         models = [self.embed(self.load(name), name, sentences, purpose) for name in encoders]
         return SentenceVectors(sentences, [part for model in models for part in model.parts])
 
     def load(self, name: str) -> TextEncoder:
-        """A model; one of ours with all words that it can have."""
+        """Load a model; our encoders get an expanded vocabulary if the store has word vectors."""
         model = load_model(name)
         if self.words is not None and isinstance(model, Encoder):
             average = WordAverage(self.words)
@@ -72,12 +72,12 @@ class VectorStore:
         return model
 
     def embed(self, model: TextEncoder, name: str, sentences: Sequence[str], purpose: str) -> SentenceVectors:
-        """The vectors by a model that goes by this name."""
+        """Return the vectors of a model with this name."""
         return embed_sentences(model, sentences, self.folder / purpose / folder_name(name))
 
 
 def folder_name(model: str) -> str:
-    """A folder's name for the vectors of a model: short, readable, and unlike that of any other."""
+    """Return a short, readable and unique folder name for a model's vectors."""
     readable = re.sub(r"[^\w.-]+", "-", model)[-40:].strip("-")
     return f"{readable}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
 
@@ -85,10 +85,10 @@ def folder_name(model: str) -> str:
 def embed_sentences(
     model: TextEncoder, sentences: Sequence[str], folder: Path, rows_per_shard: int = 8192
 ) -> SentenceVectors:
-    """Embed distinct sentences into `folder`; vectors of the same model and sentences are kept.
+    """Embed distinct sentences into `folder`; vectors of the same model and sentences are reused.
 
-    See `write_vectors`: after a kill the finished shards are kept, too. ValueError for no sentences, sentences that
-    occur twice, and vectors that are not finite.
+    Finished shards survive an interruption (see `write_vectors`). Raises ValueError for no sentences, repeated
+    sentences, and vectors that are not finite.
     """
     identity: dict[str, Any] = {"model": model.identity, "sentences": sentences_checksum(sentences)}
 
@@ -102,7 +102,7 @@ def embed_sentences(
 
 
 def finite_vectors(vectors: Lookup, texts: Sequence[str]) -> Array:
-    """The vectors of texts; ValueError, quoting a text, for one that is not finite."""
+    """Return the vectors of texts; raises ValueError, with the text, for one that is not finite."""
     rows = np.ascontiguousarray(vectors(texts))
     finite = np.isfinite(rows).all(axis=1)
     if not finite.all():
@@ -111,7 +111,7 @@ def finite_vectors(vectors: Lookup, texts: Sequence[str]) -> Array:
 
 
 def sentences_checksum(sentences: Iterable[str]) -> str:
-    """SHA-256 of sentences in their order."""
+    """Return the SHA-256 of sentences in order."""
     checksum = hashlib.sha256()
     for sentence in sentences:
         text = sentence.encode()
