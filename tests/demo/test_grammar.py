@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.demo.grammar import LINK_SLOTS, compile_template, render, topics, words
-from contexture.demo.world import facts, literal, outline
+from contexture.demo.world import draw_facts, literal, make_outline
 
 
 def test_render_fills_slots_and_draws_choices():
@@ -45,7 +45,7 @@ def test_every_slot_of_a_topic_can_be_filled(name: str):
     topic = topics()[name]
     templates = [t for block in (topic.say, topic.ask, topic.lead) for ways in block.values() for t in ways]
     for index in range(25):
-        slots = facts(outline(0, index), topic) | {slot: literal("Somewhere") for slot in LINK_SLOTS}
+        slots = draw_facts(make_outline(0, index), topic) | {slot: literal("Somewhere") for slot in LINK_SLOTS}
         for template in [*templates, *topic.tails]:
             text = render(template, slots, Random(index))
             assert not re.search(r"[\[\]{}<>|/\t\n]| {2}|^ | $", text), text

@@ -13,8 +13,8 @@ from contexture.corpus.sources.protocol import Split
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.fields import fields, frames, moods, towns
 from contexture.demo.grammar import render
-from contexture.demo.novels import file_name, novel, sentences
-from contexture.demo.world import literal, outline
+from contexture.demo.novels import iter_sentences, make_novel, novel_file_name
+from contexture.demo.world import literal, make_outline
 from contexture.text.sentences import Splitter, load_language
 
 from .words import words
@@ -30,19 +30,19 @@ def test_no_word_is_in_two_fields():
 
 
 def test_names_differ_and_stay():
-    names = [file_name(0, index) for index in range(700)]
+    names = [novel_file_name(0, index) for index in range(700)]
     assert len(set(names)) == 700
     assert all(name.isascii() and name.startswith("Tales_of_") and name.count(".") == 1 for name in names)
-    assert names[:40] == [file_name(0, index) for index in range(40)]
+    assert names[:40] == [novel_file_name(0, index) for index in range(40)]
 
 
 def test_a_novel_depends_on_seed_and_index_only():
-    forwards = [list(novel(3, index)) for index in range(4)]
-    assert [list(novel(3, index)) for index in reversed(range(4))] == forwards[::-1]
-    assert list(novel(4, 0)) != forwards[0] != forwards[1]
+    forwards = [list(make_novel(3, index)) for index in range(4)]
+    assert [list(make_novel(3, index)) for index in reversed(range(4))] == forwards[::-1]
+    assert list(make_novel(4, 0)) != forwards[0] != forwards[1]
     for chapters in forwards:
         assert [chapter.heading.split(".")[0] for chapter in chapters] == [f"Chapter {i}" for i in range(1, 7)]
-        assert 180 <= len(list(sentences(chapters))) <= 260
+        assert 180 <= len(list(iter_sentences(chapters))) <= 260
 
 
 def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
@@ -53,10 +53,10 @@ def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
     assert [file.source for file in files] == ["books"] * 3
     splitter = Splitter(load_language("en"))
     for index in range(3):
-        (file,) = (book for book in files if f"{book.name}.txt" == file_name(0, index))
+        (file,) = (book for book in files if f"{book.name}.txt" == novel_file_name(0, index))
         (row,) = books.reader(files, config)(Split(file, 0, file.bytes))
         assert row["dropped"] is None
-        paragraphs = [(chapter.heading, lines) for chapter in novel(0, index) for lines in chapter.paragraphs]
+        paragraphs = [(chapter.heading, lines) for chapter in make_novel(0, index) for lines in chapter.paragraphs]
         written = [(heading, line) for heading, lines in paragraphs if len(" ".join(lines)) > 20 for line in lines]
         read = [(p["section"], sentence) for p in row["paragraphs"] for sentence in splitter.split(p["text"])]
         assert read == written
@@ -67,7 +67,9 @@ def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
     groups = [set(moods()), set(fields())]
     for group in groups:
         near, far = Counter[bool](), Counter[bool]()
-        groups_of = [_groups(sentence) & group for index in range(10) for sentence in sentences(novel(0, index))]
+        groups_of = [
+            _groups(sentence) & group for index in range(10) for sentence in iter_sentences(make_novel(0, index))
+        ]
         rng = np.random.default_rng(0)
         for distance, count in ((1, near), (int(rng.integers(100, 200)), far)):
             for first, second in zip(groups_of, groups_of[distance:], strict=False):
@@ -90,9 +92,9 @@ def test_frames_do_not_tell_the_field():
 
 @pytest.mark.parametrize("index", [0, 13, 300, 10**6])
 def test_a_novel_keeps_to_the_region_of_the_page_that_names_it(index: int):
-    title = file_name(0, index).removeprefix("Tales_of_").removesuffix(".txt").replace("_", " ")
-    (region,) = {r for r in (index % 12, index // 25) for i in range(25) if outline(0, r * 25 + i).title == title}
-    text = " ".join(sentences(novel(0, index)))
+    title = novel_file_name(0, index).removeprefix("Tales_of_").removesuffix(".txt").replace("_", " ")
+    (region,) = {r for r in (index % 12, index // 25) for i in range(25) if make_outline(0, r * 25 + i).title == title}
+    text = " ".join(iter_sentences(make_novel(0, index)))
     named = {r: {town.title for town in towns(0, r) if town.title in text} for r in {region, *range(12)}}
     assert len(named[region]) >= 5
     assert set.union(*named.values()) == named[region]

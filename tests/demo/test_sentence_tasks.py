@@ -10,10 +10,10 @@ import pytest
 
 from contexture.demo.fields import fields, moods, towns
 from contexture.demo.grammar import topics
-from contexture.demo.novels import novel, sentences
-from contexture.demo.questions import contrary, fact_slots, fact_words
-from contexture.demo.sentence_tasks import SUBSETS, rows_of, task_files
-from contexture.demo.world import facts, page
+from contexture.demo.novels import iter_sentences, make_novel
+from contexture.demo.questions import contrary_facts, fact_slots, fact_words
+from contexture.demo.sentence_tasks import SUBSETS, count_rows, task_files
+from contexture.demo.world import draw_facts, make_article
 from contexture.tasks.sentences.analogies import read_analogies
 from contexture.tasks.sentences.senteval import read_classification, read_relatedness, read_similarity
 
@@ -50,7 +50,7 @@ def test_the_files_are_those_of_the_published_layout(files: dict[str, list[str]]
     for name, lines in files.items():
         assert (demo / name).read_bytes() == "".join(f"{line}\n" for line in lines).encode()
         assert not any("\n" in line or "\r" in line for line in lines)
-        assert rows_of(name, len(lines)) in (0, *range(60, 401))
+        assert count_rows(name, len(lines)) in (0, *range(60, 401))
 
 
 def test_the_readers_of_the_benchmarks_take_all_of_them(demo: Path):
@@ -113,11 +113,11 @@ def test_a_contradiction_is_of_another_fact():
     for town in towns(0, 0):
         for topic in topics().values():
             for aspect in (key for key in topic.say if fact_slots(topic.name, key)):
-                false = contrary(town, topic.name, aspect)
+                false = contrary_facts(town, topic.name, aspect)
                 wrong = fact_words(town, topic.name, aspect, false)
                 for text, contradiction in zip(fact_words(town, topic.name, aspect), wrong, strict=True):
                     assert text != contradiction
-                assert false["title"] == facts(town, topic)["title"]
+                assert false["title"] == draw_facts(town, topic)["title"]
 
 
 def test_analogies_differ_by_one_change(demo: Path):
@@ -142,6 +142,6 @@ def task_sentences(demo: Path) -> Iterator[str]:
 
 def corpus_sentences() -> Iterator[str]:
     for index in range(3):
-        yield from sentences(novel(0, index))
+        yield from iter_sentences(make_novel(0, index))
     for index in range(60):
-        yield from (sentence.plain for paragraph in page(0, index).paragraphs for sentence in paragraph)
+        yield from (sentence.plain for paragraph in make_article(0, index).paragraphs for sentence in paragraph)

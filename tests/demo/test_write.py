@@ -19,8 +19,8 @@ from pydantic import ValidationError
 
 from contexture.demo import DemoConfig, write, write_demo_world
 from contexture.demo.grammar import render, topics
-from contexture.demo.novels import novel, sentences
-from contexture.demo.world import literal, outline, page
+from contexture.demo.novels import iter_sentences, make_novel
+from contexture.demo.world import literal, make_article, make_outline
 from contexture.tasks.answer_selection.sets import read_wikiqa
 from tests.tasks.answer_selection.toys import ready
 
@@ -56,7 +56,7 @@ def test_counts_are_those_of_the_files(tmp_path: Path):
         assert counts[f"{split}_claims"] == len((tmp_path / "fever" / f"{split}.jsonl").read_text().splitlines())
     assert table["question_id"].nunique() == 80
     assert counts["novels"] == len(list((tmp_path / "books").iterdir())) == 2
-    assert counts["novel_sentences"] == sum(1 for index in range(2) for _ in sentences(novel(0, index)))
+    assert counts["novel_sentences"] == sum(1 for index in range(2) for _ in iter_sentences(make_novel(0, index)))
     mr, sts = (list((tmp_path / "senteval").glob(pattern)) for pattern in ("MR/*", "STS/STS14-en-test/STS.input.*"))
     assert sum(len(path.read_text().splitlines()) for path in mr + sts) == 804 < counts["sentence_task_rows"]
 
@@ -100,7 +100,7 @@ def test_a_failure_in_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytes
         yield from ()
         raise OSError("disk full")
 
-    monkeypatch.setattr(write, {"novels": "novel", "tasks": "task_files"}[part], fail)
+    monkeypatch.setattr(write, {"novels": "make_novel", "tasks": "task_files"}[part], fail)
     with pytest.raises(OSError, match="disk full"):
         write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -170,13 +170,13 @@ def test_a_candidate_is_right_if_it_states_the_fact_that_the_question_asks_for(a
         for template in ways
         for seed in range(40)
     }
-    index = {outline(0, i).title: i for i in range(300)}
+    index = {make_outline(0, i).title: i for i in range(300)}
     for (title, question), part in answers.groupby(["title", "question"]):
-        about = outline(0, index[title])
+        about = make_outline(0, index[title])
         phrases = {render(about.slots["about"], about.slots, Random(seed)) for seed in range(40)}
         text = re.sub(r"^Speaking of \w+, ", "", str(question))
         (fact,) = {forms.get(re.sub(r"\W", "", text.replace(phrase, "")).lower()) for phrase in phrases} - {None}
-        page_sentences = [sentence for paragraph in page(0, about.index).paragraphs for sentence in paragraph]
+        page_sentences = [sentence for paragraph in make_article(0, about.index).paragraphs for sentence in paragraph]
         for row in part.itertuples():
             sentence = page_sentences[int(str(row.candidate_id).split("-")[1])]
             assert sentence.plain == row.candidate

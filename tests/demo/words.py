@@ -8,13 +8,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """In lower case, without marks."""
     return re.findall(r"\w+", text.lower())
 
 
 def word_overlap(text: str, other: str) -> int:
-    return len(set(words(text)) & set(words(other)))
+    return len(set(split_words(text)) & set(split_words(other)))
 
 
 def predict_labels(train: Any, test: Any, train_labels: list[str], test_labels: list[str]) -> float:

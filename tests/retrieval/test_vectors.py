@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contexture.retrieval.vectors import Vectors, check_identity, open_vectors, unit, write_vectors
+from contexture.retrieval.vectors import Vectors, check_identity, normalize, open_vectors, write_vectors
 
 ROWS, DIMENSION = 23, 5
 TRUTH = np.random.default_rng(1).normal(size=(ROWS, DIMENSION)).astype(np.float32)
@@ -154,5 +154,5 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
 
 def test_unit_vectors_have_length_1_and_zero_stays_zero() -> None:
     rows = np.array([[3, 4], [0, 0], [-0.01, 0]], np.float32)
-    np.testing.assert_allclose(unit(rows), [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
-    assert unit(rows).dtype == np.float32 and unit(rows[:0]).shape == (0, 2)
+    np.testing.assert_allclose(normalize(rows), [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
+    assert normalize(rows).dtype == np.float32 and normalize(rows[:0]).shape == (0, 2)

@@ -5,14 +5,14 @@ from functools import lru_cache
 from random import Random
 
 from contexture.demo.grammar import Options, Template, compile_lines, kinds, read_yaml, render, topics, words
-from contexture.demo.names import T, pick, shuffled
-from contexture.demo.world import Outline, Slots, capital, literal, outline
+from contexture.demo.names import T, pick, shuffle
+from contexture.demo.world import Outline, Slots, capitalize, literal, make_outline
 
 #: Novels and tasks are set in the regions of the default world, whatever the size of the export.
 REGIONS = 12
 BRIGHT, GRIM = "bright", "grim"
 #: The coarse labels of TREC are fields, too.
-COARSE = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+TREC_LABELS = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 
 
 @lru_cache(maxsize=1)
@@ -42,14 +42,14 @@ def frames(file: str) -> Options:
 def towns(seed: int, region: int) -> tuple[Outline, ...]:
     """The towns of a region."""
     first = region * len(kinds())
-    return tuple(outline(seed, first + i) for i, kind in enumerate(kinds()) if kind.name == "town")
+    return tuple(make_outline(seed, first + i) for i, kind in enumerate(kinds()) if kind.name == "town")
 
 
 def draw_scene(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
     """A town, and what a scene set in it can name: `town`, `name`, `friend`, and `she` (or he) for `name`."""
     town = pick(towns(seed, region), rng)
     pronoun = pick(("woman", "man"), rng)
-    people = {key: shuffled(_names(key), rng) for key in ("woman", "man")}
+    people = {key: shuffle(_first_names(key), rng) for key in ("woman", "man")}
     name = people[pronoun].pop()
     return town, {
         "town": literal(town.title),
@@ -60,7 +60,7 @@ def draw_scene(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
 
 
 @lru_cache(maxsize=2)
-def _names(key: str) -> tuple[Template, ...]:
+def _first_names(key: str) -> tuple[Template, ...]:
     """First names that are no word of a field as well, as Piers is."""
     nouns = {word for field in fields().values() for word in field}
     return tuple(name for name in words().lists[key] if str(name.parts[0]).lower() not in nouns)
@@ -78,9 +78,9 @@ def fill_letters(keys: str, values: Iterable[str]) -> Slots:
 
 def sample(options: Sequence[T], count: int, rng: Random) -> list[T]:
     """`count` different ones of `options`."""
-    return shuffled(options, rng)[:count]
+    return shuffle(options, rng)[:count]
 
 
-def sentence(template: Template, slots: Slots, rng: Random) -> str:
+def render_sentence(template: Template, slots: Slots, rng: Random) -> str:
     """The template as a sentence with a capital."""
-    return capital(render(template, slots, rng))
+    return capitalize(render(template, slots, rng))

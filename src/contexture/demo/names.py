@@ -15,7 +15,7 @@ SYLLABLES = tuple("".join(s) for s in product("bdfghklmnprstvw", "aeiou", "lrnms
 _STRIDES = (1_000_003, 15_485_863, 32_452_843, 49_979_687)
 
 
-def source(*ids: int | str) -> Random:
+def seeded_random(*ids: int | str) -> Random:
     """Random numbers that depend on nothing but `ids`, on every machine and in any order of calls."""
     key = "/".join(map(str, ids)).encode()
     return Random(int.from_bytes(blake2b(key, digest_size=8).digest()))
@@ -27,13 +27,13 @@ def pick(options: Sequence[T], rng: Random) -> T:
     return options[int(rng.random() * len(options))]
 
 
-def shuffled(options: Sequence[T], rng: Random) -> list[T]:
+def shuffle(options: Sequence[T], rng: Random) -> list[T]:
     """All of `options` in random order."""
     keys = [rng.random() for _ in options]
     return [options[i] for i in sorted(range(len(options)), key=keys.__getitem__)]
 
 
-def stem(seed: int, index: int) -> str:
+def page_stem(seed: int, index: int) -> str:
     """The lower-case name of page `index`: two syllables of three letters, more when these are used up.
 
     Different indices have different stems: names of one length are permuted by a stride, and names of different
@@ -55,5 +55,5 @@ def stem(seed: int, index: int) -> str:
 
 @lru_cache(maxsize=8)
 def _permutation(seed: int) -> tuple[int, int]:
-    rng = source(seed, "names")
+    rng = seeded_random(seed, "names")
     return pick(_STRIDES, rng), int(rng.random() * 2**40)

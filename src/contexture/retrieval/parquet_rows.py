@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 #: Rows that are written, and hence read, together for reading single rows.
-ROWS_A_GROUP = 1000
+ROWS_PER_GROUP = 1000
 #: Rows that are read at a time when all are read.
-ROWS_AT_ONCE = 16_000
+ROWS_PER_BATCH = 16_000
 
 
 def read_batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """The rows of all Parquet files below a folder, in the order of their names, batch by batch."""
     for file in sorted(folder.rglob("*.parquet")):
-        yield from pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=columns)
+        yield from pq.ParquetFile(file).iter_batches(ROWS_PER_BATCH, columns=columns)
 
 
 class ParquetRows:
@@ -31,7 +31,7 @@ class ParquetRows:
     def __len__(self) -> int:
         return int(self._starts[-1])
 
-    def part(self, rows: range, columns: list[str]) -> list[tuple[Any, ...]]:
+    def read_range(self, rows: range, columns: list[str]) -> list[tuple[Any, ...]]:
         """Consecutive rows, one or more, as tuples of the columns."""
         first, last = (int(np.searchsorted(self._starts, row, side="right")) - 1 for row in (rows[0], rows[-1]))
         groups = self._file.read_row_groups(range(first, last + 1), columns=columns)
@@ -48,7 +48,7 @@ class ParquetRows:
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """All rows in their order, batch by batch."""
-        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(ROWS_AT_ONCE, columns=columns)
+        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(ROWS_PER_BATCH, columns=columns)
         return batches
 
     def tuples(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:

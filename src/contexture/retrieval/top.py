@@ -9,15 +9,15 @@ Scores = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 #: Row that stands for no candidate where fewer than k were found; its score is −inf.
-NOTHING = -1
-_ROWS = 2**32
+NO_ROW = -1
+_MAX_ROWS = 2**32
 #: Fusion adds it to each rank: the greater, the less the first ranks count for.
-DAMPING = 60
+RANK_OFFSET = 60
 #: The default weight of fusion: both rankings count alike.
-EVEN = 0.5
+EQUAL_WEIGHT = 0.5
 
 
-def best(scores: Scores, rows: Rows, k: int) -> tuple[Scores, Rows]:
+def select_best(scores: Scores, rows: Rows, k: int) -> tuple[Scores, Rows]:
     """Scores and rows [lines, min(k, n)] of the k best rows of each line: score down, then row number up.
 
     `scores` [lines, n] are never NaN; `rows`, [lines, n] or [n], are row numbers below 2³², NOTHING for none.
@@ -25,13 +25,13 @@ def best(scores: Scores, rows: Rows, k: int) -> tuple[Scores, Rows]:
     # One integer a score, the smaller the better, so that partition and sort break ties. Its upper half falls as the
     # score rises, its lower half is the row.
     bits = (scores.astype(np.float32) + np.float32(0)).view(np.int32)  # + 0: -0.0 and 0.0 are the same score
-    keys = ~_ordered(bits).astype(np.int64) * _ROWS + np.where(rows < 0, _ROWS - 1, rows)
+    keys = ~_flip_negative(bits).astype(np.int64) * _MAX_ROWS + np.where(rows < 0, _MAX_ROWS - 1, rows)
     if k < keys.shape[1]:
         keys = np.partition(keys, k - 1, axis=1)[:, :k]
     keys.sort(axis=1)
-    rows = keys % _ROWS
-    bits = _ordered((~(keys // _ROWS)).astype(np.int32))
-    return bits.view(np.float32), np.where(rows == _ROWS - 1, NOTHING, rows)
+    rows = keys % _MAX_ROWS
+    bits = _flip_negative((~(keys // _MAX_ROWS)).astype(np.int32))
+    return bits.view(np.float32), np.where(rows == _MAX_ROWS - 1, NO_ROW, rows)
 
 
 def fuse(first: Rows, second: Rows, weight: float, k: int) -> tuple[Scores, Rows]:
@@ -44,20 +44,20 @@ def fuse(first: Rows, second: Rows, weight: float, k: int) -> tuple[Scores, Rows
     if len(first) != len(second) or not 0 <= weight <= 1:
         raise ValueError(f"rankings of {len(first)} and {len(second)} queries, weight {weight}: cannot be fused")
     weights = np.concatenate(
-        [part / (DAMPING + 1 + np.arange(rows.shape[1])) for part, rows in ((weight, first), (1 - weight, second))]
+        [part / (RANK_OFFSET + 1 + np.arange(rows.shape[1])) for part, rows in ((weight, first), (1 - weight, second))]
     )
     scores = np.full((len(first), k), -np.inf, np.float32)
-    fused = np.full((len(first), k), NOTHING, np.int64)
+    fused = np.full((len(first), k), NO_ROW, np.int64)
     for query, rows in enumerate(np.concatenate([first, second], axis=1)):
-        is_row = rows != NOTHING
-        names, inverse = np.unique(rows[is_row], return_inverse=True)
-        sums = np.bincount(inverse, weights[is_row], len(names))
+        is_row = rows != NO_ROW
+        unique_rows, inverse = np.unique(rows[is_row], return_inverse=True)
+        sums = np.bincount(inverse, weights[is_row], len(unique_rows))
         order = np.argsort(-sums, kind="stable")[:k]
-        scores[query, : len(order)], fused[query, : len(order)] = sums[order], names[order]
+        scores[query, : len(order)], fused[query, : len(order)] = sums[order], unique_rows[order]
     return scores, fused
 
 
-def runs(starts: Rows, size: int) -> Iterator[tuple[int, int]]:
+def group_batches(starts: Rows, size: int) -> Iterator[tuple[int, int]]:
     """First group, and the group after the last, of runs of at most `size` members, or of one larger group.
 
     `starts` (groups + 1,): the first member of each group, then the number of members.
@@ -69,6 +69,6 @@ def runs(starts: Rows, size: int) -> Iterator[tuple[int, int]]:
         first = end
 
 
-def _ordered(bits: NDArray[np.int32]) -> NDArray[np.int32]:
+def _flip_negative(bits: NDArray[np.int32]) -> NDArray[np.int32]:
     """Bits of floats ↔ integers in the order of the floats: those of negative numbers run the other way."""
     return np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)

@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 
 from contexture.folders import discard_other, work_folder
 from contexture.progress import progress
-from contexture.retrieval.top import NOTHING, Rows, Scores, best
+from contexture.retrieval.top import NO_ROW, Rows, Scores, select_best
 
 Array = NDArray[np.float32]
 #: Numbers of rows → their vectors [len(rows), dimension].
-Embed = Callable[[range], Array]
+EmbedRows = Callable[[range], Array]
 
 #: Vectors in memory at a time in a search.
-BLOCK = 32_768
+BLOCK_ROWS = 32_768
 # Numbers in the vectors that are gathered at a time to score them again.
-_GATHERED = 2**21
-DESCRIPTION = "vectors.json"
-_DAMAGE = (OSError, ValueError, EOFError)
+_MAX_GATHERED_NUMBERS = 2**21
+DESCRIPTION_FILE = "vectors.json"
+_READ_ERRORS = (OSError, ValueError, EOFError)
 
 
 class Shard(TypedDict):
@@ -59,7 +59,7 @@ class Vectors:
         if step != 1:
             raise ValueError(f"vectors are read in consecutive rows, not in steps of {step}")
         parts = [
-            _map(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
+            _map_array(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
             for first, last, path in self._shards
             if first < stop and start < last
         ]
@@ -71,7 +71,7 @@ class Vectors:
         for first, last, path in self._shards:
             in_shard = np.flatnonzero((rows >= first) & (rows < last))
             if len(in_shard):
-                copies[in_shard] = _map(path, (last - first, self.dimension))[rows[in_shard] - first]
+                copies[in_shard] = _map_array(path, (last - first, self.dimension))[rows[in_shard] - first]
         return copies
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Array]]:
@@ -81,7 +81,7 @@ class Vectors:
 
 
 def write_vectors(
-    folder: Path, rows: int, dimension: int, embed: Embed, identity: Mapping[str, Any], rows_per_shard: int = 8192
+    folder: Path, rows: int, dimension: int, embed: EmbedRows, identity: Mapping[str, Any], rows_per_shard: int = 8192
 ) -> Vectors:
     """Embed all rows into `folder`, which appears when it is complete.
 
@@ -95,20 +95,20 @@ def write_vectors(
         raise ValueError(f"{folder}: there are no candidates to embed; look whether the table of candidates is empty")
     try:
         vectors = open_vectors(folder)
-        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _plain(identity)):
+        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _to_json(identity)):
             return vectors
     except ValueError:
         pass  # nothing finished, or damaged
-    begun = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
-    discard_other(folder, begun)
-    with work_folder(folder, begun) as work, progress(rows, "embed", "text") as bar:
+    work_identity = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
+    discard_other(folder, work_identity)
+    with work_folder(folder, work_identity) as work_dir, progress(rows, "embed", "text") as bar:
         shards = []
         for number, start in enumerate(range(0, rows, rows_per_shard)):
             shard = range(start, min(start + rows_per_shard, rows))
-            shards.append(_make_shard(work / f"{number:05d}.npy", shard, dimension, embed))
+            shards.append(_write_shard(work_dir / f"{number:05d}.npy", shard, dimension, embed))
             bar.update(len(shard))
         description = {"dimension": dimension, "identity": dict(identity), "shards": shards}
-        (work / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+        (work_dir / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
     return open_vectors(folder)
 
 
@@ -117,8 +117,8 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
 
     Raises ValueError, naming it, if the folder is not finished, or a shard is missing or damaged.
     """
-    again = "delete the folder and embed the candidates again"
-    path = folder / DESCRIPTION
+    remedy = "delete the folder and embed the candidates again"
+    path = folder / DESCRIPTION_FILE
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
         vectors = Vectors(folder, **description)
@@ -127,25 +127,25 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
             f"{folder} holds no finished vectors ({path.name} is missing): embed the candidates"
         ) from error
     except (ValueError, TypeError, LookupError) as error:
-        raise ValueError(f"{path} is damaged ({error}); {again}") from error
+        raise ValueError(f"{path} is damaged ({error}); {remedy}") from error
     for shard in description["shards"]:
         try:
-            rows = _map(folder / shard["file"], (shard["rows"], vectors.dimension))
-        except _DAMAGE as error:
-            raise ValueError(f"{folder / shard['file']} is missing or damaged ({error}); {again}") from error
+            rows = _map_array(folder / shard["file"], (shard["rows"], vectors.dimension))
+        except _READ_ERRORS as error:
+            raise ValueError(f"{folder / shard['file']} is missing or damaged ({error}); {remedy}") from error
         if read_all and zlib.crc32(rows.data) != shard["crc32"]:
-            raise ValueError(f"{folder / shard['file']} is damaged (its checksum is another one); {again}")
+            raise ValueError(f"{folder / shard['file']} is damaged (its checksum is another one); {remedy}")
     return vectors
 
 
-def search_every(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
+def search_numpy(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
     """As `search_index.search_exact`, by NumPy alone: for a few queries, without FAISS; right whatever the ties."""
-    queries = checked(vectors, queries, k)
+    queries = check_queries(vectors, queries, k)
     scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-    for start, block in vectors.blocks(BLOCK):
-        pairs = [best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
-        block_scores, block_rows = (np.concatenate(part) for part in zip(*pairs, strict=True))
-        scores, rows = best(np.hstack([scores, block_scores]), np.hstack([rows, block_rows + start]), k)
+    for start, block in vectors.blocks(BLOCK_ROWS):
+        results = [select_best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
+        block_scores, block_rows = (np.concatenate(part) for part in zip(*results, strict=True))
+        scores, rows = select_best(np.hstack([scores, block_scores]), np.hstack([rows, block_rows + start]), k)
     return scores, rows
 
 
@@ -155,15 +155,15 @@ def inner_products(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
     Not by matrix multiplication: how that rounds depends on the position of a vector in the matrix.
     """
     scores = np.full(rows.shape, -np.inf, np.float32)
-    line, column = np.nonzero(rows != NOTHING)
-    step = max(1, _GATHERED // vectors.dimension)
+    line, column = np.nonzero(rows != NO_ROW)
+    step = max(1, _MAX_GATHERED_NUMBERS // vectors.dimension)
     for start in range(0, len(line), step):
         pairs = line[start : start + step], column[start : start + step]
         scores[pairs] = np.einsum("nd,nd->n", vectors.take(rows[pairs]), queries[pairs[0]])
     return scores
 
 
-def checked(vectors: Vectors, queries: Array, k: int) -> Array:
+def check_queries(vectors: Vectors, queries: Array, k: int) -> Array:
     """The queries as float32; ValueError for queries that cannot be searched for."""
     queries = np.ascontiguousarray(queries, np.float32)
     if queries.ndim != 2 or queries.shape[1] != vectors.dimension:
@@ -178,7 +178,7 @@ def checked(vectors: Vectors, queries: Array, k: int) -> Array:
     return queries
 
 
-def unit(vectors: Array) -> Array:
+def normalize(vectors: Array) -> Array:
     """Vectors [n, dimension] at length 1, so that inner products are cosines; 0 stays 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
@@ -187,38 +187,40 @@ def unit(vectors: Array) -> Array:
 
 def check_identity(vectors: Vectors, expected: Mapping[str, Any]) -> None:
     """Raise ValueError, naming what differs, unless the identity of the vectors has all values of `expected`."""
-    wanted = _plain(expected)
-    differing = [key for key, value in wanted.items() if vectors.identity.get(key) != value]
-    if differing:
-        details = "; ".join(f"{key} is {vectors.identity.get(key)!r}, asked for {wanted[key]!r}" for key in differing)
+    expected_values = _to_json(expected)
+    different_keys = [key for key, value in expected_values.items() if vectors.identity.get(key) != value]
+    if different_keys:
+        details = "; ".join(
+            f"{key} is {vectors.identity.get(key)!r}, asked for {expected_values[key]!r}" for key in different_keys
+        )
         raise ValueError(
-            f"{vectors.folder} was made for another {', '.join(differing)}: {details}. "
+            f"{vectors.folder} was made for another {', '.join(different_keys)}: {details}. "
             "Search with what it was made for, or embed the candidates again"
         )
 
 
-def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
+def _to_json(identity: Mapping[str, Any]) -> dict[str, Any]:
     """An identity as JSON reads it."""
-    plain: dict[str, Any] = json.loads(json.dumps(dict(identity)))
-    return plain
+    content: dict[str, Any] = json.loads(json.dumps(dict(identity)))
+    return content
 
 
-def _make_shard(path: Path, rows: range, dimension: int, embed: Embed) -> Shard:
+def _write_shard(path: Path, rows: range, dimension: int, embed: EmbedRows) -> Shard:
     shape = (len(rows), dimension)
     try:
-        vectors = _map(path, shape)  # written before a kill
-    except _DAMAGE:
-        vectors = _checked(embed(rows), rows, shape)
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
+        vectors = _map_array(path, shape)  # written before a kill
+    except _READ_ERRORS:
+        vectors = _check_vectors(embed(rows), rows, shape)
+        unfinished_file = path.with_suffix(".part")
+        with unfinished_file.open("wb") as file:
             np.save(file, vectors, allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())  # a power cut must not leave the name without the content
-        part.replace(path)
+        unfinished_file.replace(path)
     return {"file": path.name, "rows": len(rows), "crc32": zlib.crc32(vectors.data)}
 
 
-def _checked(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
+def _check_vectors(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
     vectors = np.ascontiguousarray(vectors, np.float32)
     if vectors.shape != shape:
         raise ValueError(
@@ -230,7 +232,7 @@ def _checked(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
     return vectors
 
 
-def _map(path: Path, shape: tuple[int, int]) -> Array:
+def _map_array(path: Path, shape: tuple[int, int]) -> Array:
     mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     if mapped.dtype != np.float32 or mapped.shape != shape or not mapped.flags.c_contiguous:
         raise ValueError(f"expected float32 {shape}, found {mapped.dtype} {mapped.shape}")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contexture.tasks.beir.files import DOCUMENTS, QUERIES, read_qrels, write_set
+from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE, read_qrels, write_set
 from contexture.tasks.missing import BenchmarkMissing
-from tests.tasks.beir.toys import HEADER, put, small, zipped
+from tests.tasks.beir.toys import HEADER, compress_files, write_beir_set, write_small_set
 
 
 def rows(file: Path) -> list[list[object]]:
@@ -16,29 +16,29 @@ def rows(file: Path) -> list[list[object]]:
     return [[list(cell) if hasattr(cell, "tolist") else cell for cell in row] for row in table]
 
 
-def counted(**counts: int) -> dict[str, int]:
+def set_counts(**counts: int) -> dict[str, int]:
     """The counts of a set with three documents, two queries, and one relevant document of each."""
     usual = {"documents": 3, "queries": 2, "queries_without_a_relevant_document": 0, "relevant_documents": 2}
     return usual | {"relevant_documents_not_there": 0, "judged_queries_not_there": 0} | counts
 
 
-@pytest.mark.parametrize("pack", [Path, zipped])
+@pytest.mark.parametrize("pack", [Path, compress_files])
 def test_a_set_is_read(pack: Callable[[Path], Path], tmp_path: Path) -> None:
-    folder = pack(small(tmp_path / "set"))
+    folder = pack(write_small_set(tmp_path / "set"))
     counts, notes = write_set("toys", folder, "test", tmp_path / "read")
-    assert rows(tmp_path / "read" / DOCUMENTS) == [["a", "Kana", "kana kave"], ["b", "", "lona"], ["c", "", ""]]
-    assert rows(tmp_path / "read" / QUERIES) == [["1", "kave", ["a"], [1.0]], ["2", "lona", ["b"], [1.0]]]
-    assert (counts, notes) == (counted(), [])
+    assert rows(tmp_path / "read" / DOCUMENTS_FILE) == [["a", "Kana", "kana kave"], ["b", "", "lona"], ["c", "", ""]]
+    assert rows(tmp_path / "read" / QUERIES_FILE) == [["1", "kave", ["a"], [1.0]], ["2", "lona", ["b"], [1.0]]]
+    assert (counts, notes) == (set_counts(), [])
 
 
 def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
     """Query 2 has a judgement and nothing relevant, 3 none at all; of 1 the documents x and y are nowhere, as is 9."""
     queries = [{"_id": name, "text": "kave"} for name in "123"]
     qrels = [("1", "a", 2), ("1", "x", 1), ("1", "y", 1), ("2", "a", 0), ("2", "z", 0), ("9", "a", 1)]
-    folder = put(tmp_path / "set", [{"_id": "a", "text": "kana"}], queries, qrels, "dev")
+    folder = write_beir_set(tmp_path / "set", [{"_id": "a", "text": "kana"}], queries, qrels, "dev")
     counts, notes = write_set("toys", folder, "dev", tmp_path / "read")
-    assert rows(tmp_path / "read" / QUERIES) == [["1", "kave", ["a", "x", "y"], [2.0, 1.0, 1.0]]]
-    assert counts == counted(
+    assert rows(tmp_path / "read" / QUERIES_FILE) == [["1", "kave", ["a", "x", "y"], [2.0, 1.0, 1.0]]]
+    assert counts == set_counts(
         documents=1,
         queries=1,
         queries_without_a_relevant_document=2,
@@ -55,7 +55,7 @@ def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
 def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
-    folder = small(tmp_path / "set")
+    folder = write_small_set(tmp_path / "set")
     (folder / file).unlink()
     with pytest.raises(BenchmarkMissing, match=rf"toys is not here: looked for .*/set/{file}\. .*docs/beir\.md"):
         write_set("toys", folder, "test", tmp_path / "read")
@@ -86,7 +86,7 @@ def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
 def test_a_wrong_file_is_named_with_the_line_and_the_way_out(
     file: str, text: str, message: str, tmp_path: Path
 ) -> None:
-    folder = small(tmp_path / "set")
+    folder = write_small_set(tmp_path / "set")
     (folder / file).write_text(text)
     with pytest.raises(ValueError, match=message):
         write_set("toys", folder, "test", tmp_path / "read")

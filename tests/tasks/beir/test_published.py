@@ -22,9 +22,9 @@ def test_bm25_on_scifact(shared_data: Path, tmp_path: Path) -> None:
     BeirTask().read(BeirConfig({"scifact": str(source)}), tmp_path, tmp_path / "data")
     encoder = toys.new_bag(tmp_path / "encoder")
     settings = BeirSettings(bm25=Bm25Config(k1=0.9, b=0.4))
-    found = BeirTask().evaluate(
+    results = BeirTask().evaluate(
         settings, [EvaluatedEncoder("any", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors"
     )
-    (value,) = [r["value"] for r in found.records if (r["variant"], r["metric"]) == ("bm25", "ndcg_at_10")]
+    (value,) = [r["value"] for r in results.records if (r["variant"], r["metric"]) == ("bm25", "ndcg_at_10")]
     assert value == pytest.approx(0.679, abs=0.03)
-    assert len(found.tables["queries"].query("variant == 'bm25'")) == 300
+    assert len(results.tables["queries"].query("variant == 'bm25'")) == 300

@@ -14,10 +14,10 @@ from contexture.encoders.models import load_model
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
-from contexture.tasks.beir.evaluation import DEPTH, without_own
+from contexture.tasks.beir.evaluation import RANK_DEPTH, drop_own_documents
 from contexture.tasks.beir.task import BeirTask
 from contexture.tasks.passage_ranking import intervals
-from tests.tasks.beir.toys import drawn, put, small
+from tests.tasks.beir.toys import write_beir_set, write_drawn_set, write_small_set
 from tests.tasks.retrieval import toys
 
 TASK = BeirTask()
@@ -47,7 +47,12 @@ def encoder(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def results(folder: Path, encoder: str) -> Results:
-    read(folder / "data", drawn=drawn(folder / "drawn"), small=small(folder / "small"), gone=folder / "gone")
+    read(
+        folder / "data",
+        drawn=write_drawn_set(folder / "drawn"),
+        small=write_small_set(folder / "small"),
+        gone=folder / "gone",
+    )
     runs = [("one", 0, (encoder,)), ("one", 1, (encoder,)), ("two", 0, (encoder, encoder))]
     encoders = [EvaluatedEncoder(*run) for run in runs]
     return TASK.evaluate(BeirSettings(hybrid=["one"]), encoders, folder / "data", folder / "vectors")
@@ -105,8 +110,8 @@ def test_intervals(results: Results) -> None:
     for variant, scores in details["drawn"].items():
         mean, low, high = scores["ndcg_at_10"]
         assert mean == pytest.approx(query_metrics(results, variant)["ndcg_at_10"].mean()) and low < mean < high
-    one, bm25 = (details["drawn"][variant]["ndcg_at_10"][0] for variant in ("one", "bm25"))
-    assert details["drawn"]["one"]["over_bm25"][0] == pytest.approx(one - bm25)
+    encoder_score, bm25 = (details["drawn"][variant]["ndcg_at_10"][0] for variant in ("one", "bm25"))
+    assert details["drawn"]["one"]["over_bm25"][0] == pytest.approx(encoder_score - bm25)
 
 
 def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
@@ -125,17 +130,19 @@ def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
 
 
 def test_the_own_document_is_left_out() -> None:
-    rows = np.full((3, DEPTH + 1), -1)
-    rows[0] = np.arange(DEPTH + 1)
+    rows = np.full((3, RANK_DEPTH + 1), -1)
+    rows[0] = np.arange(RANK_DEPTH + 1)
     rows[1, :3] = [4, 2, 3]
     rows[2, :2] = [4, 2]
-    expected = [list(range(DEPTH)), [4, 3] + [-1] * (DEPTH - 2), [4, 2] + [-1] * (DEPTH - 2)]
-    assert without_own(rows, np.array([-1, 2, 9])).tolist() == expected
+    expected = [list(range(RANK_DEPTH)), [4, 3] + [-1] * (RANK_DEPTH - 2), [4, 2] + [-1] * (RANK_DEPTH - 2)]
+    assert drop_own_documents(rows, np.array([-1, 2, 9])).tolist() == expected
 
 
 def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: Path) -> None:
     documents = [{"_id": "a", "text": "kana"}, {"_id": "b", "text": "lona"}]
-    source = put(tmp_path / "set", documents, [{"_id": "1", "text": "kana"}], [("1", "a", 1), ("1", "lost", 1)], "dev")
+    source = write_beir_set(
+        tmp_path / "set", documents, [{"_id": "1", "text": "kana"}], [("1", "a", 1), ("1", "lost", 1)], "dev"
+    )
     report = read(tmp_path / "data", "dev", mine=source)
     assert report["notes"] and "(lost): they count as not found" in report["notes"][0]
     results = TASK.evaluate(

@@ -11,7 +11,7 @@ from tests.tasks.retrieval.toys import WORDS
 HEADER = "query-id\tcorpus-id\tscore"
 
 
-def put(
+def write_beir_set(
     folder: Path,
     documents: Sequence[Mapping[str, object]],
     queries: Sequence[Mapping[str, object]],
@@ -27,15 +27,15 @@ def put(
     return folder
 
 
-def small(folder: Path) -> Path:
+def write_small_set(folder: Path) -> Path:
     """Three documents, two queries, one relevant document each."""
     documents = [{"_id": "a", "title": "Kana", "text": "kana kave"}, {"_id": "b", "text": "lona"}]
     documents.append({"_id": "c", "title": None, "text": ""})
     queries = [{"_id": "1", "text": "kave"}, {"_id": "2", "text": "lona"}]
-    return put(folder, documents, queries, [("1", "a", 1), ("2", "b", 1)])
+    return write_beir_set(folder, documents, queries, [("1", "a", 1), ("2", "b", 1)])
 
 
-def drawn(folder: Path) -> Path:
+def write_drawn_set(folder: Path) -> Path:
     """60 documents of six words and 30 queries: of three words of a document, grade 2, some of which two others share.
 
     Query 0 has the id of the document that its words are of.
@@ -53,10 +53,10 @@ def drawn(folder: Path) -> Path:
         similar = [row for row in range(60) if row != number and len({*words} & {*texts[row]}) > 1]
         qrels += [(name, f"d{number}", 2.0), *((name, f"d{row}", 1.0) for row in similar[:2])]
         qrels.append((name, "d59", 0.0))
-    return put(folder, documents, queries, qrels)
+    return write_beir_set(folder, documents, queries, qrels)
 
 
-def zipped(folder: Path) -> Path:
+def compress_files(folder: Path) -> Path:
     """The same files, compressed."""
     for file in [*folder.glob("*.jsonl"), *folder.glob("qrels/*.tsv")]:
         file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))

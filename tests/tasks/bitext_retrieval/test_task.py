@@ -10,7 +10,7 @@ import pytest
 from contexture.corpus.bitext.config import BitextSet
 from contexture.metrics.language_components import first_component
 from contexture.reporting.published import read_published
-from contexture.retrieval.search_index import nearest
+from contexture.retrieval.search_index import find_nearest
 from contexture.tasks.base import Results
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.evaluation import accuracy
@@ -54,7 +54,7 @@ def test_equal_vectors_are_not_found() -> None:
 def test_the_search_is_that_of_all_cosines() -> None:
     draw = np.random.default_rng(0)
     candidates, asked = draw.normal(size=(50, 8)).astype("f4"), draw.normal(size=(20, 8)).astype("f4")
-    scores, rows = nearest(candidates, asked, 2)
+    scores, rows = find_nearest(candidates, asked, 2)
     cosines = (asked @ candidates.T) / np.linalg.norm(asked, axis=1)[:, None] / np.linalg.norm(candidates, axis=1)
     assert rows.tolist() == np.argsort(-cosines, axis=1)[:, :2].tolist()
     np.testing.assert_allclose(scores, -np.sort(-cosines, axis=1)[:, :2], atol=1e-5)

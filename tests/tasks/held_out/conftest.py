@@ -11,5 +11,5 @@ from contexture.tasks.held_out import evaluation
 def two_questions_suffice() -> Iterator[None]:
     """The toys have few questions of each kind."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "LEAST", 2)
+        patch.setattr(evaluation, "MIN_QUESTIONS", 2)
         yield

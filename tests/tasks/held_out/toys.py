@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from contexture.tasks.held_out import questions
 from contexture.tasks.held_out.config import HeldOutSettings
-from contexture.tasks.held_out.evidence import Evidence, Question, gather
+from contexture.tasks.held_out.evidence import HeldOutEvidence, HeldOutQuestion, gather_evidence
 
 COLUMNS = ["passage_id", "title", "heading", "text", "section_index", "held_out"]
 PASSAGE = pa.schema(
@@ -40,7 +40,9 @@ PASSAGES = [
 ]
 
 
-def passages(folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Sequence[slice] = (slice(None),)) -> Path:
+def write_passages(
+    folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Sequence[slice] = (slice(None),)
+) -> Path:
     """The table of passages, a file for each part."""
     records = [dict(zip(COLUMNS, row, strict=True)) | {"doc_id": row[0].rpartition("#")[0]} for row in rows]
     folder.mkdir(parents=True)
@@ -49,7 +51,7 @@ def passages(folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Se
     return folder
 
 
-def paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None]) -> dict[str, Any]:
+def make_paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None]) -> dict[str, Any]:
     """A paragraph; `links` lead from words of it to documents, or to None."""
     text = " ".join(sentences)
     records = [
@@ -59,26 +61,26 @@ def paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None
     return {"doc_id": doc_id, "text": text, "sentences": list(sentences), "links": records}
 
 
-def paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
+def write_paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
     """The table of paragraphs."""
     folder.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(list(rows), PARAGRAPH), folder / "part-0.parquet")
     return folder
 
 
-def gathered(
+def make_evidence(
     folder: Path,
     users: Sequence[tuple[str, str]] = (),
     rows: Sequence[tuple[Any, ...]] = PASSAGES,
     linked: Sequence[dict[str, Any]] = (),
     parts: Sequence[slice] = (slice(None),),
     **settings: Any,
-) -> Evidence:
+) -> HeldOutEvidence:
     """The evidence of a text."""
-    tables = passages(folder / "passages", rows, parts), paragraphs(folder / "paragraphs", linked)
-    user_rows = pd.DataFrame(list(users), columns=questions.COLUMNS)
-    return gather(*tables, user_rows, HeldOutSettings(**settings), folder / "evidence")
+    tables = write_passages(folder / "passages", rows, parts), write_paragraphs(folder / "paragraphs", linked)
+    user_rows = pd.DataFrame(list(users), columns=questions.QUESTION_COLUMNS)
+    return gather_evidence(*tables, user_rows, HeldOutSettings(**settings), folder / "evidence")
 
 
-def of_kind(evidence: Evidence, kind: str) -> list[Question]:
+def select_kind(evidence: HeldOutEvidence, kind: str) -> list[HeldOutQuestion]:
     return [question for question in evidence.questions if question.kind == kind]

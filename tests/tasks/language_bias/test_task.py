@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from contexture.retrieval.vectors import unit
+from contexture.retrieval.vectors import normalize
 from contexture.tasks.language_bias import evaluation
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.evaluation import in_the_plane, neighbour_languages
@@ -129,7 +129,7 @@ def test_points_are_drawn_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None
         return fit(self, vectors)
 
     monkeypatch.setattr(TSNE, "fit_transform", counted)
-    vectors = unit(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32))
+    vectors = normalize(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32))
     with threadpool_limits(2):
         points = in_the_plane(vectors, np.array([0, 0, 0, 1, 1, 1]), ["en", "qaa"], 2)
     assert points["lang"] == ["en", "en", "qaa", "qaa"] and len(points["x"]) == len(points["y"]) == 4

@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
-from contexture.retrieval.candidates import texts_of
+from contexture.retrieval.candidates import candidate_texts
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.tasks.retrieval.config import RetrievalSettings
-from contexture.tasks.retrieval.evaluation import unseen
-from contexture.tasks.retrieval.finetune import HeldOut, QuestionPairs, answered, finetune_retrieval
+from contexture.tasks.retrieval.evaluation import is_unseen
+from contexture.tasks.retrieval.finetune import DevQuestions, QuestionPairs, finetune_retrieval, list_answer_pairs
 from contexture.training.curves import read_curves
 from tests.tasks.retrieval import toys
 
@@ -45,8 +45,8 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 def loss(folder: Path) -> float:
     """Of the questions that are neither trained on nor held out."""
-    test = answered(QUESTIONS, CANDIDATES, unseen(QUESTIONS, 50, 0))
-    return HeldOut(test, QUESTIONS, CANDIDATES, 0).loss(load_encoder(folder))
+    test = list_answer_pairs(QUESTIONS, CANDIDATES, is_unseen(QUESTIONS, 50, 0))
+    return DevQuestions(test, QUESTIONS, CANDIDATES, 0).loss(load_encoder(folder))
 
 
 @pytest.mark.parametrize("config", [toys.TRANSFORMER, toys.TRANSFORMER | {"shared": False, "dropout": 0.0}, toys.BAG])
@@ -92,7 +92,7 @@ def test_other_right_answers_and_their_passages_are_no_negatives(words: Path, tm
     # q0: c0 and c1; q1: c1; q2: c2, q3: c3, which are sentences of one passage.
     questions["answers"] = [["c0", "c1"], ["c1"], ["c2"], ["c3"]]
     candidates.loc[3, "passage_id"] = "p2"
-    pairs = answered(questions, candidates, questions.index < 4)
+    pairs = list_answer_pairs(questions, candidates, questions.index < 4)
     batch = QuestionPairs(pairs, questions, candidates, encoder, 60).training_batch(Step(np.arange(5), 0, 1, 0, 1))
     rows = batch["document_ids"].tolist()
     assert sorted(rows) == [0, 1, 1, 2, 3]
@@ -105,20 +105,20 @@ def test_other_right_answers_and_their_passages_are_no_negatives(words: Path, tm
 def test_devices_share_a_batch_and_its_negatives(words: Path, tmp_path: Path) -> None:
     """Of each question, the documents of both devices that are no negatives are those that one device finds."""
     encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
-    pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 61)  # of 40 candidates: some come twice
+    pairs = list_answer_pairs(QUESTIONS, CANDIDATES, QUESTIONS.index < 61)  # of 40 candidates: some come twice
     examples = QuestionPairs(pairs, QUESTIONS, CANDIDATES, encoder, 60)
     rows = np.random.default_rng(0).permutation(60)
     whole = examples.training_batch(Step(rows, 0, 1, 0, 1))
     parts = [examples.training_batch(Step(rows, 0, 1, rank, 2)) for rank in range(2)]
-    everyone = torch.cat([part["document_ids"] for part in parts])
-    assert sorted(everyone.tolist()) == sorted(whole["document_ids"].tolist()) and len(everyone) == 60
-    for batch, documents in ((whole, whole["document_ids"]), *((part, everyone) for part in parts)):
+    all_documents = torch.cat([part["document_ids"] for part in parts])
+    assert sorted(all_documents.tolist()) == sorted(whole["document_ids"].tolist()) and len(all_documents) == 60
+    for batch, documents in ((whole, whole["document_ids"]), *((part, all_documents) for part in parts)):
         same = batch["document_ids"][:, None] == documents
         assert torch.equal(batch["no_negatives"], same) and same.sum() > len(same)
     # A question and its answer stand in the same row.
     texts = {
         "query": QUESTIONS["question"].iloc[pairs[rows, 0]].tolist(),
-        "document": texts_of(CANDIDATES.iloc[pairs[rows, 1]]),
+        "document": candidate_texts(CANDIDATES.iloc[pairs[rows, 1]]),
     }
     for role, vectors in examples.encode(encoder, whole).items():
         torch.testing.assert_close(vectors.detach(), torch.from_numpy(encoder.embed(texts[role], role)))

@@ -15,7 +15,7 @@ TEXTS = [f"text {number}" for number in range(11)]
 
 @pytest.mark.parametrize("group", [1, 3, 4, 100])
 def test_rows_are_those_of_the_whole_table(group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_rows, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(parquet_rows, "ROWS_PER_BATCH", 2)
     pq.write_table(pa.table({"name": NAMES, "text": TEXTS}), tmp_path / "rows.parquet", row_group_size=group)
     rows = ParquetRows(tmp_path / "rows.parquet")
     pairs = list(zip(TEXTS, NAMES, strict=True))
@@ -24,5 +24,5 @@ def test_rows_are_those_of_the_whole_table(group: int, tmp_path: Path, monkeypat
     assert [batch.num_rows for batch in rows.batches(["name"])] == [2] * 5 + [1]
     for start in range(11):
         for stop in range(start + 1, 12):
-            assert rows.part(range(start, stop), ["text", "name"]) == pairs[start:stop]
+            assert rows.read_range(range(start, stop), ["text", "name"]) == pairs[start:stop]
     assert rows.take([10, 0, 3, 3]) == [{"name": NAMES[row], "text": TEXTS[row]} for row in (10, 0, 3, 3)]

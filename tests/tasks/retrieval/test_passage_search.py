@@ -96,7 +96,7 @@ def test_the_right_passage_comes_first(kind: str, index: Path) -> None:
 def test_words_find_what_shares_one_and_need_no_encoder(index: Path) -> None:
     shutil.rmtree(index / "encoder")
     shutil.rmtree(index / "vectors")
-    search = PassageSearch(index, by="words")
+    search = PassageSearch(index, method="words")
     (hit,) = search("which ferries, by what strait?")
     score = search.rankings["words"].search(["ferries strait"], 1)[0].item()
     assert hit == Hit(score, "1#0", "Ferries", PASSAGES["Ferries"], None, 1)
@@ -106,7 +106,7 @@ def test_words_find_what_shares_one_and_need_no_encoder(index: Path) -> None:
 def test_both_rankings_are_fused_where_there_are_both(index: Path) -> None:
     search = PassageSearch(index)
     hits = search("gulls wait on piers of islands", k=4)
-    assert search.by == "both" and [hit.title for hit in hits[:2]] == ["Gulls", "Whales"]
+    assert search.method == "both" and [hit.title for hit in hits[:2]] == ["Gulls", "Whales"]
     assert [(hit.by_vectors, hit.by_words) for hit in hits] == [(1, 1), (2, 2), (3, None), (4, None)]
     sums = [sum(0.5 / (60 + rank) for rank in (hit.by_vectors, hit.by_words) if rank) for hit in hits]
     assert [hit.score for hit in hits] == pytest.approx(sums)
@@ -120,9 +120,9 @@ def test_both_rankings_are_fused_where_there_are_both(index: Path) -> None:
 def test_an_index_without_words_is_searched_by_its_vectors(index: Path) -> None:
     shutil.rmtree(index / "words")
     search = PassageSearch(index)
-    assert search.by == "vectors" and search("cold strait")[0].title == "Ferries"
+    assert search.method == "vectors" and search("cold strait")[0].title == "Ferries"
     with pytest.raises(ValueError, match=f"{index}/words is missing or damaged"):
-        PassageSearch(index, by="both")
+        PassageSearch(index, method="both")
 
 
 def test_a_corpus_without_passages_is_refused_and_the_old_index_stays(index: Path, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_damaged_and_missing_parts_are_named(part: str, message: str, index: Pat
     else:
         shutil.rmtree(file.parent)
     with pytest.raises(ValueError, match=f"{index}"):
-        PassageSearch(index, by="both")
+        PassageSearch(index, method="both")
 
 
 def test_parts_must_belong_together(index: Path) -> None:
@@ -187,8 +187,8 @@ def test_building_it_again_is_the_same_and_replaces_the_old_one(index: Path, tmp
 def test_it_does_not_matter_how_many_passages_are_in_memory(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passage_search, "ROWS_AT_ONCE", 1)
-    monkeypatch.setattr(passage_search, "ROWS_A_GROUP", 1)
+    monkeypatch.setattr(passage_search, "ROWS_PER_BATCH", 1)
+    monkeypatch.setattr(passage_search, "ROWS_PER_GROUP", 1)
     build_passage_index(toy_passages(tmp_path / "passages"), index / "encoder", tmp_path / "small")
     whole, small = contents(index), contents(tmp_path / "small")
     assert pq.ParquetFile(tmp_path / "small" / "passages.parquet").num_row_groups == 4

@@ -26,7 +26,7 @@ def batches(candidates: pd.DataFrame, rows: int = 2) -> list[pa.RecordBatch]:
     return parts
 
 
-def ranks(ranked: list[list[int]], *answers: list[str]) -> list[tuple[int, int]]:
+def rank_table(ranked: list[list[int]], *answers: list[str]) -> list[tuple[int, int]]:
     table = question_ranks(question_table(*answers), batches(CANDIDATES), np.array(ranked))
     assert table["question_id"].tolist() == [f"q{i}" for i in range(len(answers))]
     return list(zip(table["rank"], table["sentence_rank"], strict=True))
@@ -34,8 +34,8 @@ def ranks(ranked: list[list[int]], *answers: list[str]) -> list[tuple[int, int]]
 
 def test_the_gold_pair_and_the_gold_sentence_in_any_passage() -> None:
     # Any gold pair of the third question will do.
-    assert ranks([[1, 0, 3, 2, 4]] * 3, ["c2"], ["c3"], ["c4", "c0"]) == [(4, 2), (3, 3), (2, 2)]
-    assert ranks([[1, -1, -1, -1, -1], [-1] * 5], ["c0"], ["c0"]) == [(0, 0), (0, 0)]
+    assert rank_table([[1, 0, 3, 2, 4]] * 3, ["c2"], ["c3"], ["c4", "c0"]) == [(4, 2), (3, 3), (2, 2)]
+    assert rank_table([[1, -1, -1, -1, -1], [-1] * 5], ["c0"], ["c0"]) == [(0, 0), (0, 0)]
     none = question_ranks(question_table(), batches(CANDIDATES), np.empty((0, 5), np.int64))
     assert recalls(none).shape == (0, 11)
 

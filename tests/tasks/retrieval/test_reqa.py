@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables, split_questions
+from contexture.tasks.retrieval.reqa import ReqaPassage, ReqaQuestion, reqa_counts, reqa_tables, split_questions
 from tests.tasks.retrieval.gold import gold_tuples
 
 SEA = "The sea is deep. Ships cross it. The sea is deep. Few sink."
 SKY = "The sky is high.  Birds cross it."
 
 
-def passage(text: str, *questions: tuple[str, list[int]], title: str = "") -> Passage:
-    return Passage(title, text, tuple(Question(question, tuple(starts)) for question, starts in questions))
+def passage(text: str, *questions: tuple[str, list[int]], title: str = "") -> ReqaPassage:
+    return ReqaPassage(title, text, tuple(ReqaQuestion(question, tuple(starts)) for question, starts in questions))
 
 
 def test_each_sentence_of_each_passage_is_a_candidate_once():

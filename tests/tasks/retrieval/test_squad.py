@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables
+from contexture.tasks.retrieval.reqa import ReqaPassage, ReqaQuestion, reqa_counts, reqa_tables
 from contexture.tasks.retrieval.squad import read_squad
 
 CONTEXT = "Ash met Fen. Fen met Ash."
@@ -29,15 +29,15 @@ def write(path: Path, content: object) -> Path:
 def test_both_layouts(tmp_path: Path):
     """In the list layout the first occurrence of an answer counts."""
     path = write(tmp_path / "dev.json", squad(("Fen", 13), ("Fen", 8)))
-    assert list(read_squad(path)) == [Passage("Old Days", CONTEXT, (Question("Who met Ash?", (13, 8)),))]
+    assert list(read_squad(path)) == [ReqaPassage("Old Days", CONTEXT, (ReqaQuestion("Who met Ash?", (13, 8)),))]
     rows = [
         {"context": CONTEXT, "question": "Who met Ash?", "answer": "Fen"},
         {"context": "Elsewhere.", "question": "Where?", "answer": "Else"},
         {"context": CONTEXT, "question": "Who met Fen?", "answer": "Ash"},
     ]
     assert list(read_squad(write(tmp_path / "slice.json", rows))) == [
-        Passage("", CONTEXT, (Question("Who met Ash?", (8,)), Question("Who met Fen?", (0,)))),
-        Passage("", "Elsewhere.", (Question("Where?", (0,)),)),
+        ReqaPassage("", CONTEXT, (ReqaQuestion("Who met Ash?", (8,)), ReqaQuestion("Who met Fen?", (0,)))),
+        ReqaPassage("", "Elsewhere.", (ReqaQuestion("Where?", (0,)),)),
     ]
 
 
@@ -47,7 +47,7 @@ def test_several_files_and_folders(tmp_path: Path):
         file.write(b"\xef\xbb\xbf" + json.dumps([{"context": "Étés.", "question": "?", "answer": "tés"}]).encode())
     (tmp_path / "notes.txt").write_text("no JSON")
     (tmp_path / ".c.json").write_text("being written")
-    expected = [Passage("", "Étés.", (Question("?", (1,)),)), *read_squad(tmp_path / "b.json")]
+    expected = [ReqaPassage("", "Étés.", (ReqaQuestion("?", (1,)),)), *read_squad(tmp_path / "b.json")]
     assert list(read_squad(tmp_path)) == expected
     assert list(read_squad([tmp_path / "a.json.gz", tmp_path / "b.json"])) == expected
 

@@ -13,12 +13,12 @@ from contexture.demo import DemoConfig, write_demo_world
 from contexture.encoders.base import Encoder
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings
-from contexture.tasks.retrieval.evaluation import unseen
+from contexture.tasks.retrieval.evaluation import is_unseen
 from contexture.tasks.retrieval.ranks import METRICS, recalls
 from contexture.tasks.retrieval.task import RetrievalTask
-from tests.retrieval.test_bm25 import built
+from tests.retrieval.test_bm25 import build_bm25
 from tests.tasks.retrieval import toys
-from tests.tasks.retrieval.test_open_domain import passages
+from tests.tasks.retrieval.test_open_domain import write_passages
 
 TASK = RetrievalTask()
 SETTINGS = toys.settings(steps=5, shares=[50, 80], indexes=[{"kind": "hnsw"}], indexed="tuned")
@@ -112,9 +112,9 @@ def test_all_are_tested_on_the_same_questions_and_frozen_ones_on_all(results: Re
     ranks = results.tables["ranks"]
     for (variant, seed, protocol), part in ranks.groupby(["variant", "seed", "protocol"]):
         share = None if protocol == "frozen" else float(protocol.rstrip("%"))
-        expected = questions["question_id"][unseen(questions, share, seed)].tolist()
+        expected = questions["question_id"][is_unseen(questions, share, seed)].tolist()
         assert part["question_id"].tolist() == expected, (variant, seed, protocol)
-    assert unseen(questions, 80, 0).sum() == 16
+    assert is_unseen(questions, 80, 0).sum() == 16
 
 
 def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, project: Path) -> None:
@@ -151,7 +151,7 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
 
 
 def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp_path: Path) -> None:
-    opened = evaluate(project, OPEN, passages(tmp_path / "passages"))
+    opened = evaluate(project, OPEN, write_passages(tmp_path / "passages"))
     table = pd.DataFrame(opened.records)
     grown = table[table["protocol"].str.endswith(" open")]
     assert set(grown["variant"]) == {"bm25", "tuned"}
@@ -178,7 +178,7 @@ def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None
 
 def test_bm25_finds_what_shares_its_words(results: Results) -> None:
     questions, candidates = toys.tables()
-    index = built((candidates["sentence"] + " " + candidates["passage"]).tolist())
+    index = build_bm25((candidates["sentence"] + " " + candidates["passage"]).tolist())
     _, rows = index.search(questions["question"], 1)
     right = [f"c{row}" == answers[0] for (row,), answers in zip(rows, questions["answers"], strict=True)]
     values = {(record["variant"], record["protocol"], record["metric"]): record["value"] for record in results.records}

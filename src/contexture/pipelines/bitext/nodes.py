@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from contexture.corpus.bitext import table
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.demo.config import DEMO, DemoConfig
-from contexture.demo.languages import codes
+from contexture.demo.languages import language_codes
 from contexture.demo.translations import bitext_names
-from contexture.demo.write import LANGUAGES
+from contexture.demo.write import LANGUAGES_DIR
 
 LOG = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ def placed(config: BitextConfig, world: DemoConfig, demo: Path) -> BitextConfig:
     if config.input != DEMO:
         return config
     sets = {}
-    for code in codes(world.languages):
-        sets[f"demo_{code}"] = BitextSet([str(demo / LANGUAGES / name) for name in bitext_names(code)], ("en", code))
+    for code in language_codes(world.languages):
+        sets[f"demo_{code}"] = BitextSet(
+            [str(demo / LANGUAGES_DIR / name) for name in bitext_names(code)], ("en", code)
+        )
     return replace(config, input=sets)

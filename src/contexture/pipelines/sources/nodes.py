@@ -12,8 +12,8 @@ from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
 from contexture.demo.config import DEMO, DemoConfig
-from contexture.demo.languages import codes
-from contexture.demo.write import BOOKS, EXPORT, LANGUAGES
+from contexture.demo.languages import language_codes
+from contexture.demo.write import BOOKS_DIR, EXPORT_FILE, LANGUAGES_DIR
 from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
@@ -47,10 +47,10 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo: Path) -> dict[
 
 def text_of_world(world: DemoConfig, demo: Path) -> list[Input]:
     """The made-up world's text, each language under its code."""
-    novels = [Input(str(demo / BOOKS), "books", "en")]
+    novels = [Input(str(demo / BOOKS_DIR), "books", "en")]
     if not world.languages:
-        return [Input(str(demo / EXPORT), "mediawiki"), *novels]
-    places = {code: demo / LANGUAGES / BOOKS / code for code in codes(world.languages)}
+        return [Input(str(demo / EXPORT_FILE), "mediawiki"), *novels]
+    places = {code: demo / LANGUAGES_DIR / BOOKS_DIR / code for code in language_codes(world.languages)}
     return novels + [Input(str(place), "books", code) for code, place in places.items()]
 
 

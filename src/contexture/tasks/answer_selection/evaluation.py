@@ -13,7 +13,7 @@ from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION, to_records
-from contexture.retrieval.vectors import unit
+from contexture.retrieval.vectors import normalize
 from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
 from contexture.tasks.answer_selection.details import measure_latency, rescued
 from contexture.tasks.answer_selection.files import SPLITS
@@ -62,7 +62,7 @@ def evaluate_answers(
 
     Args:
         encoders: the one whose head is ie_1 is the pairwise model: the joint models of its seed re-rank its top k.
-        folder: of the set, as `sets.write_set` writes it; its name is that of the data.
+        folder: of the set, as `sets.write_beir_set` writes it; its name is that of the data.
         options: the models that were fine-tuned on the set. The protocols of one that learned from another set before
             are called so: `grouped_after_asnq`.
         rounds: of the measurement of latency; 0: none.
@@ -109,7 +109,10 @@ def cosines(model: TextEncoder, answers: pd.DataFrame) -> Scores:
 def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     left, questions = pd.factorize(answers["question"])
     right, candidates = pd.factorize(answers["candidate"])
-    queries, documents = unit(model.embed(list(questions), "query")), unit(model.embed(list(candidates), "document"))
+    queries, documents = (
+        normalize(model.embed(list(questions), "query")),
+        normalize(model.embed(list(candidates), "document")),
+    )
     scores: Scores = np.einsum("nd,nd->n", queries[left], documents[right], dtype=np.float64)
     return scores
 

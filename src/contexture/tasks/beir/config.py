@@ -10,7 +10,7 @@ from contexture.tasks.retrieval.config import RankingSettings
 from contexture.tasks.settings import SourceSettings
 
 #: The name of a set: its files have a folder of that name.
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
+SetName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -18,7 +18,7 @@ class BeirConfig(SourceSettings):
     """Where the sets come from."""
 
     # Name → a folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
-    input: dict[Name, str] = Field(default_factory=dict)
+    input: dict[SetName, str] = Field(default_factory=dict)
     # Whose queries are asked: that of MS MARCO is dev.
     split: Literal["train", "dev", "test"] = "test"
 

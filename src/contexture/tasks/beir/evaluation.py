@@ -10,20 +10,20 @@ import pandas as pd
 from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
 from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.top import NOTHING, Rows
+from contexture.retrieval.top import NO_ROW, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results
 from contexture.tasks.beir.config import BeirSettings
-from contexture.tasks.beir.files import DOCUMENTS, QUERIES
+from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE
 from contexture.tasks.passage_ranking import FROZEN, intervals, rank_all
 
 NAME = "beir"
 #: Documents that are ranked for each query.
-DEPTH = max(RECALL_AT)
+RANK_DEPTH = max(RECALL_AT)
 
 
 @dataclass(frozen=True)
 class BeirSet:
-    """A set that `files.write_set` wrote to `folder`; `vectors_dir` keeps vectors of its documents."""
+    """A set that `files.write_beir_set` wrote to `folder`; `vectors_dir` keeps vectors of its documents."""
 
     name: str
     folder: Path
@@ -40,31 +40,31 @@ def evaluate_beir(
     """
     if not encoders or not sets:
         return Results()
-    tables = {beir_set.name: _evaluate(settings, encoders, beir_set, parallel_map) for beir_set in sets}
+    tables = {beir_set.name: _evaluate_set(settings, encoders, beir_set, parallel_map) for beir_set in sets}
     records = [record for name, table in tables.items() for record in to_records(table, METRICS, NAME, name)]
     details = {"intervals": {name: intervals(table) for name, table in tables.items()}}
     return Results(records, details, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
-def without_own(rows: Rows, own_rows: Rows) -> Rows:
+def drop_own_documents(rows: Rows, own_rows: Rows) -> Rows:
     """The first DEPTH of rows (Q, DEPTH + 1) without `own_rows`, (Q,), the document with the query's id; −1 for none.
 
     BEIR leaves it out, too.
     """
-    other_rows = np.where(rows == own_rows[:, None], NOTHING, rows)
-    order = np.argsort(other_rows == NOTHING, axis=1, kind="stable")
-    return np.take_along_axis(other_rows, order, axis=1)[:, :DEPTH]
+    other_rows = np.where(rows == own_rows[:, None], NO_ROW, rows)
+    order = np.argsort(other_rows == NO_ROW, axis=1, kind="stable")
+    return np.take_along_axis(other_rows, order, axis=1)[:, :RANK_DEPTH]
 
 
-def _evaluate(
+def _evaluate_set(
     settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], beir_set: BeirSet, parallel_map: ParallelMap
 ) -> pd.DataFrame:
     """RUN, data, query_id and METRICS of each query."""
-    queries = pd.read_parquet(beir_set.folder / QUERIES)
-    file = beir_set.folder / DOCUMENTS
+    queries = pd.read_parquet(beir_set.folder / QUERIES_FILE)
+    file = beir_set.folder / DOCUMENTS_FILE
     names = {*queries["id"], *queries["documents"].explode()}
     row_of = {name: row for row, (name,) in enumerate(ParquetRows(file).tuples(["id"])) if name in names}
-    own_rows = np.array([row_of.get(name, NOTHING) for name in queries["id"]], np.int64)
+    own_rows = np.array([row_of.get(name, NO_ROW) for name in queries["id"]], np.int64)
     rankings = rank_all(
         encoders,
         parallel_map,
@@ -72,8 +72,8 @@ def _evaluate(
         queries["text"].tolist(),
         beir_set.vectors_dir,
         settings.bm25,
-        (DEPTH + 1, DEPTH),
-        lambda rows: without_own(rows, own_rows),
+        (RANK_DEPTH + 1, RANK_DEPTH),
+        lambda rows: drop_own_documents(rows, own_rows),
         settings.hybrid,
     )
     relevant = [

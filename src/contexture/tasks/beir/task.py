@@ -16,7 +16,7 @@ class BeirTask(FrozenTask):
     """Rank documents for queries by vectors, by words, and by both."""
 
     def read(self, source: BeirConfig, demo: Path, output_dir: Path) -> None:
-        """Write a folder for each set, see `files.write_set`. See `Task.read`."""
+        """Write a folder for each set, see `files.write_beir_set`. See `Task.read`."""
         with write_task(output_dir, source.input, notes=[], split=source.split) as (work, report):
             if not source.input:
                 report["missing"]["beir"] = "beir.input names no folder: see docs/beir.md"

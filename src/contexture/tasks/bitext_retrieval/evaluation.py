@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contexture.retrieval.search_index import nearest
+from contexture.retrieval.search_index import find_nearest
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, Row, measure_rows
 from contexture.tasks.bitext_retrieval.files import PAPERS
 from contexture.tasks.corpus_languages import FROZEN, PCR, components, known, without
@@ -87,7 +87,7 @@ def accuracy(asked: tuple[Lookup, Sequence[str]], right: tuple[Lookup, Sequence[
     (query_vectors, queries), (answer_vectors, translations) = asked, right
     candidates = list(dict.fromkeys(translations))
     row_of = {text: row for row, text in enumerate(candidates)}
-    scores, rows = nearest(answer_vectors(candidates), query_vectors(queries), min(2, len(candidates)))
+    scores, rows = find_nearest(answer_vectors(candidates), query_vectors(queries), min(2, len(candidates)))
     is_translation = rows[:, 0] == np.array([row_of[text] for text in translations])
     is_alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(queries), bool)
     return float(np.mean(is_translation & is_alone))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contexture.retrieval.search_index import nearest
+from contexture.retrieval.search_index import find_nearest
 from contexture.retrieval.top import Rows
 from contexture.tasks.base import Row
 from contexture.tasks.bitext_retrieval.files import Part, mining_pairs, read_part
@@ -46,8 +46,8 @@ def mine(source: Array, target: Array) -> dict[str, Mined]:
 
     `cosine`, or `ratio`: the cosine as a share of the mean cosine with both sides' neighbours.
     """
-    forward, targets = nearest(target, source, min(NEIGHBOURS, len(target)))
-    backward, sources = nearest(source, target, min(NEIGHBOURS, len(source)))
+    forward, targets = find_nearest(target, source, min(NEIGHBOURS, len(target)))
+    backward, sources = find_nearest(source, target, min(NEIGHBOURS, len(source)))
     source_means, target_means = forward.mean(1), backward.mean(1)
     forward_ratio = _ratio(forward, source_means[:, None] + target_means[targets])
     backward_ratio = _ratio(backward, target_means[:, None] + source_means[sources])

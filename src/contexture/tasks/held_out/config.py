@@ -10,7 +10,7 @@ from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
 #: An untrained encoder's variant has the encoder's name with this suffix.
-BEFORE = "_none"
+UNTRAINED_SUFFIX = "_none"
 
 
 @dataclass(config=STRICT, frozen=True)

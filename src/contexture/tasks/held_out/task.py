@@ -8,10 +8,10 @@ import pandas as pd
 
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
-from contexture.tasks.held_out.questions import COLUMNS, read_questions, told_unknown
+from contexture.tasks.held_out.questions import QUESTION_COLUMNS, describe_unknown, read_questions
 from contexture.tasks.task_folder import write_task
 
-QUESTIONS = "questions.parquet"
+QUESTIONS_FILE = "questions.parquet"
 
 
 class HeldOutTask(FrozenTask):
@@ -22,11 +22,11 @@ class HeldOutTask(FrozenTask):
 
         Raises ValueError, naming file and line, for a file that is not in the format.
         """
-        questions = pd.DataFrame(columns=COLUMNS)
+        questions = pd.DataFrame(columns=QUESTION_COLUMNS)
         if source.input is not None:
             questions = read_questions(Path(source.input).expanduser())
-        with write_task(output_dir, ["own_text"]) as (work, report):
-            questions.to_parquet(work / QUESTIONS)
+        with write_task(output_dir, ["own_text"]) as (work_dir, report):
+            questions.to_parquet(work_dir / QUESTIONS_FILE)
             report["counts"] = {"questions": questions["question"].nunique()}
 
     def evaluate(
@@ -45,21 +45,21 @@ class HeldOutTask(FrozenTask):
         Raises ValueError if none of the user's questions names a document of the text.
         """
         from contexture.tasks.held_out.evaluation import evaluate_held_out
-        from contexture.tasks.held_out.evidence import gather
+        from contexture.tasks.held_out.evidence import gather_evidence
 
         if passages is None or paragraphs is None:
             raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
-        user_rows = pd.read_parquet(data / QUESTIONS)
-        evidence = gather(passages, paragraphs, user_rows, settings, vectors_dir / "evidence")
+        user_rows = pd.read_parquet(data / QUESTIONS_FILE)
+        evidence = gather_evidence(passages, paragraphs, user_rows, settings, vectors_dir / "evidence")
         if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
-            raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
+            raise ValueError(describe_unknown(evidence.unknown, "held_out.input"))
         return evaluate_held_out(encoders, evidence, vectors_dir, parallel_map)
 
     def best_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """See `EncoderChooser`; published models, which are measured besides, are no choice."""
-        from contexture.tasks.held_out.evaluation import best_encoder
+        from contexture.tasks.held_out.evaluation import select_encoder
 
-        return best_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]
+        return select_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]
 
     def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
         """See `evaluation.card_section`."""

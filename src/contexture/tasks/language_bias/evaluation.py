@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from contexture.retrieval.search_index import nearest
-from contexture.retrieval.vectors import Array, unit
+from contexture.retrieval.search_index import find_nearest
+from contexture.retrieval.vectors import Array, normalize
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, make_record, measure_encoders
 from contexture.tasks.corpus_languages import PCR, PROTOCOLS, components, every_languages_sentences, known, without
 from contexture.tasks.language_bias.config import LanguageBiasSettings
@@ -99,7 +99,7 @@ def measure(
     for protocol in PROTOCOLS:
         sides = [without(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages]
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
-        vectors = unit(np.concatenate(sides))
+        vectors = normalize(np.concatenate(sides))
         results[protocol] = {"neighbours": neighbour_languages(vectors, numbers, NEIGHBOURS).tolist()}
         if encoders in drawn:
             results[protocol]["points"] = in_the_plane(vectors, numbers, [*languages], POINTS)
@@ -108,7 +108,7 @@ def measure(
 
 def neighbour_languages(vectors: Array, languages: Languages, k: int) -> NDArray[np.float64]:
     """Of each language (row) the shares of each (column) among the k nearest others of its sentences, by cosine."""
-    _, rows = nearest(vectors, vectors, min(k + 1, len(vectors)))
+    _, rows = find_nearest(vectors, vectors, min(k + 1, len(vectors)))
     # A sentence is no neighbour of itself, wherever it stands among equals.
     is_itself = rows == np.arange(len(vectors))[:, None]
     is_itself[~is_itself.any(axis=1), -1] = True

@@ -18,7 +18,7 @@ from contexture.encoders.cross import CrossLayers
 from contexture.encoders.models import load_models
 from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.bm25 import Bm25
-from contexture.retrieval.vectors import Vectors, unit, write_vectors
+from contexture.retrieval.vectors import Vectors, normalize, write_vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
 from contexture.tasks.examples import to_read
 from contexture.tasks.ranking.config import Protocol, RankingSettings, Score
@@ -191,7 +191,7 @@ def scorer(model: TextEncoder, score: Score) -> Callable[[Array, Array], Numbers
         cross = _cross(model)
         assert cross is not None
         return lambda query, keys: _run(cross, cross.log_weights, query[None], keys)[0]
-    scale = unit if score == "cosine" else lambda vectors: vectors
+    scale = normalize if score == "cosine" else lambda vectors: vectors
     # Not by matrix multiplication: how that rounds depends on the position of a vector in the matrix.
     return lambda query, candidates: np.einsum("nd,d->n", scale(candidates), scale(query[None])[0])
 
@@ -286,7 +286,7 @@ def _baseline_protocols(data: RankedSet, models: Sequence[SetModel]) -> list[Pro
 def _baselines(data: RankedSet, seeds: Sequence[int], protocol: Protocol) -> Iterator[pd.DataFrame]:
     """Rank the candidates of a protocol by BM25 and at random."""
     questions = read_split(data.folder, "test", protocol)
-    pairs = zip(Bm25(data.folder / WORDS).scores(questions.texts), questions.candidates, strict=True)
+    pairs = zip(Bm25(data.folder / WORDS).score_texts(questions.texts), questions.candidates, strict=True)
     by_words = _ranked(questions, [scores[rows] for scores, rows in pairs], data)
     for seed in seeds:
         generators = [np.random.default_rng(int(stable_id(f"{seed}/{name}"), 16)) for name in questions.ids]

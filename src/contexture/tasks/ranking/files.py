@@ -80,14 +80,16 @@ def read_quasar(source: Path, split: Split | None, texts: Texts) -> Iterator[Que
         questions: dict[str, tuple[str, str]] = {}
         for where, row in _rows(_quasar_file(source, name, "questions")):
             uid, question, answer = (
-                reqa_files.field(row, key, str, where, _QUASAR_QUESTION) for key in ("uid", "question", "answer")
+                reqa_files.get_field(row, key, str, where, _QUASAR_QUESTION) for key in ("uid", "question", "answer")
             )
             questions[uid] = question, answer
         for where, row in _rows(_quasar_file(source, name, "contexts")):
-            uid = reqa_files.field(row, "uid", str, where, _QUASAR_CONTEXTS)
-            contexts = reqa_files.field(row, "contexts", list, where, _QUASAR_CONTEXTS)
+            uid = reqa_files.get_field(row, "uid", str, where, _QUASAR_CONTEXTS)
+            contexts = reqa_files.get_field(row, "contexts", list, where, _QUASAR_CONTEXTS)
             if uid not in questions:
-                raise ValueError(f"{where}: no question has the uid {uid!r}, or two lines have it; {reqa_files.AGAIN}")
+                raise ValueError(
+                    f"{where}: no question has the uid {uid!r}, or two lines have it; {reqa_files.FETCH_AGAIN}"
+                )
             question, answer = questions.pop(uid)
             by_text = {text: texts.row(text) for text in (_second_text(context, where) for context in contexts)}
             right = tuple(row for text, row in by_text.items() if holds(text, answer))
@@ -111,13 +113,13 @@ def hotpot_questions(source: Path) -> Iterator[HotpotQuestion]:
 
     A question without an id gets the hash of its text.
     """
-    for path in reqa_files.find("HotpotQA", source, ".json", _HOTPOT_REMEDY):
-        content = reqa_files.parse(path, b"".join(line for _, line in reqa_files.lines(path)))
+    for path in reqa_files.find_files("HotpotQA", source, ".json", _HOTPOT_REMEDY):
+        content = reqa_files.parse_json(path, b"".join(line for _, line in reqa_files.iter_lines(path)))
         if not isinstance(content, list):
             raise ValueError(f"{path}: no list; {_HOTPOT}")
         for number, row in enumerate(content):
             where = f"{path}, [{number}]"
-            question = reqa_files.field(row, "question", str, where, _HOTPOT)
+            question = reqa_files.get_field(row, "question", str, where, _HOTPOT)
             paragraphs = _pairs(row, "context", "sentences", where)
             for title, sentences in paragraphs:
                 if not isinstance(sentences, list) or not all(isinstance(text, str) for text in sentences):
@@ -181,9 +183,9 @@ def _quasar_file(folder: Path, split: str, kind: str) -> Path:
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
     """The JSON lines of a file, each with its position for errors."""
-    for number, line in reqa_files.lines(path):
+    for number, line in reqa_files.iter_lines(path):
         if line.strip():
-            yield f"{path}, line {number}", reqa_files.parse(path, line, number)
+            yield f"{path}, line {number}", reqa_files.parse_json(path, line, number)
 
 
 def _second_text(context: Any, where: str) -> str:
@@ -196,7 +198,9 @@ def _pairs(row: Any, key: str, second: str, where: str) -> list[tuple[str, Any]]
     """Titles, each with its entry under `second`, of either layout of HotpotQA."""
     value = row.get(key)
     if isinstance(value, dict):
-        titles, values = (reqa_files.field(value, name, list, f"{where}.{key}", _HOTPOT) for name in ("title", second))
+        titles, values = (
+            reqa_files.get_field(value, name, list, f"{where}.{key}", _HOTPOT) for name in ("title", second)
+        )
         value = list(zip(titles, values, strict=False)) if len(titles) == len(values) else None
     if not isinstance(value, list) or not all(
         isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in value

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.demo.write import RETRIEVAL
+from contexture.demo.write import SQUAD_FILE
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.ranking.config import RankingConfig, RankingSet, RankingSettings
 from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
@@ -17,14 +17,14 @@ class AnswerRankingTask:
     """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
 
     def read(self, source: RankingConfig, demo: Path, output_dir: Path) -> None:
-        """Write one folder for each set; see `Task.read` and `data.write_set`.
+        """Write one folder for each set; see `Task.read` and `data.write_beir_set`.
 
         Raises ValueError, naming the file, for files that are not in the format.
         """
         from contexture.tasks.ranking.data import write_set
         from contexture.tasks.ranking.files import ALL_NEEDED
 
-        sets = {DEMO: RankingSet("squad", str(demo / RETRIEVAL))} if isinstance(source.input, str) else source.input
+        sets = {DEMO: RankingSet("squad", str(demo / SQUAD_FILE))} if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, notes=[], all_needed={}) as (work, report):
             for name, ranking_set in sets.items():
                 with note_missing(report, name):

@@ -15,7 +15,7 @@ from contexture.tasks.settings import SourceSettings, StepSettings, TaskSettings
 
 #: R@k.
 RECALL_AT = (1, 5, 10, 50, 100)
-Share = Annotated[float, Field(gt=0, lt=100)]
+Percent = Annotated[float, Field(gt=0, lt=100)]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -62,7 +62,7 @@ class RetrievalSettings(RankingSettings, StepSettings):
     """
 
     # Shares of the questions to train on, in percent; a tenth of them is held out. None: frozen encoders alone.
-    shares: list[Share] = Field(default_factory=list)
+    shares: list[Percent] = Field(default_factory=list)
     # Questions per optimizer step, over all devices.
     batch_size: Positive = 512
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.

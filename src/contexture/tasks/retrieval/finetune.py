@@ -18,7 +18,7 @@ from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import Ints, select
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.settings import InBatchNegativesConfig
-from contexture.retrieval.candidates import texts_of
+from contexture.retrieval.candidates import candidate_texts
 from contexture.seeding import mix
 from contexture.streams.base import dealt
 from contexture.tasks.base import EvaluatedEncoder
@@ -45,10 +45,10 @@ class QuestionPairs(Examples):
     ) -> None:
         """`pairs`: rows of questions and candidates, (N, 2)."""
         self.pairs, self.encoder, self.tokens_at_once = pairs, encoder, tokens_at_once
-        self.right = pairs[:, 0] * len(candidates) + pairs[:, 1]
+        self.right_pairs = pairs[:, 0] * len(candidates) + pairs[:, 1]
         self.passages = candidates["passage_id"].factorize()[0]
         self.questions = tokenized(questions["question"].tolist(), encoder.vocabulary)
-        self.candidates = tokenized(texts_of(candidates), encoder.vocabulary)
+        self.candidates = tokenized(candidate_texts(candidates), encoder.vocabulary)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -58,20 +58,20 @@ class QuestionPairs(Examples):
         question, candidate = self.pairs[step.rows].T
         lengths = self.candidates.lengths[candidate].sum(axis=1)
         parts = [dealt(lengths, rank, step.ranks) for rank in range(step.ranks)]
-        everyone = candidate[np.concatenate(parts)]
+        batch_candidates = candidate[np.concatenate(parts)]
         question, candidate = question[parts[step.rank]], candidate[parts[step.rank]]
-        right = np.isin(question[:, None] * len(self.passages) + everyone, self.right)
-        same_passage = self.passages[candidate][:, None] == self.passages[everyone]
+        is_right = np.isin(question[:, None] * len(self.passages) + batch_candidates, self.right_pairs)
+        same_passage = self.passages[candidate][:, None] == self.passages[batch_candidates]
         return {
             "query": self.encoder.batch(select(self.questions, question), "query", self.tokens_at_once),
             "document": self.encoder.batch(select(self.candidates, candidate), "document", self.tokens_at_once),
             "document_ids": torch.from_numpy(candidate),
-            "no_negatives": torch.from_numpy(right | same_passage),
+            "no_negatives": torch.from_numpy(is_right | same_passage),
             "log_q": torch.zeros(len(candidate)),
         }
 
 
-class HeldOut:
+class DevQuestions:
     """The questions held out, and the candidates among which their answers are scored."""
 
     def __init__(self, pairs: Ints, questions: pd.DataFrame, candidates: pd.DataFrame, seed: int) -> None:
@@ -81,7 +81,7 @@ class HeldOut:
         rows, question = np.unique(pairs[:, 0], return_inverse=True)
         self.question, self.answer = torch.from_numpy(question), torch.from_numpy(np.searchsorted(pool, pairs[:, 1]))
         self.questions = questions["question"].iloc[rows].tolist()
-        self.candidates = texts_of(candidates.iloc[pool])
+        self.candidates = candidate_texts(candidates.iloc[pool])
 
     def loss(self, encoder: Encoder) -> float:
         """Mean over the questions' answers of −log p(answer | question), among the candidates drawn."""
@@ -105,17 +105,17 @@ def finetune_retrieval(
     seed, encoder = evaluated.seed, load_start(evaluated)
     encoder.recompute = settings.recompute
     splits = split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
-    train, dev = (answered(questions, candidates, splits == split) for split in ("train", "dev"))
+    train, dev = (list_answer_pairs(questions, candidates, splits == split) for split in ("train", "dev"))
     if not len(train) or not len(dev):
         raise ValueError(f"{share:g} % of {len(questions)} questions are too few to train on and hold some out")
-    held_out = HeldOut(dev, questions, candidates, mix(seed, 6))
+    dev_questions = DevQuestions(dev, questions, candidates, mix(seed, 6))
     task = Finetuning(
         "in_batch_negatives",
         encoder,
         InBatchNegatives(InBatchNegativesConfig(), encoder),
         QuestionPairs(train, questions, candidates, encoder, settings.tokens_at_once),
         "loss",
-        partial(held_out.loss, encoder),
+        partial(dev_questions.loss, encoder),
         partial(save_encoder, encoder),
         lower_is_better=True,
         from_start=True,
@@ -123,12 +123,12 @@ def finetune_retrieval(
     return finetune(task, settings, evaluated, folder)
 
 
-def answered(questions: pd.DataFrame, candidates: pd.DataFrame, chosen: npt.NDArray[np.bool_]) -> Ints:
+def list_answer_pairs(questions: pd.DataFrame, candidates: pd.DataFrame, is_chosen: npt.NDArray[np.bool_]) -> Ints:
     """(question, candidate) rows of every right answer of the chosen questions, (N, 2)."""
     rows = dict(zip(candidates["candidate_id"], range(len(candidates)), strict=True))
     pairs = [
         (question, rows[answer])
-        for question in np.flatnonzero(chosen)
+        for question in np.flatnonzero(is_chosen)
         for answer in questions["answers"].iloc[question]
     ]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)

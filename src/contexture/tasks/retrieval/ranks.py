@@ -12,12 +12,12 @@ import pandas as pd
 import pyarrow as pa
 from pandas.util import hash_array
 
-from contexture.retrieval.top import NOTHING, Rows
+from contexture.retrieval.top import NO_ROW, Rows
 from contexture.tasks.retrieval.config import RECALL_AT
 
 Hashes = npt.NDArray[np.uint64]
 #: The columns of candidates that are read.
-READ = ["candidate_id", "sentence"]
+READ_COLUMNS = ["candidate_id", "sentence"]
 #: The columns of `recalls` and the metric names of the records: the gold pair, then the laxer count.
 METRICS = [f"{count}_at_{k}" for count in ("recall", "sentence_recall") for k in RECALL_AT]
 
@@ -30,21 +30,21 @@ def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> 
     one that is not among the candidates, naming it.
     """
     answers = questions["answers"].reset_index(drop=True).explode()
-    known = pd.Index(answers.dropna().unique())
-    row_of = np.full(len(known) + 1, NOTHING, np.int64)  # the last is that of what is not known
+    answer_ids = pd.Index(answers.dropna().unique())
+    row_of = np.full(len(answer_ids) + 1, NO_ROW, np.int64)  # the last is that of what is not known
     hashes, count = list[Hashes](), 0
     for batch in candidates:
-        which = known.get_indexer(pd.Index(batch["candidate_id"].to_pandas()))
-        rows = np.flatnonzero(which >= 0)
-        names, times = np.unique(which[rows], return_counts=True)
-        if len(twice := names[(times > 1) | (row_of[names] != NOTHING)]):
-            raise ValueError(f"candidate {known[twice[0]]} occurs twice: give each an id of its own")
-        row_of[which[rows]] = rows + count
+        positions = answer_ids.get_indexer(pd.Index(batch["candidate_id"].to_pandas()))
+        rows = np.flatnonzero(positions >= 0)
+        found_positions, counts = np.unique(positions[rows], return_counts=True)
+        if len(repeated := found_positions[(counts > 1) | (row_of[found_positions] != NO_ROW)]):
+            raise ValueError(f"candidate {answer_ids[repeated[0]]} occurs twice: give each an id of its own")
+        row_of[positions[rows]] = rows + count
         hashes.append(hash_array(batch["sentence"].to_numpy(zero_copy_only=False), categorize=False))
         count += len(batch)
     if not count:
         raise ValueError("there are no candidates to retrieve: the table of candidates is empty")
-    rows = row_of[known.get_indexer(pd.Index(answers))]
+    rows = row_of[answer_ids.get_indexer(pd.Index(answers))]
     if (rows < 0).any():
         first = int(np.argmax(rows < 0))
         question, answer = questions["question_id"].iloc[answers.index[first]], answers.iloc[first]
@@ -65,12 +65,12 @@ def question_ranks(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]
     depth = min(max(RECALL_AT), len(sentences))
     if len(ranked) != len(gold) or ranked.shape[1] < depth:
         raise ValueError(f"expected the {depth} best candidates of {len(gold)} questions, got an array {ranked.shape}")
-    is_row = ranked != NOTHING
+    is_row = ranked != NO_ROW
     return pd.DataFrame(
         {
             "question_id": questions["question_id"].to_numpy(),
-            "rank": _first(ranked, gold, is_row),
-            "sentence_rank": _first(sentences[ranked], [sentences[rows] for rows in gold], is_row),
+            "rank": _first_rank(ranked, gold, is_row),
+            "sentence_rank": _first_rank(sentences[ranked], [sentences[rows] for rows in gold], is_row),
         }
     )
 
@@ -85,7 +85,7 @@ def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"question_id": ranks["question_id"], **values})
 
 
-def _first(ranked: Rows | Hashes, gold: Sequence[Rows | Hashes], is_row: npt.NDArray[np.bool_]) -> Rows:
+def _first_rank(ranked: Rows | Hashes, gold: Sequence[Rows | Hashes], is_row: npt.NDArray[np.bool_]) -> Rows:
     """Rank from 1 of the first of the gold numbers in each line, 0 for none."""
     right = [np.isin(line, numbers) for line, numbers in zip(ranked, gold, strict=True)]
     hits = np.array(right, np.bool_).reshape(ranked.shape) & is_row

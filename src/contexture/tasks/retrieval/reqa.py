@@ -15,11 +15,11 @@ import pandas as pd
 from contexture.text.sentences import splitter
 
 #: One question in so many of those trained on is held out as dev: 10 % (section 4.1).
-_HELD_OUT = 10
+_DEV_EVERY = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ReqaQuestion:
     """A question about a passage, and the characters of the passage at which its answers start."""
 
     text: str
@@ -27,15 +27,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ReqaPassage:
     """A passage and the questions about it; a reader may yield it more than once, with other questions."""
 
     title: str
     text: str
-    questions: tuple[Question, ...]
+    questions: tuple[ReqaQuestion, ...]
 
 
-def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataFrame, pd.DataFrame]:
+def reqa_tables(passages: Iterable[ReqaPassage], lang: str = "en") -> tuple[pd.DataFrame, pd.DataFrame]:
     """The questions and candidates of a retrieval task.
 
     Each sentence of each passage is a candidate, with or without questions about it. Pairs of equal text are one, and
@@ -60,23 +60,23 @@ def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataF
         if passage_id not in known:
             sentence_spans = spans(passage.text)
             sentences = [passage.text[start:end] for start, end in sentence_spans]
-            first: dict[str, str] = {}
+            id_of: dict[str, str] = {}
             for number, sentence in enumerate(sentences):
-                if sentence not in first:
-                    first[sentence] = f"{passage_id}#{number}"
-                    candidates.append((first[sentence], passage_id, passage.title, sentence, passage.text))
-            known[passage_id] = [end for _, end in sentence_spans], [first[sentence] for sentence in sentences]
+                if sentence not in id_of:
+                    id_of[sentence] = f"{passage_id}#{number}"
+                    candidates.append((id_of[sentence], passage_id, passage.title, sentence, passage.text))
+            known[passage_id] = [end for _, end in sentence_spans], [id_of[sentence] for sentence in sentences]
         ends, ids = known[passage_id]
         for question in passage.questions:
             # White space between two sentences goes to the one after it, and what follows the last one to that.
-            right = {ids[min(bisect_right(ends, start), len(ids) - 1)]: None for start in question.starts if ids}
-            if right:
-                answers.setdefault(question.text, Counter()).update(right.keys())
+            right_ids = {ids[min(bisect_right(ends, start), len(ids) - 1)]: None for start in question.starts if ids}
+            if right_ids:
+                answers.setdefault(question.text, Counter()).update(right_ids.keys())
     if not candidates:
         raise ValueError("there is no candidate to retrieve: no passage has a sentence; name files that hold some")
     if not answers:
         raise ValueError("no question has an answer in its passage; name files of questions with answers")
-    rows = [(stable_id(text), text, list(right), right.total()) for text, right in answers.items()]
+    rows = [(stable_id(text), text, list(right_ids), right_ids.total()) for text, right_ids in answers.items()]
     return (
         pd.DataFrame(rows, columns=["question_id", "question", "answers", "tuples"]),
         pd.DataFrame(candidates, columns=["candidate_id", "passage_id", "title", "sentence", "passage"]),
@@ -119,9 +119,9 @@ def split_questions(question_ids: Sequence[str], share: float, seed: int) -> pd.
     if len(set(ids)) < len(ids):
         raise ValueError("a question_id occurs twice; give each question once")
     order = sorted(ids, key=lambda question_id: (stable_id(f"{seed}/{question_id}"), question_id))
-    trained = min(max(round(share * len(ids)), 1), len(ids) - 1)
+    num_train = min(max(round(share * len(ids)), 1), len(ids) - 1)
     splits = {
-        question_id: "test" if rank >= trained else "dev" if rank % _HELD_OUT == 1 else "train"
+        question_id: "test" if rank >= num_train else "dev" if rank % _DEV_EVERY == 1 else "train"
         for rank, question_id in enumerate(order)
     }
     index = pd.Index(ids, name="question_id")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.demo.write import RETRIEVAL
-from contexture.retrieval.parquet_rows import ROWS_A_GROUP
+from contexture.demo.write import SQUAD_FILE
+from contexture.retrieval.parquet_rows import ROWS_PER_GROUP
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings, option_name
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
@@ -16,9 +16,9 @@ from contexture.tasks.retrieval.squad import read_squad
 from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
-QUESTIONS, CANDIDATES = "questions.parquet", "candidates.parquet"
+QUESTIONS_FILE, CANDIDATES_FILE = "questions.parquet", "candidates.parquet"
 #: Seed of the draw of the pairs that join the candidates in the open domain.
-OPEN_SEED = 0
+OPEN_DOMAIN_SEED = 0
 
 
 class RetrievalTask:
@@ -31,20 +31,20 @@ class RetrievalTask:
         files that are not in the format.
         """
         name = DEMO if source.input == DEMO else source.format
-        files: Path | list[Path] = demo / RETRIEVAL
+        files: Path | list[Path] = demo / SQUAD_FILE
         if source.input != DEMO:
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
-        with write_task(output_dir, [name], lang=source.lang) as (work, report), note_missing(report, name):
+        with write_task(output_dir, [name], lang=source.lang) as (work_dir, report), note_missing(report, name):
             questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
-            questions.to_parquet(work / QUESTIONS)
-            candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)
+            questions.to_parquet(work_dir / QUESTIONS_FILE)
+            candidates.to_parquet(work_dir / CANDIDATES_FILE, row_group_size=ROWS_PER_GROUP)
             report["counts"] = reqa_counts(questions, candidates)
 
     def check(self, settings: RetrievalSettings, data: Path) -> None:
         """Raise ValueError, before hours of pre-training, if a share of the questions is too few."""
-        if not (data / QUESTIONS).exists():
+        if not (data / QUESTIONS_FILE).exists():
             return
-        ids = pd.read_parquet(data / QUESTIONS)["question_id"].tolist()
+        ids = pd.read_parquet(data / QUESTIONS_FILE)["question_id"].tolist()
         for share in settings.shares:
             if set(split_questions(ids, share / 100, 0)) != {"train", "dev", "test"}:
                 raise ValueError(
@@ -54,9 +54,9 @@ class RetrievalTask:
 
     def documents(self, data: Path) -> pd.DataFrame | None:
         """All passages, as all are candidates of every question; see `DocumentTask`."""
-        if not (data / CANDIDATES).exists():
+        if not (data / CANDIDATES_FILE).exists():
             return None
-        passages = pd.read_parquet(data / CANDIDATES, columns=["passage_id", "title", "passage"])
+        passages = pd.read_parquet(data / CANDIDATES_FILE, columns=["passage_id", "title", "passage"])
         return passages.drop_duplicates("passage_id")[["title", "passage"]].rename(columns={"passage": "text"})
 
     def options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
@@ -69,8 +69,8 @@ class RetrievalTask:
         """See `finetune.finetune_retrieval`; nothing is written if the questions are missing."""
         from contexture.tasks.retrieval.finetune import finetune_retrieval
 
-        if (data / QUESTIONS).exists():
-            questions, candidates = pd.read_parquet(data / QUESTIONS), pd.read_parquet(data / CANDIDATES)
+        if (data / QUESTIONS_FILE).exists():
+            questions, candidates = pd.read_parquet(data / QUESTIONS_FILE), pd.read_parquet(data / CANDIDATES_FILE)
             shares = {option_name(share): share for share in settings.shares}
             finetune_retrieval(settings, shares[option], encoder, questions, candidates, folder)
 
@@ -88,15 +88,17 @@ class RetrievalTask:
 
         `passages` is the folder of the table of passages: the open domain is left out without it.
         """
-        from contexture.tasks.retrieval.evaluation import Pool, evaluate_retrieval
-        from contexture.tasks.retrieval.open_domain import grow
+        from contexture.tasks.retrieval.evaluation import CandidatePool, evaluate_retrieval
+        from contexture.tasks.retrieval.open_domain import add_corpus_pairs
 
-        if not (data / QUESTIONS).exists():
+        if not (data / QUESTIONS_FILE).exists():
             return Results()
-        questions, report = pd.read_parquet(data / QUESTIONS), read_report(data)
-        closed = data / CANDIDATES
-        pools = [Pool(closed, vectors_dir / "closed")]
+        questions, report = pd.read_parquet(data / QUESTIONS_FILE), read_report(data)
+        candidates = data / CANDIDATES_FILE
+        pools = [CandidatePool(candidates, vectors_dir / "closed")]
         if passages is not None and (count := settings.open_domain_pairs):
-            grown = grow(closed, passages, count, OPEN_SEED, report["lang"], vectors_dir / "open_domain")
-            pools.append(Pool(grown, vectors_dir / "open", is_open=True))
+            open_candidates = add_corpus_pairs(
+                candidates, passages, count, OPEN_DOMAIN_SEED, report["lang"], vectors_dir / "open_domain"
+            )
+            pools.append(CandidatePool(open_candidates, vectors_dir / "open", is_open=True))
         return evaluate_retrieval(settings, encoders, questions, pools, report["name"], parallel_map)

@@ -13,7 +13,7 @@ import numpy as np
 
 from contexture.encoders.base import Array, Encoder, Text
 from contexture.encoders.config import Role
-from contexture.retrieval.vectors import unit
+from contexture.retrieval.vectors import normalize
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, make_record, serial_map
 from contexture.tasks.sentences.analogies import ALL, analogies, read_analogies
 from contexture.tasks.sentences.config import ENSEMBLE, Neighbours, SentenceSettings
@@ -177,7 +177,7 @@ class QueryAlone:
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
         """Vectors (N, D), the same for every role."""
         vectors = self.encoder.embed(texts, "query")
-        return unit(vectors) if self.unit else vectors
+        return normalize(vectors) if self.unit else vectors
 
 
 def measure_over_time(

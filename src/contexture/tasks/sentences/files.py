@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.retrieval.reqa_files import lines
+from contexture.tasks.retrieval.reqa_files import iter_lines
 
 #: Whether every file must have as many rows as were published, or may be another set in the same format.
 Counts = Literal["published", "any"]
@@ -35,7 +35,7 @@ def read_lines(path: Path, published: int | None = None, header: int = 0) -> lis
 
     ValueError for a file that is damaged, empty, or has another number of rows below its header lines than published.
     """
-    data = b"".join(line for _, line in lines(path))
+    data = b"".join(line for _, line in iter_lines(path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -59,7 +59,7 @@ def check_rows(path: Path, count: int, published: int | None, noun: str = "rows"
 def read_columns(path: Path, columns: Sequence[str], published: int | None) -> list[list[str]]:
     """The named columns of a tab-separated file with a header; row n stands in line n + 2.
 
-    ValueError, see `read_lines`, and for a missing column or a line with more or fewer fields than the header.
+    ValueError, see `iter_lines`, and for a missing column or a line with more or fewer fields than the header.
     """
     header, *rows = (line.split("\t") for line in read_lines(path, published, header=1))
     names = [name.strip() for name in header]
