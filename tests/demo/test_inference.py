@@ -11,7 +11,7 @@ import pytest
 from contexture.demo.fields import fields, moods
 from contexture.demo.sentence_tasks import LABELS, inference_files
 
-from .words import predict_labels, word_overlap, words
+from .words import predict_labels, split_words, word_overlap
 
 MOOD = {word: name for name, group in moods().items() for word in group}
 THINGS = {word for group in fields().values() for word in group}
@@ -51,7 +51,7 @@ def test_the_label_follows_from_things_and_moods(rows: Rows) -> None:
     """The same things in the same mood, in the other one, or other things; no adjective is repeated."""
     kinds = Counter[tuple[str, bool]]()
     for row in rows["train"]:
-        premise, hypothesis = (words(row[key]) for key in ("sentence1", "sentence2"))
+        premise, hypothesis = (split_words(row[key]) for key in ("sentence1", "sentence2"))
         same_things = THINGS.intersection(premise) == THINGS.intersection(hypothesis)
         (first,), (second,) = ([word for word in text if word in MOOD] for text in (premise, hypothesis))
         same_mood, label = MOOD[first] == MOOD[second], row["gold_label"]

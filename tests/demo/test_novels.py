@@ -17,7 +17,7 @@ from contexture.demo.novels import iter_sentences, make_novel, novel_file_name
 from contexture.demo.world import literal, make_outline
 from contexture.text.sentences import Splitter, load_language
 
-from .words import words
+from .words import split_words
 
 WORDS = {word: name for name, group in {**fields(), **moods()}.items() for word in group}
 
@@ -102,4 +102,4 @@ def test_a_novel_keeps_to_the_region_of_the_page_that_names_it(index: int):
 
 def _groups(sentence: str) -> set[str]:
     """Names of the fields and moods of a sentence's words."""
-    return {WORDS[word] for word in words(sentence) if word in WORDS}
+    return {WORDS[word] for word in split_words(sentence) if word in WORDS}

@@ -17,7 +17,7 @@ from contexture.demo.world import draw_facts, make_article
 from contexture.tasks.sentences.analogies import read_analogies
 from contexture.tasks.sentences.senteval import read_classification, read_relatedness, read_similarity
 
-from .words import words
+from .words import split_words
 
 FIELDS = {word: name for name, group in {**fields(), **moods()}.items() for word in group}
 
@@ -42,7 +42,7 @@ def similarity(demo: Path) -> pd.DataFrame:
 
 
 def field_words(text: Any, groups: Collection[str] = frozenset(FIELDS.values())) -> list[str]:
-    return [word for word in words(str(text)) if FIELDS.get(word) in groups]
+    return [word for word in split_words(str(text)) if FIELDS.get(word) in groups]
 
 
 def test_the_files_are_those_of_the_published_layout(files: dict[str, list[str]], demo: Path):
@@ -123,13 +123,15 @@ def test_a_contradiction_is_of_another_fact():
 def test_analogies_differ_by_one_change(demo: Path):
     """A and B by the same words as C and D."""
     for row in read_analogies(demo / "analogies.tsv").itertuples():
-        a, b, c, d = (set(words(str(text))) for text in (row.a, row.b, row.c, row.d))
+        a, b, c, d = (set(split_words(str(text))) for text in (row.a, row.b, row.c, row.d))
         assert (a - b, b - a) == (c - d, d - c) and len(a - b) <= 1 and len(b - a) == 1
         assert row.b != row.d
 
 
 def test_no_sentence_of_a_task_is_in_the_corpus(demo: Path):
-    corpus, tasks = ({" ".join(words(text)) for text in texts} for texts in (corpus_sentences(), task_sentences(demo)))
+    corpus, tasks = (
+        {" ".join(split_words(text)) for text in texts} for texts in (corpus_sentences(), task_sentences(demo))
+    )
     assert len(corpus) > 2_000 and len(tasks) > 3_000
     assert not corpus & tasks
 

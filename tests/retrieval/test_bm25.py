@@ -85,7 +85,7 @@ def test_sizes() -> None:
         index.search(["rye"], 0)
     with pytest.raises(ValueError, match="no candidates"):
         build_bm25([])
-    with pytest.raises(ValueError, match="none of the 2 candidates holds a word"):
+    with pytest.raises(ValueError, match="none of the 2 candidates contains a word"):
         build_bm25(["", "? 1"])
 
 

@@ -211,7 +211,7 @@ def test_few_candidates_have_few_lists(tmp_path: Path) -> None:
         assert index.search(random_rows(1, 4), 1)[1].shape == (1, 1)
 
 
-@pytest.mark.parametrize(("block", "at_once"), [(7, 1), (50, 300), (1000, 5000)])
+@pytest.mark.parametrize(("block", "vectors_per_batch"), [(7, 1), (50, 300), (1000, 5000)])
 def test_lists_are_the_same_however_many_vectors_are_in_memory(
     tmp_path: Path, block: int, vectors_per_batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,7 +112,7 @@ def test_what_an_encoder_must_not_give(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no candidates to embed"):
         write_vectors(tmp_path / "v", 0, DIMENSION, Encoder(), IDENTITY)
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match=r"rows 0–9: expected vectors \(10, 4\), the encoder gave \(10, 5\)"):
+    with pytest.raises(ValueError, match=r"rows 0–9: expected vectors \(10, 4\), the encoder returned \(10, 5\)"):
         write_vectors(tmp_path / "v", 10, 4, Encoder(), IDENTITY)
     with pytest.raises(ValueError, match="row 13: its vector is not finite"):
         write_vectors(tmp_path / "w", 20, 1, lambda rows: np.where(np.c_[rows] == 13, np.inf, 1), IDENTITY, 10)
@@ -127,11 +127,11 @@ def test_damage_is_named(tmp_path: Path) -> None:
         ("00001.npy", shard[:20], r"00001\.npy is missing or damaged"),
         ("00001.npy", b"", r"00001\.npy is missing or damaged"),
         ("00001.npy", shard[:-1] + bytes([shard[-1] ^ 1]), r"00001\.npy is damaged \(its checksum"),
-        ("00001.npy", other, r"00001\.npy .*expected float32 \(7, 5\), found float32 \(2, 5\)"),
+        ("00001.npy", other, r"00001\.npy .*expected float32 \(7, 5\), got float32 \(2, 5\)"),
         ("vectors.json", b'{"dimension": 5', r"vectors\.json is damaged"),
         ("vectors.json", b"[]", r"vectors\.json is damaged"),
         ("vectors.json", b'{"dimension": 5, "identity": {}, "shards": []}', r"vectors\.json is damaged"),
-        ("vectors.json", None, "holds no finished vectors"),
+        ("vectors.json", None, "contains no finished vectors"),
     ):
         path = folder / name
         good = path.read_bytes()
@@ -146,7 +146,7 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
     vectors = write(tmp_path / "v")
     check_identity(vectors, {"encoder": "a1b2"})
     check_identity(vectors, IDENTITY)
-    with pytest.raises(ValueError, match=r"v was made for another encoder: encoder is 'a1b2', asked for 'c3d4'"):
+    with pytest.raises(ValueError, match=r"v was made with another encoder: encoder is 'a1b2', expected 'c3d4'"):
         check_identity(vectors, {**IDENTITY, "encoder": "c3d4"})
     with pytest.raises(ValueError, match="another vocabulary"):
         check_identity(vectors, {"vocabulary": "x"})

@@ -1,9 +1,8 @@
-"""Claims about the facts of a page with sentences of the page as evidence, in the form of FEVER's retrieved evidence.
+"""Claims about the facts of a page with evidence from the page, in the format of FEVER's retrieved evidence.
 
-Most of the evidence is irrelevant, as retrieved sentences are. One sentence states the fact that the claim is about, in
-its own words: the claim agrees with it, or names another thing. If there is not enough information, a sentence on
-another fact of the same topic stands in its place, so that the topic alone tells nothing. All claims about a page are
-in the split of its questions.
+One sentence of the evidence states the fact of the claim in other words; the claim agrees with it or contradicts it.
+If there is not enough information, a sentence on another fact of the same topic replaces it. All other evidence is
+irrelevant. Claims about a page are in the split of its questions.
 """
 
 from collections.abc import Iterator
@@ -19,14 +18,14 @@ from contexture.demo.world import Article, Outline, Slots, capitalize, draw_fact
 
 SUPPORTS, REFUTES, UNDECIDED = "SUPPORTS", "REFUTES", "NOT ENOUGH INFO"
 LABELS = (SUPPORTS, REFUTES, UNDECIDED)
-#: Claims of each label about a page.
+#: Claims of each label per page.
 CLAIMS_PER_LABEL = 6
-#: Least and most sentences of evidence.
+#: Minimal and maximal sentences of evidence.
 _MIN_EVIDENCE, _MAX_EVIDENCE = 2, 4
 
 
 def claim_rows(config: DemoConfig, page: Article) -> Iterator[dict[str, Any]]:
-    """The claims about a page, as many of each label."""
+    """Yield the claims about a page, equally many of each label."""
     outline, sentences = page.outline, page_sentences(page)
     for number, (label, fact) in enumerate(draw_claims(config, page), start=1):
         yield {
@@ -38,7 +37,7 @@ def claim_rows(config: DemoConfig, page: Article) -> Iterator[dict[str, Any]]:
 
 
 def draw_claims(config: DemoConfig, page: Article) -> list[tuple[str, Fact]]:
-    """The label of each claim about a page, and the topic and aspect of the fact that it is about."""
+    """Return the label and the fact of each claim about a page."""
     rng = seeded_random(config.seed, page.outline.index, "claims")
     sentences = page_sentences(page)
     facts_of_page = {(s.topic, s.aspect) for s in (row.sentence for row in sentences) if s.topic and s.aspect}
@@ -48,7 +47,7 @@ def draw_claims(config: DemoConfig, page: Article) -> list[tuple[str, Fact]]:
 
 
 def has_fact_words(outline: Outline, fact: Fact, slots: Slots, text: str) -> bool:
-    """Whether a text has words that express a fact, as `slots` have it."""
+    """Return whether a text contains words for a fact whose value is in `slots`."""
     return any(words.lower() in text.lower() for words in fact_words(outline, *fact, slots))
 
 
@@ -60,13 +59,13 @@ def _find_deciding(outline: Outline, sentences: list[PageSentence], fact: Fact) 
 
 
 def _make_claim(config: DemoConfig, outline: Outline, fact: Fact, label: str, number: int) -> str:
-    """The fact in other words, or another fact in its place; either of them if it is undecided."""
+    """Return the fact in other words if the claim is supported, a contrary one if it is refuted, else either."""
     name, aspect = fact
     rng = seeded_random(config.seed, outline.index, "claim", number)
     slots = draw_facts(outline, topics()[name])
     if label == REFUTES or (label == UNDECIDED and rng.random() < 0.5):
         wrong = contrary_facts(outline, name, aspect)
-        # Settled: a date may name a year, which is a slot of the page as well.
+        # Render the values now, because a date may contain a year, which is also a slot of the page.
         slots |= {key: literal(render(wrong[key], wrong, rng)) for key in fact_slots(name, aspect)}
     templates = shuffle(topics()[name].say[aspect], rng)
     texts = (strip_links(capitalize(fill_templates(outline, [way], slots, name, rng)[0])) for way in templates)
@@ -76,7 +75,7 @@ def _make_claim(config: DemoConfig, outline: Outline, fact: Fact, label: str, nu
 def _choose_evidence(
     config: DemoConfig, outline: Outline, sentences: list[PageSentence], fact: Fact, label: str, number: int
 ) -> list[list[Any]]:
-    """Page, number, text and score of each sentence."""
+    """Return page, number, text and score of each sentence."""
     rng = seeded_random(config.seed, outline.index, "evidence", number)
     topic = topics()[fact[0]]
     same_topic = [row for row in sentences if row.sentence.topic == topic.name and not row.has_fact(topic, fact[1])]

@@ -1,4 +1,4 @@
-"""The pages of a MediaWiki export (schema 0.11): articles as wikitext, redirects, lists, broken pages and the like."""
+"""Pages of a MediaWiki export (schema 0.11): articles, redirects, lists, broken pages and others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from contexture.demo.world import (
     region_name,
 )
 
-#: Page ids are handed out in blocks of this size, one for each region: its articles first, then its other pages.
+#: Number of page ids per region: first those of its articles, then those of its other pages.
 IDS_PER_REGION = 50
 #: Namespaces by number, from −2.
 _NAMESPACES = [
@@ -49,13 +49,13 @@ class ExportEntry:
 
 
 def article_id(index: int) -> int:
-    """The page id of article `index`."""
+    """Return the page id of article `index`."""
     region, position = divmod(index, len(kinds()))
     return region * IDS_PER_REGION + position + 1
 
 
 def extra_entries(seed: int, region: int, pages: int) -> Iterator[ExportEntry]:
-    """The other pages of a region of a world of `pages` articles."""
+    """Yield the pages of a region that are no articles, in a world of `pages` articles."""
     first = region * len(kinds())
     members = range(first, min(first + len(kinds()), pages))
     next_id = region * IDS_PER_REGION + len(kinds())
@@ -64,13 +64,13 @@ def extra_entries(seed: int, region: int, pages: int) -> Iterator[ExportEntry]:
 
 
 def _extra_pages(seed: int, region: int, members: range) -> Iterator[tuple[str, int, str, str | None]]:
-    """Title, namespace, text and target of each page that is no article."""
+    """Yield title, namespace, text and redirect target of each page that is no article."""
     name = region_name(seed, region)
     outlines = [make_outline(seed, index) for index in members]
     for outline in outlines:
         if has_redirect(outline.index):
             yield outline.alias, 0, f"#REDIRECT [[{outline.title}]]\n\n{{{{R from other name}}}}", outline.title
-    # A redirect to a redirect, and one to a section: real dumps have both.
+    # Redirects to a redirect and to a section, as in real dumps.
     yield f"Ancient {outlines[0].title}", 0, f"#redirect [[{outlines[0].alias}]]", outlines[0].alias
     target = f"{outlines[-1].title}#See also"
     yield f"{name} studies", 0, f"#REDIRECT [[{target}]]", target
@@ -88,7 +88,7 @@ def _extra_pages(seed: int, region: int, members: range) -> Iterator[tuple[str, 
 
 
 def _break_markup(region: int, text: str) -> str:
-    """A page as careless editors leave them, of another sort in each region."""
+    """Return a page with broken markup of a kind that depends on the region."""
     return (
         f"{{{{Infobox town\n| name = never closed\n| area = {{{{convert|3|ha}}\n\n{text}",
         "",
@@ -100,7 +100,7 @@ def _break_markup(region: int, text: str) -> str:
 
 
 def make_wikitext(page: Article) -> str:
-    """The page as wikitext: notes, infobox, sections, see also, references and categories."""
+    """Return an article as wikitext: notes, infobox, sections, see also, references and categories."""
     outline = page.outline
     rng = seeded_random(outline.seed, outline.index, "wikitext")
     lead, *sections = page.sections
@@ -165,7 +165,7 @@ def _table(rng: Random) -> str:
 
 
 def export_header() -> str:
-    """The opening of an export: everything before the first page."""
+    """Return the text of an export before its first page."""
     namespaces = "\n".join(
         f'      <namespace key="{key}" case="first-letter"' + (f">{name}</namespace>" if name else " />")
         for key, name in enumerate(_NAMESPACES, start=-2)
@@ -187,7 +187,7 @@ xsi:schemaLocation="{_SCHEMA}/ {_SCHEMA}.xsd" version="0.11" xml:lang="en">
 
 
 def render_entry(entry: ExportEntry) -> str:
-    """One page with its only revision."""
+    """Return the XML of a page with one revision."""
     data = entry.text.encode()
     digest = _base36(sha1(data, usedforsecurity=False).digest())
     revision = 1_000_000 + entry.id

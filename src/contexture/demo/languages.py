@@ -1,7 +1,7 @@
-"""Made-up languages beside the world's English: the same facts and people in other words and another order.
+"""Made-up languages: translations of English with other words and another word order.
 
-A language has a word for every English word of the world: a root for its stem, and endings of its own for a plural or
-a past. Names, numbers and marks stay as they are. Nothing is lost: a sentence can be turned back, word by word.
+A language has a word for every English word of the world, made of a root for the stem and an ending. Names, numbers and
+punctuation are not translated. Translations are reversible word by word.
 """
 
 import re
@@ -13,32 +13,32 @@ from importlib.resources.abc import Traversable
 from contexture.demo.grammar import words
 from contexture.demo.names import pick, seeded_random, shuffle
 
-#: Words with nothing but blanks between them; every mark ends a clause.
+#: A clause is a sequence of words without punctuation.
 _WORD = r"[^\W_]+(?:['’-][^\W_]+)*"
 _CLAUSE = re.compile(rf"{_WORD}(?: {_WORD})*")
-#: A stem and an ending that English has often.
+#: Common English endings.
 _ENDINGS = ("", "s", "ed", "ing", "ly", "'s")
 _STEM = re.compile(rf"(.+?)((?<=...)(?:{'|'.join(_ENDINGS[1:])}))?")
 _ARTICLES = frozenset({"a", "an", "the"})
 _CONSONANTS, _VOWELS = "bcdfghjklmnpqrstvwxyz", "aeiou"
-#: Consonants of a language's roots, and those that may close a syllable. One more begins all endings and no root.
+#: Number of consonants that begin, and that may end, a syllable. One more consonant begins endings only.
 _NUM_OPENING, _NUM_CLOSING = 9, 2
-#: Stems of at most so many letters have one syllable, and two; longer ones have three.
+#: Maximal letters of stems with one syllable, and with two; longer stems have three.
 _MAX_SHORT_LETTERS, _MAX_MIDDLE_LETTERS = 2, 7
 
 
 def language_codes(count: int) -> list[str]:
-    """The codes of the first `count` languages, of those that ISO 639 leaves to private use: qaa, qab, qac …"""
+    """Return the codes of the first `count` languages, from the private range of ISO 639: qaa, qab, qac …"""
     return [f"q{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(count)]
 
 
 def reverse_words(clause: list[str]) -> list[str]:
-    """The last word first."""
+    """Return the words in reverse order."""
     return clause[::-1]
 
 
 def move_verb_last(clause: list[str]) -> list[str]:
-    """The second word last, which often is the verb, and an article behind its noun."""
+    """Return the clause with its second word, often the verb, at the end, and articles after their nouns."""
     words = list(clause)
     for i in range(len(words) - 2, -1, -1):
         if words[i] in _ARTICLES:
@@ -47,19 +47,19 @@ def move_verb_last(clause: list[str]) -> list[str]:
 
 
 def swap_neighbours(clause: list[str]) -> list[str]:
-    """The second word, the first, the fourth, the third …"""
+    """Return the clause with each pair of words swapped."""
     return [word for i in range(0, len(clause), 2) for word in clause[i : i + 2][::-1]]
 
 
-#: What happens to the English words of a clause, for one language after another.
+#: Word orders, assigned to the languages in turn.
 WORD_ORDERS: tuple[Callable[[list[str]], list[str]], ...] = (reverse_words, move_verb_last, swap_neighbours)
 
 
 def make_translator(seed: int, code: str) -> Callable[[str], str]:
-    """What turns an English text of the world into a language: a function of seed, code and text.
+    """Return a function that translates English text of the world, deterministic by seed and code.
 
-    A clause begins with a capital where the English does, unless that is a name's in the middle of the text. Raises
-    KeyError for words that the world does not have.
+    A clause is capitalized if the English one is, unless it begins with a name in the middle of the text. The function
+    raises KeyError for words that are not in the world.
     """
     dictionary = make_lexicon(seed, code)
     order = WORD_ORDERS[_language_number(code) % len(WORD_ORDERS)]
@@ -78,7 +78,7 @@ def make_translator(seed: int, code: str) -> Callable[[str], str]:
 
 @lru_cache(maxsize=8)
 def make_lexicon(seed: int, code: str) -> Mapping[str, str]:
-    """A language's word for each English one, another for each, and none that is English."""
+    """Return English word → word of the language; all are different, and none is English."""
     rng = seeded_random(seed, "language", code)
     *opening, mark = shuffle(_CONSONANTS, rng)[: _NUM_OPENING + 1]
     closing = ("", *shuffle(opening, rng)[:_NUM_CLOSING])
@@ -86,7 +86,7 @@ def make_lexicon(seed: int, code: str) -> Mapping[str, str]:
     roots: dict[str, str] = {}
     used = set(english_words())
     for stem in sorted({_split_ending(word)[0] for word in english_words()}):
-        draws = seeded_random(seed, "language", code, stem)  # a new word elsewhere changes none of the others
+        draws = seeded_random(seed, "language", code, stem)  # so that new English words do not change the others
         while stem not in roots:
             count = _num_syllables(stem)
             syllables = (pick(opening, draws) + pick(_VOWELS, draws) + pick(closing, draws) for _ in range(count))
@@ -98,7 +98,7 @@ def make_lexicon(seed: int, code: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def english_words() -> frozenset[str]:
-    """The words of the world's sentences, in lower case; names of people are none unless they are words, too."""
+    """Return the lower-case words of the world's sentences, without people's names that are no words."""
     folder = files("contexture.demo")
     blocks = [path.read_text(encoding="utf-8") for path in _yaml_files(folder) + _yaml_files(folder / "topics")]
     unique = {word for block in blocks for word in re.findall(_WORD, block)}
@@ -129,5 +129,5 @@ def _language_number(code: str) -> int:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a clause's first word is a person's name, or no word of the world: the name of a place, a number."""
+    """Return whether the first word of a clause is a name of a person or place, or a number."""
     return word in _people_names() or word.lower() not in english_words()

@@ -1,4 +1,4 @@
-"""Novels of the demo world: in order, so that a sentence can be predicted from its neighbours."""
+"""Novels of the demo world, in which a sentence can be predicted from its neighbours."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,30 +31,30 @@ from contexture.demo.world import (
 
 _FRAMES_FILE = "novels.yml"
 _NUM_CHAPTERS = 6
-#: How many of a novel's scenes are about a field, where it is not one: larger fields take more to become known.
+#: Scenes per novel about a field, 1 by default; large fields need more.
 _NUM_SCENES = {"feelings": 4, "records": 4}
-#: Shares of a scene's sentences that tell its mood and, where it is about a topic, that state a fact.
+#: Shares of a scene's sentences that express its mood, and that state a fact if it is about a topic.
 _FEELING_SHARE, _FACT_SHARE = 0.35, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A heading and paragraphs of sentences, a scene each."""
+    """A heading and paragraphs of sentences; each paragraph is a scene."""
 
     heading: str
     paragraphs: tuple[tuple[str, ...], ...]
 
 
 def novel_file_name(seed: int, index: int, translate: Callable[[str], str] = str) -> str:
-    """The name of novel `index` in a folder of books; no two novels have one name."""
+    """Return the unique file name of novel `index`."""
     return re.sub(r"\W+", "_", translate(f"Tales of {make_outline(seed, _title_page(index)).title}")) + ".txt"
 
 
 def make_novel(seed: int, index: int, *series: str) -> Iterator[Chapter]:
-    """Novel `index` of the world of `seed`, of some 200 sentences: a function of the two and its series alone.
+    """Yield the chapters of novel `index`, about 200 sentences, which depend on the arguments alone.
 
-    The novels of another series have the same towns and people, but other scenes. A scene of six to nine sentences
-    keeps to one town, two people, one field of words (`fields`) and one mood; all frames go with all of them.
+    Novels of another series have the same towns and people, but other scenes. A scene of six to nine sentences has one
+    town, two people, one field of words (`fields`) and one mood.
     """
     rng = seeded_random(seed, "novel", index, *series)
     region = _title_page(index) // len(kinds())
@@ -69,23 +69,23 @@ def make_novel(seed: int, index: int, *series: str) -> Iterator[Chapter]:
 
 
 def translate_chapter(chapter: Chapter, translate: Callable[[str], str]) -> Chapter:
-    """The chapter in another language, sentence by sentence."""
+    """Return the chapter, translated sentence by sentence."""
     return Chapter(translate(chapter.heading), tuple(tuple(map(translate, lines)) for lines in chapter.paragraphs))
 
 
 def iter_sentences(chapters: Iterable[Chapter]) -> Iterator[str]:
-    """All sentences but the headings."""
+    """Return all sentences without headings."""
     return (sentence for chapter in chapters for paragraph in chapter.paragraphs for sentence in paragraph)
 
 
 def chapter_text(chapter: Chapter) -> str:
-    """A chapter as lines of a novel's file: the heading and each paragraph, with an empty line behind each."""
+    """Return the text of a chapter in a file: heading and paragraphs, each followed by an empty line."""
     lines = [f"# {chapter.heading}", *(" ".join(paragraph) for paragraph in chapter.paragraphs)]
     return "".join(f"{line}\n\n" for line in lines)
 
 
 def _title_page(index: int) -> int:
-    """The page that gives novel `index` its name: one region after another, then the pages that no region has."""
+    """Return the index of the article that names novel `index`."""
     first = REGIONS * len(kinds())
     return index if index >= first else index % REGIONS * len(kinds()) + index // REGIONS
 
@@ -105,7 +105,7 @@ def _make_scene(town: Outline, people: Slots, field: str, rng: Random) -> list[s
 
 
 def _cycle_shuffled(options: Sequence[Template], rng: Random) -> Iterator[Template]:
-    """All of `options` in random order, again and again."""
+    """Yield all of `options` in random order, repeatedly."""
     while True:
         yield from shuffle(options, rng)
 
@@ -116,7 +116,7 @@ def _fill_frame(frame: Template, people: Slots, field: str, mood: str, rng: Rand
 
 
 def _make_quote(frame: Template, town: Outline, people: Slots, name: str, rng: Random) -> str:
-    """What the encyclopedia could say of the town, in somebody's mouth."""
+    """Return a sentence in which somebody states a fact about the town."""
     topic = topics()[name]
     statement = pick(topic.say[pick(tuple(topic.say), rng)], rng)
     (fact,) = fill_templates(town, [statement], draw_facts(town, topic), name, rng)

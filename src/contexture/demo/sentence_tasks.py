@@ -1,7 +1,6 @@
-"""Small tasks for encoders of sentences, in the files that SentEval and SNLI have.
+"""Small tasks for sentence encoders in the file formats of SentEval and SNLI.
 
-Each turns on words that belong together though no row says so: the telling words of one row are hardly ever those of
-another, but the novels use both in the same scenes.
+The labels depend on related words, which rows hardly share but which occur in the same scenes of the novels.
 """
 
 import json
@@ -28,25 +27,25 @@ from contexture.demo.names import pick, seeded_random, shuffle
 from contexture.demo.questions import contrary_facts, fact_slots
 from contexture.demo.world import Outline, Slots, capitalize, draw_facts, fill_templates, strip_links
 
-#: A file of tuples of four sentences, which SentEval does not have.
+#: File of analogies, which is not part of SentEval.
 ANALOGIES = "analogies.tsv"
-#: The subsets of STS14, under their published names.
+#: Published names of the subsets of STS14.
 SUBSETS = ("deft-forum", "deft-news", "headlines", "images", "OnWN", "tweet-news")
-#: Premises of each part of SNLI, and its labels.
+#: Number of premises in each part of SNLI.
 PREMISES = {"train": 400, "dev": 100, "test": 100}
 LABELS = ("entailment", "contradiction", "neutral")
 
 _FRAMES_FILE = "sentence_tasks.yml"
-#: A published fine label for each coarse one.
+#: A published fine label for each coarse label.
 _TREC_FINE_LABELS = {"ABBR": "abb", "DESC": "reason", "ENTY": "product", "HUM": "ind", "LOC": "other", "NUM": "count"}
-#: Words of each coarse label that only training questions have, and questions with each word.
+#: Words per coarse label for training questions only, and questions per word.
 _NUM_TRAIN_WORDS, _QUESTIONS_PER_WORD = 20, 2
 _ANALOGIES_PER_CATEGORY = 25
 _MRPC_PAIRS = {"train": 300, "test": 150}
 _SICK_PAIRS = {"train": 300, "trial": 60, "test_annotated": 200}
 _STSB_PAIRS = {"train": 300, "dev": 100, "test": 200}
 _STS14_PAIRS = 100
-#: How a pair of SICK is made: its label, and its least and greatest relatedness.
+#: Kind of a pair of SICK → label, minimal and maximal relatedness.
 _SICK_KINDS = {
     "same fact": ("ENTAILMENT", 4.2, 5.0),
     "contrary fact": ("CONTRADICTION", 3.3, 4.3),
@@ -54,27 +53,28 @@ _SICK_KINDS = {
     "other topic": ("NEUTRAL", 1.0, 1.8),
 }
 
-#: Path, with `/`, and lines of a file.
+#: Path with `/`, and lines of a file.
 TaskFile = tuple[str, list[str]]
 
 
 def task_files(seed: int) -> Iterator[TaskFile]:
-    """MR, SUBJ, TREC, SICK, MRPC, STSBenchmark and STS14 in SentEval's formats and layout, and `ANALOGIES`.
+    """Yield MR, SUBJ, TREC, SICK, MRPC, STSBenchmark and STS14 in SentEval's layout, and `ANALOGIES`.
 
-    Everything is a function of the seed. The lines of `ANALOGIES` are a category and four sentences, separated by
-    tabs. No sentence is one of the novels or of the articles.
+    The lines of `ANALOGIES` are a category and four sentences, separated by tabs. No sentence occurs in novels or
+    articles.
     """
+    # The names of these functions seed their random numbers.
     for maker in (_mr, _subj, _trec, sick, mrpc, sts, _analogies):
         yield from maker(seed, seeded_random(seed, "sentence task", maker.__name__))
 
 
 def count_rows(path: str, num_lines: int) -> int:
-    """The rows of a file: lines that are no header, and no scores that belong to the rows of another file."""
+    """Return the number of rows of a file, without headers and files of scores."""
     return 0 if "/STS.gs." in path else num_lines - path.startswith(("SICK/", "MRPC/"))
 
 
 def _mr(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Each word of a mood in one sentence only, so that only similar words predict the sentence's label."""
+    """Use each word of a mood in one sentence only, so that only similar words predict the label."""
     for ending, mood in (("pos", BRIGHT), ("neg", GRIM)):
         lines = []
         for word in shuffle(moods()[mood], rng):
@@ -85,7 +85,7 @@ def _mr(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _subj(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Each word of a field in one sentence only, as in MR."""
+    """Use each word of a field in one sentence only, as in MR."""
     for ending, field in (("objective", "records"), ("subjective", "feelings")):
         lines = []
         for word in shuffle(fields()[field], rng):
@@ -95,7 +95,7 @@ def _subj(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _trec(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """No word that predicts a label is in both files."""
+    """Use no word that predicts a label in both files."""
     words = {label: shuffle(fields()[label], rng) for label in TREC_LABELS}
     for name, part in (("train_5500", slice(_NUM_TRAIN_WORDS)), ("TREC_10", slice(_NUM_TRAIN_WORDS, None))):
         lines = []
@@ -108,7 +108,7 @@ def _trec(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _analogies(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Two pairs of sentences that differ by the same word; those of one pair share all other words."""
+    """Make two pairs of sentences that differ by the same word per line."""
     lines = []
     for key, forms in frames(_FRAMES_FILE).items():
         group, _, category = key.partition("/")
@@ -123,7 +123,7 @@ def _analogies(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def mrpc(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Reports that share people, town and one thing; in paraphrases, the other things are of the same field, too."""
+    """Yield reports that share people, town and one thing; paraphrases also share the field of the other things."""
     for split, count in _MRPC_PAIRS.items():
         lines = ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"]  # the published files have this mark
         for number, quality in enumerate(shuffle([i % 2 for i in range(count)], rng)):
@@ -137,7 +137,7 @@ def mrpc(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def sts(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """STSBenchmark and the subsets of STS14; the score is that of `_make_scored_pair`."""
+    """Yield STSBenchmark and the subsets of STS14."""
     for split, count in _STSB_PAIRS.items():
         lines = []
         for number in range(count):
@@ -151,7 +151,7 @@ def sts(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _make_two_sentences(frame: str, people: Slots, first: list[str], second: list[str], rng: Random) -> list[str]:
-    """Two sentences about three things each, in different frames; the order of the things is random."""
+    """Return two sentences in different frames about three things each, in random order."""
     chosen = shuffle(frames(_FRAMES_FILE)[frame], rng)[:2]
     return [
         render_sentence(template, people | fill_letters("abc", shuffle(things, rng)), rng)
@@ -160,7 +160,10 @@ def _make_two_sentences(frame: str, people: Slots, first: list[str], second: lis
 
 
 def _make_scored_pair(frame: str, seed: int, rng: Random) -> tuple[float, list[str]]:
-    """About 5: the same things; 4: one is the same, all of one field; 3 to 0: as many of the field, but others."""
+    """Return a score from 0 to 5 and two sentences.
+
+    5: same things; 4: one same thing, all of one field; 3 to 0: other things, 3 to 0 of them of the same field.
+    """
     level = int(rng.random() * 6)
     field, other = sample(tuple(fields()), 2, rng)
     a, b, c, d, e, f = sample(fields()[field], 6, rng)
@@ -171,7 +174,7 @@ def _make_scored_pair(frame: str, seed: int, rng: Random) -> tuple[float, list[s
 
 
 def sick(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Two sentences on the facts of a town, with label and relatedness by how the pair was made."""
+    """Yield two sentences on facts of a town per line, with label and relatedness of `_SICK_KINDS`."""
     number = 0
     for split, count in _SICK_PAIRS.items():
         lines = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]
@@ -184,7 +187,7 @@ def sick(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _make_two_statements(kind: str, seed: int, rng: Random) -> list[str]:
-    """Two statements of a town, each set among things of its topic."""
+    """Return two statements about a town with things of their topics."""
     outline = pick([town for region in range(REGIONS) for town in towns(seed, region)], rng)
     topic, other = (topics()[name] for name in sample(tuple(topics()), 2, rng))
     aspect, further = sample([key for key in topic.say if fact_slots(topic.name, key)], 2, rng)
@@ -214,18 +217,18 @@ def _make_statement(
 
 
 def inference_files(seed: int) -> Iterator[TaskFile]:
-    """SNLI (JSON lines, without the parses): name and lines of each file, a function of the seed."""
+    """Yield the files of SNLI (JSON lines, without parses)."""
     for part in PREMISES:
         rows = inference_rows(seed, part)
         yield f"snli_1.0_{part}.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows]
 
 
 def inference_rows(seed: int, part: str) -> list[dict[str, Any]]:
-    """The rows of a part, with the keys of SNLI.
+    """Return the rows of a part with the keys of SNLI.
 
-    A premise is what somebody thought of some things. It has three hypotheses, one of each label: that they are
-    thought of so, that they are not, and what is thought of other things. All things and either mood are as frequent
-    with each label, so that a hypothesis alone tells nothing.
+    A premise is an opinion on some things. Its three hypotheses are the same opinion, the opposite one, and an opinion
+    on other things. Things and moods are equally frequent with each label, so that a hypothesis alone does not predict
+    its label.
     """
     rng = seeded_random(seed, "inference", part)
     return [row for number in range(PREMISES[part]) for row in _make_hypotheses(f"{part}{number}", seed, rng)]

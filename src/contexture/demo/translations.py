@@ -1,4 +1,4 @@
-"""The folder of the made-up languages, but for their novels: parallel sentences, and tasks in translation.
+"""Parallel sentences and translated tasks of the made-up languages.
 
 The layouts are those of Moses, Tatoeba, XTREME's XNLI and PAWS-X, and SentEval.
 """
@@ -12,13 +12,13 @@ from contexture.demo.names import seeded_random
 from contexture.demo.novels import iter_sentences, make_novel
 from contexture.demo.sentence_tasks import PREMISES, TaskFile, inference_rows, mrpc, task_files
 
-#: Parts of the folder.
+#: Folders of the parts.
 BITEXT_DIR, TATOEBA_DIR, XNLI_DIR, PAWSX_DIR = "bitext", "tatoeba", "xnli", "pawsx"
 
 _NUM_PAIRS, _NUM_TEST_PAIRS = 1_000, 300
-#: Of the sentences that are drawn, some stand in a novel.
+#: Draw more sentences than needed, because some occur in novels.
 _OVERSAMPLING = 1.5
-#: The columns with sentences of SentEval's files, by how their names begin; the first line of some names the columns.
+#: Start of a path of SentEval → columns with sentences, and files with a header.
 _COLUMNS = {
     "MR/": (0,), "SUBJ/": (0,), "SICK/": (1, 2), "MRPC/": (3, 4), "STS/STSBenchmark/": (5, 6),
     "STS/STS14-en-test/STS.input.": (0, 1), "STS/STS14-en-test/STS.gs.": (),
@@ -29,15 +29,15 @@ Translate = Callable[[str], str]
 
 
 def bitext_names(code: str) -> tuple[str, str]:
-    """The files with the English side and the other of a language's parallel sentences."""
+    """Return the files with the English and the other side of a language's parallel sentences."""
     return f"{BITEXT_DIR}/train.en-{code}.en", f"{BITEXT_DIR}/train.en-{code}.{code}"
 
 
 def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
-    """Path, with `/`, and lines of each file.
+    """Yield path with `/` and lines of each file.
 
-    No sentence of Tatoeba or of the parallel ones is in a novel, in a task or in the other of the two. A task has the
-    same sentences in all languages, in the same order; parallel sentences are others for each language.
+    Sentences of Tatoeba and parallel sentences are disjoint and occur in no novel or task. A task has the same
+    sentences in all languages, in the same order; parallel sentences differ by language.
     """
     languages = {code: make_translator(config.seed, code) for code in language_codes(config.languages)}
     new = _draw_sentences(config)
@@ -56,7 +56,7 @@ def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
 
 
 def _draw_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
-    """Sentences for Tatoeba and for each language's parallel ones, of novels that nobody reads, all different."""
+    """Return different sentences for Tatoeba and for the parallel sentences of each language, from unwritten novels."""
     sizes = dict.fromkeys(language_codes(config.languages), _NUM_PAIRS) | {TATOEBA_DIR: _NUM_TEST_PAIRS}
     series_of: dict[str, str] = {}
     for name, size in sizes.items():
@@ -75,19 +75,19 @@ def _draw_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
 
 
 def _xnli_lines(seed: int, part: str, translate: Translate) -> list[str]:
-    """Premise, hypothesis and label, without a header."""
+    """Return lines of premise, hypothesis and label."""
     rows = inference_rows(seed, part)
     return [f"{translate(row['sentence1'])}\t{translate(row['sentence2'])}\t{row['gold_label']}" for row in rows]
 
 
 def _pawsx_lines(seed: int, translate: Translate) -> list[str]:
-    """Two sentences; the published test files have no label."""
+    """Return lines of two sentences; the published test files have no label."""
     _, lines = next(mrpc(seed, seeded_random(seed, PAWSX_DIR)))
     return ["\t".join(map(translate, line.split("\t")[3:])) for line in lines[1:]]
 
 
 def sentence_task_files(seed: int, translate: Translate) -> Iterator[TaskFile]:
-    """SentEval's files with their sentences in another language."""
+    """Yield SentEval's files with translated sentences."""
     for name, lines in task_files(seed):
         if name.startswith("TREC/"):
             parted = [line.split(" ", 1) for line in lines]

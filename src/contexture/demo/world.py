@@ -1,4 +1,4 @@
-"""Pages of the demo world. Everything about page i is a function of (seed, i) alone."""
+"""Articles of the demo world; article i depends on (seed, i) alone."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ Slots = dict[str, Template]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What other pages need to know of a page: its names and what it is about."""
+    """Names and topics of an article, as other articles need them."""
 
     seed: int
     index: int
@@ -27,13 +27,13 @@ class Outline:
 
     @property
     def region(self) -> int:
-        """Number of the region, a group of pages that know each other."""
+        """Number of the region, a group of articles that link to each other."""
         return self.index // len(kinds())
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence in wikitext and the fact it was written to state (`topic`, `aspect`), if any."""
+    """A sentence in wikitext and the fact that it states (`topic`, `aspect`), if any."""
 
     text: str
     topic: str | None = None
@@ -41,7 +41,7 @@ class Sentence:
 
     @property
     def plain(self) -> str:
-        """The sentence as a reader sees it."""
+        """The sentence without markup."""
         return strip_links(self.text)
 
     @property
@@ -76,23 +76,23 @@ _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")
 
 
 def strip_links(text: str) -> str:
-    """`text` with links replaced by what they show, and without bold marks."""
+    """Replace links by their labels, and remove bold marks."""
     return _LINK.sub(r"\1", text).replace("'''", "")
 
 
 def literal(text: str) -> Template:
-    """A template that is just `text`."""
+    """Return a template of literal text."""
     return Template((text,), frozenset())
 
 
 def region_name(seed: int, region: int) -> str:
-    """The name of a region, unique as the name of its first page is."""
+    """Return the unique name of a region."""
     return f"{page_stem(seed, region * len(kinds())).capitalize()}mark"
 
 
 @lru_cache(maxsize=256)
 def make_outline(seed: int, index: int) -> Outline:
-    """The outline of page `index`."""
+    """Return the outline of article `index`."""
     rng = seeded_random(seed, index, "outline")
     kind = kinds()[index % len(kinds())]
     name = page_stem(seed, index).capitalize()
@@ -117,7 +117,7 @@ def make_outline(seed: int, index: int) -> Outline:
 
 
 def draw_facts(outline: Outline, topic: Topic) -> Slots:
-    """The facts of one topic of a page. Half of the pages of a region share the region's theme."""
+    """Return the facts of a topic of an article; half of the articles of a region share its theme."""
     rng = seeded_random(outline.seed, outline.index, topic.name)
     regional = seeded_random(outline.seed, "region", outline.region, topic.name)
     theme = pick(topic.themes, regional if rng.random() < 0.5 else rng)
@@ -130,7 +130,7 @@ def draw_facts(outline: Outline, topic: Topic) -> Slots:
 
 
 def draw_link(outline: Outline, kind: str, topic: str | None, linked: set[int], rng: Random) -> str:
-    """A link, as wikitext, to a page of `kind` that is not in `linked`, preferably one that opens with `topic`."""
+    """Return a wikitext link to an article of `kind` that is not in `linked`, preferably with `topic` in its lead."""
     region = outline.region
     if region and rng.random() < 0.15:
         region = int(rng.random() * region)
@@ -149,14 +149,14 @@ def draw_link(outline: Outline, kind: str, topic: str | None, linked: set[int], 
 
 
 def has_redirect(index: int) -> bool:
-    """Whether a redirect leads to page `index`."""
+    """Return whether a redirect leads to article `index`."""
     return index % len(kinds()) % 3 == 0
 
 
 def fill_templates(
     outline: Outline, templates: Iterable[Template], slots: Slots, topic: str | None, rng: Random
 ) -> list[str]:
-    """The templates as wikitext; a page is linked where it is first named and called by its name afterwards."""
+    """Render templates as wikitext; only the first mention of an article is a link."""
     chosen = list(templates)
     needed = sorted(LINK_SLOTS & frozenset().union(*(template.slots for template in chosen)))
     linked = {outline.index}
@@ -173,14 +173,14 @@ def fill_templates(
 
 
 def capitalize(text: str) -> str:
-    """The wikitext with a capital where the reader sees the first letter."""
+    """Capitalize the first visible letter of wikitext."""
     match = _LINK.match(text)
     start = match.start(1) if match else 0
     return text[:start] + text[start].upper() + text[start + 1 :]
 
 
 def make_paragraph(outline: Outline, topic: Topic) -> tuple[Sentence, ...]:
-    """Four to six sentences on the facts of one topic, now and then one fact twice in different words."""
+    """Return four to six sentences on the facts of a topic, sometimes one fact twice in different words."""
     rng = seeded_random(outline.seed, outline.index, topic.name, "paragraph")
     order = list(topic.say)
     aspects = sorted(shuffle(order, rng)[: 4 + int(rng.random() * 3)], key=order.index)
@@ -203,12 +203,12 @@ def _add_tail(template: Template, topic: Topic, rng: Random) -> Template:
 
 
 def recurring_terms(outline: Outline, topic: Topic) -> list[str]:
-    """The four things that the paragraph on this topic keeps coming back to."""
+    """Return the four terms that recur in the paragraph on this topic."""
     return shuffle(topic.terms, seeded_random(outline.seed, outline.index, topic.name, "terms"))[:4]
 
 
 def _add_terms(template: Template, outline: Outline, topic: Topic, rng: Random) -> Template:
-    """End the sentence on three of the things that its paragraph keeps coming back to."""
+    """End the sentence with three recurring terms of its paragraph."""
     first, second, third = shuffle(recurring_terms(outline, topic), rng)[:3]
     ending = pick((" amid {}, {} and {}.", ", what with {}, {} and {}.", ", a matter of {}, {} and {}."), rng)
     *start, end = template.parts
@@ -216,7 +216,7 @@ def _add_terms(template: Template, outline: Outline, topic: Topic, rng: Random) 
 
 
 def make_lead(outline: Outline) -> tuple[Sentence, ...]:
-    """The first section: what the page is, and a sentence on each of three of its topics."""
+    """Return the first section: a definition, and a sentence on each of three topics."""
     rng = seeded_random(outline.seed, outline.index, "lead")
     opening = fill_templates(outline, [pick(outline.kind.define, rng)], outline.slots, None, rng)
     sentences = [Sentence(capitalize(opening[0]))]
@@ -229,7 +229,7 @@ def make_lead(outline: Outline) -> tuple[Sentence, ...]:
 
 
 def make_article(seed: int, index: int) -> Article:
-    """Page `index` of the world of `seed`."""
+    """Return article `index` of the world of `seed`."""
     outline = make_outline(seed, index)
     rng = seeded_random(seed, index, "sections")
     sections = [ArticleSection("", (make_lead(outline),), ("",))]

@@ -1,4 +1,4 @@
-"""The demo world as files, in the formats that real data comes in."""
+"""Write the demo world in the formats of real data."""
 
 import bz2
 import json
@@ -35,33 +35,31 @@ SENTEVAL_DIR = "senteval"
 SNLI_DIR = "pairs"
 FEVER_DIR = "fever"
 LANGUAGES_DIR = "languages"
-#: The folder that the world is written to before its files and folders get their names.
+#: Folder for the world until all of it is written.
 _WORK_DIR = ".part"
 
 
 def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
-    """Write a MediaWiki export, questions, novels and tasks for encoders of sentences into `folder`.
+    """Write a MediaWiki export, questions, novels and sentence tasks to `folder`.
 
-    Questions are three files in the WikiQA format and one in that of SQuAD v1.1. `BOOKS_DIR` has a file for each novel,
+    Questions are three files in the WikiQA format and one in that of SQuAD v1.1. `BOOKS_DIR` has a file per novel,
     `SENTEVAL_DIR` the layout of SentEval's `data/downstream`, `SNLI_DIR` the files of SNLI, and `FEVER_DIR` claims with
-    retrieved evidence, one file for each split. If the world has further languages, `LANGUAGES_DIR` has novels in each,
-    `BOOKS/<code>`, and the files of `translated_files`.
+    retrieved evidence, a file per split. With languages, `LANGUAGES_DIR` has their novels and `translated_files`.
 
-    The same configuration gives the same bytes, and memory does not grow with the number of pages or novels. A file or
-    folder has its name only when all are complete; those of an earlier call are then replaced as a whole.
+    The same configuration gives the same bytes, and memory does not grow with the number of pages or novels. Existing
+    files and folders are replaced when all new ones are complete.
 
     Returns:
         Counts: `articles`, `pages` (all page elements), `retrieval_paragraphs` and `retrieval_questions`, for each
         split `<split>_questions`, `<split>_candidates`, `<split>_answers` and `<split>_claims`, then `novels`,
         `novel_sentences`, `sentence_task_rows` and `pair_rows`; with languages also `language_novels`,
-        `language_novel_sentences`, and for each further part of their folder the lines of its files,
-        `language_bitext` …
+        `language_novel_sentences`, and the number of lines of each other part, such as `language_bitext`.
 
     Raises:
-        OSError: the folder cannot be made or written; nothing half-written is left.
+        OSError: the folder cannot be written; no incomplete files are left.
     """
     work_dir = folder / _WORK_DIR
-    _remove(work_dir)  # of a run that was killed
+    _remove(work_dir)  # of an interrupted run
     work_dir.mkdir(parents=True)
     try:
         counts = _write_articles(config, work_dir) | _write_novels(config, work_dir / BOOKS_DIR)
@@ -77,16 +75,16 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
         for path in sorted(work_dir.iterdir()):
             _replace(path, folder / path.name)
         if not config.languages:
-            _remove(folder / LANGUAGES_DIR)  # of an earlier world with languages
+            _remove(folder / LANGUAGES_DIR)  # of a previous world with languages
     finally:
         _remove(work_dir)
     return counts
 
 
 def _replace(new: Path, path: Path) -> None:
-    """Move a file or folder to its final path; if a folder cannot be moved there, the old one stays."""
+    """Move a file or folder to its final path; keep the old folder if that fails."""
     old = path.with_name(f".{path.name}.old")
-    _remove(old)  # of a run that was killed
+    _remove(old)  # of an interrupted run
     if not new.is_dir() or not path.exists():
         new.replace(path)
         return
@@ -107,7 +105,7 @@ def _remove(path: Path) -> None:
 
 
 def _write_novels(config: DemoConfig, folder: Path, code: str | None = None) -> dict[str, int]:
-    """Write the English novels, or others in a language."""
+    """Write the novels in English, or in the language of `code`."""
     folder.mkdir(parents=True)
     series = [code] if code else []
     translate = make_translator(config.seed, code) if code else str
@@ -136,7 +134,7 @@ def _open_new(path: Path) -> TextIO:
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> int:
-    """Write a file; return its number of lines."""
+    """Write a file and return its number of lines."""
     with _open_new(path) as file:
         return sum(1 for line in lines if file.write(f"{line}\n"))
 

@@ -1,4 +1,4 @@
-"""Candidates as words and as vectors on disk, and how a model embeds them and the questions."""
+"""Embed queries and candidates, and keep vectors and BM25 indexes of candidates on disk."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -16,33 +16,32 @@ from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.vectors import Array, Vectors, normalize, write_vectors
 
-#: The parts of a candidate.
+#: Text columns of a candidate.
 TEXT_COLUMNS = ["sentence", "passage"]
-#: The columns of candidates that are read, in this order.
+#: Columns of candidates that are read, in this order.
 CANDIDATE_COLUMNS = ["candidate_id", *TEXT_COLUMNS]
 
 
 class Retriever:
-    """Embeds queries and candidates so that their inner products rank them.
+    """Embeds queries and candidates for search by inner product.
 
-    The vectors of one encoder of this project stay as they are; those of several, concatenated, and those of published
-    models are scaled to length 1.
+    Vectors are scaled to length 1 if several encoders are concatenated, or if the encoder is a published model.
     """
 
     def __init__(self, encoders: Sequence[str], columns: Sequence[str] = CANDIDATE_COLUMNS) -> None:
-        """Load the encoders, folders or names; ValueError, naming it, if one cannot be loaded."""
+        """Load encoders by folder or name; raise ValueError with the name of an encoder that cannot be loaded."""
         self.columns = list(columns)
         self.model = load_models(encoders)
         self.normalizes = len(encoders) > 1 or not is_encoder(Path(encoders[0]))
 
     def embed_queries(self, queries: Sequence[str]) -> Array:
-        """Vectors of queries, (Q, D)."""
+        """Return the vectors of queries, (Q, D)."""
         return self._embed(queries, "query")
 
     def embed_candidates(self, candidates: ParquetRows, folder: Path) -> Vectors:
-        """Vectors of all candidates, kept in `folder` and reused for the same model and texts.
+        """Return the vectors of all candidates; `folder` keeps them and is reused for the same model and texts.
 
-        The texts of one shard of vectors are in memory at a time.
+        Only the texts of one shard are in memory at a time.
         """
 
         def embed(rows: range) -> Array:
@@ -63,19 +62,19 @@ class Retriever:
 
 
 def candidate_texts(candidates: pd.DataFrame) -> list[tuple[str, str]]:
-    """Candidates as texts of two parts."""
+    """Return the (sentence, passage) pairs of candidates."""
     return list(candidates[TEXT_COLUMNS].itertuples(index=False, name=None))
 
 
 def build_bm25(candidates: ParquetRows, columns: Sequence[str], folder: Path, config: Bm25Config) -> Bm25:
-    """BM25 over the parts of all candidates together, written to `folder`; ValueError as of `write_bm25`."""
+    """Build BM25 in `folder` over the joined columns of all candidates; raise ValueError as `write_bm25` does."""
     with work_folder(folder) as work_dir:
         write_bm25(map(" ".join, candidates.tuples(list(columns))), work_dir, config)
     return Bm25(folder)
 
 
 def hash_texts(candidates: ParquetRows, columns: Sequence[str] = CANDIDATE_COLUMNS) -> str:
-    """SHA-256 of the candidates' ids and texts, in their order."""
+    """Return the SHA-256 of the candidates' ids and texts, in order."""
     digest = hashlib.sha256()
     for row in candidates.tuples(list(columns)):
         update_digest(digest, row)
@@ -83,7 +82,7 @@ def hash_texts(candidates: ParquetRows, columns: Sequence[str] = CANDIDATE_COLUM
 
 
 def update_digest(digest: Any, texts: Iterable[str]) -> None:
-    """Add texts to a hash of `hashlib`, each with its length, so that they do not run together."""
+    """Add texts to a `hashlib` hash, each preceded by its length."""
     for text in texts:
         content = text.encode()
         digest.update(len(content).to_bytes(8))

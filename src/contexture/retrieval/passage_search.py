@@ -1,7 +1,7 @@
-"""A search folder: an encoder, the passages of a corpus, their vectors, and BM25; questions in, passages out.
+"""Build and search an index folder: an encoder, the passages of a corpus, their vectors, and BM25.
 
-The search also serves a single question: slow imports wait until they are needed, and files are checked by their sizes
-and identities, not read through. Passages are read a few at a time, whatever their number.
+To answer a single question fast, torch and FAISS are imported only if needed, and files are checked by size and
+identity instead of checksum.
 """
 
 import shutil
@@ -25,24 +25,24 @@ from contexture.retrieval.parquet_rows import ROWS_PER_BATCH, ROWS_PER_GROUP, Pa
 from contexture.retrieval.top import EQUAL_WEIGHT, NO_ROW, Rows, Scores, fuse
 from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_numpy, write_vectors
 
-#: The parts of a search folder.
+#: Layout of an index folder.
 ENCODER_DIR, PASSAGES_FILE, VECTORS_DIR, BM25_DIR = "encoder", "passages.parquet", "vectors", "words"
-#: The parts of a passage that are searched, and its id.
+#: Columns that are searched, and those that are stored.
 TEXT_COLUMNS = ["title", "text"]
 PASSAGE_COLUMNS = ["passage_id", *TEXT_COLUMNS]
-#: The least length of rankings to fuse.
+#: Minimal length of rankings that are fused.
 MIN_FUSION_DEPTH = 100
 
-#: Rank passages by the vectors of an encoder, by words (BM25), or by both rankings fused.
+#: Rank by the vectors of an encoder, by words (BM25), or by both rankings fused.
 SearchMethod = Literal["vectors", "words", "both"]
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A passage that was found.
+    """A passage in the results.
 
-    Its score is the inner product of vectors, BM25's score or, by both, the sum of ½ / (60 + rank) over the two
-    rankings. `by_vectors` and `by_words` are its ranks in these, from 1; None if it is not in the ranking.
+    `score` is the inner product, BM25's score or, for both, the sum of ½ / (60 + rank) over the two rankings.
+    `by_vectors` and `by_words` are the ranks in these from 1, or None.
     """
 
     score: float
@@ -54,11 +54,11 @@ class Hit:
 
 
 def build_passage_index(passages: Path, encoder: Path, folder: Path, bm25: Bm25Config | None = None) -> None:
-    """Write the passages (a folder of Parquet files), the encoder, the vectors of all passages and BM25 to `folder`.
+    """Write encoder, passages (from a folder of Parquet files), their vectors and BM25 to `folder`.
 
-    A killed build goes on with the vectors that it has written. ValueError if there is no passage, or no word in any.
+    An interrupted build keeps its finished vectors. Raises ValueError if there are no passages or no words.
     """
-    # Searching goes without torch.
+    # `PassageSearch` does not need torch.
     from contexture.encoders.base import on_device
     from contexture.encoders.files import load_encoder
     from contexture.retrieval.candidates import build_bm25
@@ -67,7 +67,7 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, bm25: Bm25C
     files = sorted(passages.glob("*.parquet"))
     rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files)
     if not rows:
-        raise ValueError(f"{passages} holds no passage: there is nothing to search")
+        raise ValueError(f"{passages} contains no passages: there is nothing to search")
     encoder_identity = {"encoder": encoder_checksum(encoder)}
     size = sum(file.stat().st_size for file in files)
     identity = encoder_identity | {"passages": rows, "bytes": size, "words": asdict(bm25)}
@@ -91,15 +91,15 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, bm25: Bm25C
 
 
 class PassageSearch:
-    """A folder of `build_passage_index`, opened."""
+    """Search in a folder of `build_passage_index`."""
 
     def __init__(self, folder: Path, index: IndexConfig | None = None, method: SearchMethod | None = None) -> None:
-        """Open what a search by vectors, words or both needs; None: both, if the folder has BM25.
+        """Open the index; the default method is "both" if the folder has BM25, otherwise "vectors".
 
-        Raises ValueError if a part is missing, cut off, or made by another encoder.
+        Raises ValueError if a part is missing, damaged, or made with another encoder.
         """
         if not (folder / PASSAGES_FILE).exists():
-            raise ValueError(f"{folder} is no search index: make one with kedro run --tags index")
+            raise ValueError(f"{folder} is not a search index: build one with kedro run --tags index")
         self.method: SearchMethod = method or ("both" if (folder / BM25_DIR).exists() else "vectors")
         try:
             self.passages = ParquetRows(folder / PASSAGES_FILE)
@@ -117,7 +117,7 @@ class PassageSearch:
                 )
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
-        """The k best passages, best first, or fewer if fewer match; ValueError for an empty query."""
+        """Return up to k passages, best first; raise ValueError for an empty query."""
         if not query.strip():
             raise ValueError("the query is empty")
         depth = min(k if len(self.rankings) == 1 else max(k, MIN_FUSION_DEPTH), len(self.passages))
@@ -137,7 +137,7 @@ class PassageSearch:
 
 
 class _VectorSearch:
-    """Search for the passages whose vectors are nearest to that of the question."""
+    """Search by the vectors of an encoder."""
 
     def __init__(self, folder: Path, config: IndexConfig) -> None:
         self.embed = _load_query_encoder(folder / ENCODER_DIR)
@@ -153,7 +153,7 @@ class _VectorSearch:
         return len(self.vectors)
 
     def search(self, queries: Sequence[str], k: int) -> tuple[Scores, Rows]:
-        """Scores and rows [Q, k], as of `search_numpy`; a query without a word, whose vector is 0, finds nothing."""
+        """Return scores and rows [Q, k] as `search_numpy` does; a query with vector 0 has no results."""
         vectors = self.embed(queries)
         scores, rows = self._search(vectors, k)
         wordless = ~vectors.any(axis=1)
@@ -162,7 +162,7 @@ class _VectorSearch:
 
 
 def _load_query_encoder(folder: Path) -> Callable[[Sequence[str]], Array]:
-    """Embeds questions; torch is only loaded if the encoder is more than a table of embeddings."""
+    """Return a function that embeds questions; static encoders need no torch."""
     try:
         settings = saved(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -1,7 +1,7 @@
-"""Vectors of all candidates on disk: embedded once, in shards, resumable, read without being loaded, and searched.
+"""Vectors of candidates on disk: written in shards, resumable, memory-mapped.
 
-A folder holds `00000.npy`, `00001.npy`, … (float32, [rows of the shard, dimension]) and `vectors.json`: what they were
-made for, and the rows and checksum of every shard. Row numbers are positions in the table of candidates.
+A folder has the shards `00000.npy`, `00001.npy`, … (float32, [rows, dimension]) and `vectors.json` with the identity of
+the vectors and the rows and checksum of each shard. Rows are positions in the table of candidates.
 """
 
 import json
@@ -19,19 +19,19 @@ from contexture.progress import progress
 from contexture.retrieval.top import NO_ROW, Rows, Scores, select_best
 
 Array = NDArray[np.float32]
-#: Numbers of rows → their vectors [len(rows), dimension].
+#: Rows → their vectors [len(rows), dimension].
 EmbedRows = Callable[[range], Array]
 
-#: Vectors in memory at a time in a search.
+#: Vectors per block of a search.
 BLOCK_ROWS = 32_768
-# Numbers in the vectors that are gathered at a time to score them again.
+# Numbers in memory at a time in `inner_products`.
 _MAX_GATHERED_NUMBERS = 2**21
 DESCRIPTION_FILE = "vectors.json"
 _READ_ERRORS = (OSError, ValueError, EOFError)
 
 
 class Shard(TypedDict):
-    """One file of a folder of vectors."""
+    """A file of vectors."""
 
     file: str
     rows: int
@@ -39,11 +39,11 @@ class Shard(TypedDict):
 
 
 class Vectors:
-    """The vectors of a folder. `len`, `[start:stop]` and `blocks` map the rows they name; nothing is kept in memory."""
+    """The vectors in a folder. Slices and `blocks` map files; nothing stays in memory."""
 
     def __init__(self, folder: Path, dimension: int, identity: dict[str, Any], shards: list[Shard]) -> None:
         self.folder, self.dimension, self.identity = folder, dimension, identity
-        #: Folders with the same fingerprint hold the same vectors.
+        #: Equal for folders with the same vectors.
         self.fingerprint = [dimension, *([shard["rows"], shard["crc32"]] for shard in shards)]
         ends = np.cumsum([shard["rows"] for shard in shards]).tolist()
         paths = [folder / shard["file"] for shard in shards]
@@ -54,10 +54,10 @@ class Vectors:
         return self._rows
 
     def __getitem__(self, rows: slice) -> Array:
-        """Rows start … stop−1, read-only: a view of the file if they are in one shard, otherwise a copy."""
+        """Return rows start … stop−1: a read-only view within one shard, otherwise a copy."""
         start, stop, step = rows.indices(len(self))
         if step != 1:
-            raise ValueError(f"vectors are read in consecutive rows, not in steps of {step}")
+            raise ValueError(f"vectors can only be sliced in steps of 1, not in steps of {step}")
         parts = [
             _map_array(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
             for first, last, path in self._shards
@@ -66,7 +66,7 @@ class Vectors:
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty((0, self.dimension), np.float32), *parts])
 
     def take(self, rows: NDArray[np.int64]) -> Array:
-        """Copy the vectors [len(rows), dimension] of any rows, in the order of `rows`."""
+        """Return copies of the vectors of `rows`, [len(rows), dimension]."""
         copies = np.empty((len(rows), self.dimension), np.float32)
         for first, last, path in self._shards:
             in_shard = np.flatnonzero((rows >= first) & (rows < last))
@@ -75,7 +75,7 @@ class Vectors:
         return copies
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Array]]:
-        """All vectors, `rows` at a time: the number of the first one, and the block."""
+        """Yield (first row, vectors) of blocks of `rows` vectors."""
         for start in range(0, len(self), rows):
             yield start, self[start : start + rows]
 
@@ -83,22 +83,22 @@ class Vectors:
 def write_vectors(
     folder: Path, rows: int, dimension: int, embed: EmbedRows, identity: Mapping[str, Any], rows_per_shard: int = 8192
 ) -> Vectors:
-    """Embed all rows into `folder`, which appears when it is complete.
+    """Embed all rows shard by shard and return the vectors; `folder` appears when it is complete.
 
-    `embed` is called with the rows of one shard at a time; after a kill the finished shards are kept. `identity` names
-    all that the vectors depend on (checksums of the encoder, of the candidates, …), as JSON values. A finished folder
-    of the same identity is returned as it is; one of another identity, or a damaged one, is replaced.
+    `identity` has all that the vectors depend on (checksums of the encoder, of the candidates, …) as JSON values. A
+    finished folder with the same identity is reused; one with another identity, or a damaged one, is replaced. An
+    interrupted call is resumed after its last finished shard.
 
-    Raises ValueError for no rows, and if `embed` gives another shape, or a number that is not finite.
+    Raises ValueError for no rows, and if `embed` returns another shape or a number that is not finite.
     """
     if rows < 1:
-        raise ValueError(f"{folder}: there are no candidates to embed; look whether the table of candidates is empty")
+        raise ValueError(f"{folder}: there are no candidates to embed; check whether the table of candidates is empty")
     try:
         vectors = open_vectors(folder)
         if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _to_json(identity)):
             return vectors
     except ValueError:
-        pass  # nothing finished, or damaged
+        pass  # unfinished or damaged
     work_identity = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
     discard_other(folder, work_identity)
     with work_folder(folder, work_identity) as work_dir, progress(rows, "embed", "text") as bar:
@@ -113,9 +113,9 @@ def write_vectors(
 
 
 def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
-    """The vectors in a folder of `write_vectors`; `read_all` checks the checksums of all shards, too.
+    """Open the vectors that `write_vectors` wrote; `read_all` also verifies the checksums of all shards.
 
-    Raises ValueError, naming it, if the folder is not finished, or a shard is missing or damaged.
+    Raises ValueError if the folder is unfinished, or a shard is missing or damaged.
     """
     remedy = "delete the folder and embed the candidates again"
     path = folder / DESCRIPTION_FILE
@@ -124,7 +124,7 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
         vectors = Vectors(folder, **description)
     except FileNotFoundError as error:
         raise ValueError(
-            f"{folder} holds no finished vectors ({path.name} is missing): embed the candidates"
+            f"{folder} contains no finished vectors ({path.name} is missing): embed the candidates"
         ) from error
     except (ValueError, TypeError, LookupError) as error:
         raise ValueError(f"{path} is damaged ({error}); {remedy}") from error
@@ -134,12 +134,12 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
         except _READ_ERRORS as error:
             raise ValueError(f"{folder / shard['file']} is missing or damaged ({error}); {remedy}") from error
         if read_all and zlib.crc32(rows.data) != shard["crc32"]:
-            raise ValueError(f"{folder / shard['file']} is damaged (its checksum is another one); {remedy}")
+            raise ValueError(f"{folder / shard['file']} is damaged (its checksum differs); {remedy}")
     return vectors
 
 
 def search_numpy(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
-    """As `search_index.search_exact`, by NumPy alone: for a few queries, without FAISS; right whatever the ties."""
+    """Return the same as `search_index.search_exact` by NumPy alone: exact for any ties, for few queries."""
     queries = check_queries(vectors, queries, k)
     scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
     for start, block in vectors.blocks(BLOCK_ROWS):
@@ -150,9 +150,9 @@ def search_numpy(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows
 
 
 def inner_products(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
-    """Inner products [Q, n] of each query with its rows; −inf for row −1.
+    """Return the inner products [Q, n] of each query with its rows; −inf for row −1.
 
-    Not by matrix multiplication: how that rounds depends on the position of a vector in the matrix.
+    Matrix multiplication is not used because its rounding depends on the position of a vector.
     """
     scores = np.full(rows.shape, -np.inf, np.float32)
     line, column = np.nonzero(rows != NO_ROW)
@@ -164,43 +164,42 @@ def inner_products(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
 
 
 def check_queries(vectors: Vectors, queries: Array, k: int) -> Array:
-    """The queries as float32; ValueError for queries that cannot be searched for."""
+    """Return the queries as float32; raise ValueError for a wrong shape, numbers that are not finite, or k < 1."""
     queries = np.ascontiguousarray(queries, np.float32)
     if queries.ndim != 2 or queries.shape[1] != vectors.dimension:
         raise ValueError(
-            f"queries of the shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
-            f"{vectors.dimension} numbers: embed them with the encoder that the candidates were embedded with"
+            f"queries of shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
+            f"{vectors.dimension} numbers: embed queries and candidates with the same encoder"
         )
     if not np.isfinite(queries).all():
         raise ValueError("the vector of a query is not finite (did the training diverge?)")
     if k < 1:
-        raise ValueError(f"cannot find the {k} best candidates")
+        raise ValueError(f"cannot find the {k} best candidates: k must be at least 1")
     return queries
 
 
 def normalize(vectors: Array) -> Array:
-    """Vectors [n, dimension] at length 1, so that inner products are cosines; 0 stays 0."""
+    """Return vectors [n, dimension] scaled to length 1; 0 stays 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return scaled
 
 
 def check_identity(vectors: Vectors, expected: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming what differs, unless the identity of the vectors has all values of `expected`."""
+    """Raise ValueError with the differing keys unless the identity of the vectors has all values of `expected`."""
     expected_values = _to_json(expected)
     different_keys = [key for key, value in expected_values.items() if vectors.identity.get(key) != value]
     if different_keys:
         details = "; ".join(
-            f"{key} is {vectors.identity.get(key)!r}, asked for {expected_values[key]!r}" for key in different_keys
+            f"{key} is {vectors.identity.get(key)!r}, expected {expected_values[key]!r}" for key in different_keys
         )
         raise ValueError(
-            f"{vectors.folder} was made for another {', '.join(different_keys)}: {details}. "
-            "Search with what it was made for, or embed the candidates again"
+            f"{vectors.folder} was made with another {', '.join(different_keys)}: {details}. "
+            "Search with the same one, or embed the candidates again"
         )
 
 
 def _to_json(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """An identity as JSON reads it."""
     content: dict[str, Any] = json.loads(json.dumps(dict(identity)))
     return content
 
@@ -208,14 +207,14 @@ def _to_json(identity: Mapping[str, Any]) -> dict[str, Any]:
 def _write_shard(path: Path, rows: range, dimension: int, embed: EmbedRows) -> Shard:
     shape = (len(rows), dimension)
     try:
-        vectors = _map_array(path, shape)  # written before a kill
+        vectors = _map_array(path, shape)  # of an interrupted call
     except _READ_ERRORS:
         vectors = _check_vectors(embed(rows), rows, shape)
         unfinished_file = path.with_suffix(".part")
         with unfinished_file.open("wb") as file:
             np.save(file, vectors, allow_pickle=False)
             file.flush()
-            os.fsync(file.fileno())  # a power cut must not leave the name without the content
+            os.fsync(file.fileno())  # a power cut must not leave an empty file
         unfinished_file.replace(path)
     return {"file": path.name, "rows": len(rows), "crc32": zlib.crc32(vectors.data)}
 
@@ -224,7 +223,7 @@ def _check_vectors(vectors: Array, rows: range, shape: tuple[int, int]) -> Array
     vectors = np.ascontiguousarray(vectors, np.float32)
     if vectors.shape != shape:
         raise ValueError(
-            f"rows {rows.start}–{rows.stop - 1}: expected vectors {shape}, the encoder gave {vectors.shape}"
+            f"rows {rows.start}–{rows.stop - 1}: expected vectors {shape}, the encoder returned {vectors.shape}"
         )
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
@@ -235,5 +234,5 @@ def _check_vectors(vectors: Array, rows: range, shape: tuple[int, int]) -> Array
 def _map_array(path: Path, shape: tuple[int, int]) -> Array:
     mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     if mapped.dtype != np.float32 or mapped.shape != shape or not mapped.flags.c_contiguous:
-        raise ValueError(f"expected float32 {shape}, found {mapped.dtype} {mapped.shape}")
+        raise ValueError(f"expected float32 {shape}, got {mapped.dtype} {mapped.shape}")
     return mapped.view(np.ndarray)

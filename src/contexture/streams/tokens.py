@@ -50,7 +50,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path) -> DataFrame:
 
     Columns: `doc_id`, `title_tokens`, `paragraphs` and `sentence_count`. A paragraph has `paragraph_index`,
     `section_index`, `sentences` (the token ids of each, whole, without special tokens), `links` (`sentence_index`
-    among these and the `doc_id` of a document that a link starting there leads to, once a sentence) and `describe_gaps`
+    among these and the `doc_id` of a document that a link starting there leads to, once a sentence) and `left_out`
     (places, among the paragraph's sentences in the input, of those without a token). Sentences without a token,
     paragraphs without a sentence and documents without a paragraph are left out. The rows do not depend on the
     partitioning of the input; save them before sampling, which reads them several times.

@@ -1,4 +1,4 @@
-"""The page of one's own text: what it says of every outcome."""
+"""The report on a user's text, for all outcomes."""
 
 from dataclasses import replace
 from typing import Any
@@ -33,7 +33,7 @@ CONTEXT = ReportContext(
 
 
 def records(means: dict[str, float] = MEANS) -> list[Record]:
-    """Of BM25 and of `other`, which are not trained here, no cost is known."""
+    """Records of all searches; BM25 and `other` are not trained here and have no cost."""
     untrained = ("bm25", "static+bm25", "static_none+bm25", "other", "other+bm25")
     return [
         record
@@ -55,7 +55,7 @@ def make_details(
     learned: dict[str, Any] | None = None,
     **other: Any,
 ) -> dict[str, Any]:
-    """With advice; `learned`: kind of questions → encoder → gain, of which the first kind decides."""
+    """Details with a recommendation; `learned` is kind of question → encoder → gain, the first kind counts."""
     learned = learned or {}
     advice = {"take": take, "best": best, "encoder": encoder, "means": means, "gain": gain, "basis": [*basis]}
     advice["learned"] = next(iter(learned.values()), {})
@@ -69,30 +69,32 @@ KINDS = {
 OUTCOMES: dict[str, dict[str, Any]] = {
     "better, fused": make_details("static+bm25", "static+bm25", (0.125, 0.05, 0.2)),
     "better, by vectors": make_details("static", "static", (0.05, 0.01, 0.09)),
-    "not proven": make_details("bm25", "static+bm25", (0.125, -0.01, 0.26)),
+    "not better than BM25": make_details("bm25", "static+bm25", (0.125, -0.01, 0.26)),
     "BM25 is the best": make_details("bm25", "bm25", means=MEANS | {"bm25": 0.9}),
     "raised": make_details("bm25", "bm25", basis=("headings",), learned={"headings": {"static": UP}}),
     "lowered": make_details("bm25", "bm25", basis=("headings",), learned={"headings": {"static": DOWN}}),
-    "lowered, taken as it was": make_details(
+    "lowered, untrained used": make_details(
         "bm25", "bm25", basis=("headings",), encoder="static_none", learned={"headings": {"static": DOWN}}
     ),
-    "may be chance": make_details("bm25", "bm25", basis=("headings",), learned={"headings": {"static": CHANCE}}),
+    "not significant": make_details("bm25", "bm25", basis=("headings",), learned={"headings": {"static": CHANCE}}),
     "by kind of question": make_details("bm25", "bm25", basis=("questions",), learned=KINDS),
     "not trained here": make_details("other", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other"),
-    "not trained here, not taken": make_details("bm25", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other"),
-    "published, as it was": make_details(
+    "not trained here, not recommended": make_details("bm25", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other"),
+    "published, unchanged": make_details(
         "published_none", "published_none", (0.25, 0.2, 0.3), means=PUBLISHED, encoder="published_none",
         learned={"headings": {"published": (-0.15, -0.2, -0.1)}},
     ),
     "few documents": make_details("bm25", "bm25", held_out=2),
     "few questions": make_details("bm25", "bm25", held_out=2, asked=QUESTION_COUNTS | {"questions": 7}),
     "enough questions": make_details("bm25", "bm25", held_out=2, asked=QUESTION_COUNTS | {"questions": 20}),
-    "unknown answers": make_details("bm25", "bm25", asked=QUESTION_COUNTS | {"questions": 20}, unknown=["a", "b", "c", "d"]),
+    "unknown answers": make_details(
+        "bm25", "bm25", asked=QUESTION_COUNTS | {"questions": 20}, unknown=["a", "b", "c", "d"]
+    ),
 }  # fmt: skip
 
 
 def test_outcomes() -> None:
-    """What the card and the findings say of each."""
+    """The card and the findings of each outcome."""
     lines = []
     for name, outcome in OUTCOMES.items():
         made = page(records(outcome["advice"]["means"]), replace(CONTEXT, details={"held_out": outcome}))

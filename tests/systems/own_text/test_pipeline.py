@@ -1,4 +1,4 @@
-"""A folder of Markdown from text to an index, an adopted encoder and the page, by `kedro run --env own_text`."""
+"""`kedro run --env own_text` on a folder of Markdown: index, exported encoder and report."""
 
 import json
 import random
@@ -18,7 +18,7 @@ THINGS = ("ropes", "stones", "letters", "barrels", "wheels", "apples", "maps", "
 
 
 def write_pages(folder: Path) -> None:
-    """Forty pages in English about eight topics, with headings, and links from each to the next of its topic."""
+    """Write forty English pages about eight topics, with headings, and links to the next page of the topic."""
     rng = random.Random(0)
     folder.mkdir()
     for number in range(40):
@@ -27,8 +27,9 @@ def write_pages(folder: Path) -> None:
         lines = [f"# The {topic} of village {number}", "", lead, ""]
         for section in ("In the morning", "In the evening", "At night"):
             said = [
-                f"The keeper of the {topic} {rng.choice(VERBS)} the {rng.choice(THINGS)} and {rng.choice(VERBS)} {number + 2}"
-                f" {rng.choice(THINGS)} which were left behind by those who had come from the {rng.choice(TOPICS)}."
+                f"The keeper of the {topic} {rng.choice(VERBS)} the {rng.choice(THINGS)} and {rng.choice(VERBS)} "
+                f"{number + 2} {rng.choice(THINGS)} which were left behind by those who had come from the "
+                f"{rng.choice(TOPICS)}."
                 for _ in range(6)
             ]
             beyond = (
@@ -49,7 +50,7 @@ def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: P
     params = {
         "corpus": {"input": str(tmp_path / "pages")},
         "held_out": {"input": str(questions_file)},
-        # The pages say much alike.
+        # The pages have similar sentences.
         "cleaning": {"duplicate_documents": None, "duplicate_paragraphs": None, "filters": {"repetition": None}},
         "own_text": {
             "streams": {"pairs": {"sampling": {"held_out": 0.3}}},
@@ -68,7 +69,7 @@ def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: P
     pairs = read(project, "08_reporting/own_text/examples-pairs.json")
     assert all(pairs[task]["pairs"] > 0 for task in ("ict", "wlp", "headings", "neighbours"))
     exported = project / "data/06_models/own_text/adopted"
-    assert "## What it finds" in (exported / "README.md").read_text(encoding="utf-8")
+    assert "## Results" in (exported / "README.md").read_text(encoding="utf-8")
     texts = ["who mends the wheels", "the keeper of the tide"]
     vectors, expected = load_model(exported).embed(texts, "document"), SentenceTransformer(str(exported)).encode(texts)
     assert vectors / 4.5 == pytest.approx(expected, abs=1e-5)

@@ -48,8 +48,8 @@ def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
     )
     judged = folder / "qrels/dev.tsv"
     assert notes == [
-        f"of 3 queries that {judged} names, {folder / 'queries.jsonl'} lacks 1 (9): they are left out",
-        f"of 3 documents that {judged} names, {folder / 'corpus.jsonl'} lacks 2 (x, y): they count as not found",
+        f"of 3 queries in {judged}, {folder / 'queries.jsonl'} lacks 1 (9): they are left out",
+        f"of 3 documents in {judged}, {folder / 'corpus.jsonl'} lacks 2 (x, y): they count as not retrieved",
     ]
 
 
@@ -65,20 +65,24 @@ def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n{"_id": "c"', r"corpus\.jsonl, line 2, .*broken JSON .*fetch"),
-        ("corpus.jsonl", '\n["a"]', r"corpus\.jsonl, line 2: no text under the key '_id'; a line is an object"),
+        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n{"_id": "c"', r"corpus\.jsonl, line 2, .*broken JSON .*download"),
+        ("corpus.jsonl", '\n["a"]', r"corpus\.jsonl, line 2: no text under the key '_id'; a line must be an object"),
         ("corpus.jsonl", '{"_id": "a", "title": "b"}', r"line 1: no text under the key 'text'"),
         ("corpus.jsonl", '{"_id": "a", "text": "b", "title": 3}', r"line 1: no text under the key 'title'"),
-        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n' * 2, r"line 2: the _id 'a' stood there before"),
-        ("corpus.jsonl", "\n", r"corpus\.jsonl is empty; a line is"),
-        ("corpus.jsonl", '{"_id": "x", "text": "b"}', r"of 2 documents .* lacks 2 \(a, b\): take all files of one set"),
+        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n' * 2, r"line 2: the _id 'a' occurs again"),
+        ("corpus.jsonl", "\n", r"corpus\.jsonl is empty; a line must be"),
+        ("corpus.jsonl", '{"_id": "x", "text": "b"}', r"of 2 documents .* lacks 2 \(a, b\): use files of the same set"),
         ("queries.jsonl", '{"_id": 1, "text": "b"}', r"queries\.jsonl, line 1: no text under the key '_id'"),
-        ("queries.jsonl", '{"_id": "x", "text": "b"}', r"of 2 queries .* lacks 2 \(1, 2\): take all files of one set"),
-        ("qrels/test.tsv", "1\ta\t1\n", r"test\.tsv, line 1: '1 a 1' is none of qrels; the first line must be query"),
-        ("qrels/test.tsv", f"{HEADER}\n1\t0\ta\t1\n", r"line 2: '1 0 a 1' is none of qrels"),
-        ("qrels/test.tsv", f"{HEADER}\n1\ta\thigh\n", r"line 2: '1 a high' is none"),
-        ("qrels/test.tsv", f"{HEADER}\n1\ta\tnan\n", r"line 2: '1 a nan' is none"),
-        ("qrels/test.tsv", f"{HEADER}\n1\ta\t1\n1\ta\t2\n", r"line 3: 1 and a stood there before with another score"),
+        ("queries.jsonl", '{"_id": "x", "text": "b"}', r"of 2 queries .* lacks 2 \(1, 2\): use files of the same set"),
+        (
+            "qrels/test.tsv",
+            "1\ta\t1\n",
+            r"test\.tsv, line 1: '1 a 1' is not a line of qrels; the first line must be query",
+        ),
+        ("qrels/test.tsv", f"{HEADER}\n1\t0\ta\t1\n", r"line 2: '1 0 a 1' is not a line of qrels"),
+        ("qrels/test.tsv", f"{HEADER}\n1\ta\thigh\n", r"line 2: '1 a high' is not a line"),
+        ("qrels/test.tsv", f"{HEADER}\n1\ta\tnan\n", r"line 2: '1 a nan' is not a line"),
+        ("qrels/test.tsv", f"{HEADER}\n1\ta\t1\n1\ta\t2\n", r"line 3: 1 and a occur again with another score"),
         ("qrels/test.tsv", f"{HEADER}\n1\ta\t0\n", r"no document is relevant, with a score above 0, to any query"),
         ("qrels/test.tsv", "", r"no document is relevant"),
     ],

@@ -144,7 +144,7 @@ def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: P
         tmp_path / "set", documents, [{"_id": "1", "text": "kana"}], [("1", "a", 1), ("1", "lost", 1)], "dev"
     )
     report = read(tmp_path / "data", "dev", mine=source)
-    assert report["notes"] and "(lost): they count as not found" in report["notes"][0]
+    assert report["notes"] and "(lost): they count as not retrieved" in report["notes"][0]
     results = TASK.evaluate(
         BeirSettings(), [EvaluatedEncoder("one", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors"
     )
@@ -156,7 +156,7 @@ def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: P
 
 def test_without_sets_nothing_is_measured(tmp_path: Path) -> None:
     report = read(tmp_path / "data")
-    assert report["counts"] == {} and "beir.input names no folder" in report["missing"]["beir"]
+    assert report["counts"] == {} and "beir.input has no folders" in report["missing"]["beir"]
     results = TASK.evaluate(BeirSettings(), [EvaluatedEncoder("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
     assert results == Results()
 
@@ -164,7 +164,7 @@ def test_without_sets_nothing_is_measured(tmp_path: Path) -> None:
 def test_settings() -> None:
     settings = BeirSettings(hybrid=["one", "two"])
     settings.check_variants(["one", "two", "three"])
-    with pytest.raises(ValueError, match=r"no variant is called two; there are \['one'\]"):
+    with pytest.raises(ValueError, match=r"unknown variant two; choose from \['one'\]"):
         settings.check_variants(["one"])
     assert settings.restricted(["two"]).hybrid == ["two"]
     for bad in ({"input": {"Sci Fact": "x"}}, {"split": "training"}):

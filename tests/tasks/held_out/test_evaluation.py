@@ -252,7 +252,7 @@ def test_section_of_a_card() -> None:
     unused = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
     asked = [record | {"data": "questions", "value": 0.5}, alone | {"data": "questions", "value": 0.75}]
     lines = card_section([record, alone, both, *unused, *asked], "a").splitlines()
-    assert lines[1] == "## What it finds"
+    assert lines[1] == "## Results"
     assert lines[-4:] == [
         "| | BM25 | this encoder | both |",
         "|---|---|---|---|",

@@ -53,16 +53,16 @@ def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str,
         ("own.tsv", "a\tb\tc\n", ", line 1: 3 columns"),
         ("own.tsv", "a\tb\n\tb\n", ", line 2: 2 columns, or an empty one"),
         ("own.tsv", "a\t \n", ", line 1: 2 columns, or an empty one"),
-        ("none.tsv", "", ": holds no question"),
-        ("lines.tsv", "\n\t\n", ": holds no question"),
-        ("header.csv", "question,answer\n", ": holds no question"),
-        ("own.xlsx", "a\tb", r": a file of questions is \.tsv or \.csv"),
-        ("wide.tsv", "a\tb", ": is no text of two columns in UTF-8"),
+        ("none.tsv", "", ": contains no questions"),
+        ("lines.tsv", "\n\t\n", ": contains no questions"),
+        ("header.csv", "question,answer\n", ": contains no questions"),
+        ("own.xlsx", "a\tb", r": a file of questions must be \.tsv or \.csv"),
+        ("wide.tsv", "a\tb", ": is not text in UTF-8 with two columns"),
     ],
 )
 def test_wrong_files_are_named_with_the_line_and_the_format(name: str, text: str, message: str, tmp_path: Path) -> None:
     file = write(tmp_path, name, text, "utf-16" if name == "wide.tsv" else "utf-8")
-    with pytest.raises(ValueError, match=rf"{name}{message}.*A line is a question, a tab"):
+    with pytest.raises(ValueError, match=rf"{name}{message}.*Each line must be a question, a tab"):
         read_questions(file)
     file.unlink()
     if file.suffix != ".xlsx":
@@ -78,10 +78,10 @@ def test_a_folder_in_beirs_layout(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_not_in_it(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"a folder of questions has queries\.jsonl and qrels/test\.tsv"):
+    with pytest.raises(ValueError, match=r"a folder of questions must have queries\.jsonl and qrels/test\.tsv"):
         read_questions(tmp_path)
     queries = [{"_id": "1", "text": "who?"}]
-    with pytest.raises(ValueError, match=r"qrels/test\.tsv names no answer to any query"):
+    with pytest.raises(ValueError, match=r"qrels/test\.tsv has no answer to any query"):
         read_questions(write_beir_set(tmp_path, [], queries, [("1", "boats", 0), ("2", "boats", 1)]))
     (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "who?"}\n{"_id": "2"}\n')
     with pytest.raises(ValueError, match=r"queries\.jsonl, line 2: no text under the key 'text'"):
@@ -91,5 +91,5 @@ def test_folders_that_are_not_in_it(tmp_path: Path) -> None:
 def test_names_and_unknown_names() -> None:
     assert document_names("en:guide/boats.md", "Boats") == ["en:guide/boats.md", "guide/boats.md", "Boats"]
     assert document_names("en:a:b", "") == ["en:a:b", "a:b"]
-    assert describe_unknown({"b", "a"}, "here") == "here: the text has no document 'a', 'b'"
-    assert describe_unknown(iter("dcbae"), "here") == "here: the text has no document 'a', 'b', 'c' and 2 more"
+    assert describe_unknown({"b", "a"}, "here") == "here: unknown document 'a', 'b'"
+    assert describe_unknown(iter("dcbae"), "here") == "here: unknown document 'a', 'b', 'c' and 2 more"

@@ -52,14 +52,14 @@ def test_without_questions_of_ones_own_there_are_those_of_the_documents(tmp_path
     assert {record["data"] for record in results.records} == {"headings", "sentences"}
     again = evaluate(tmp_path, data)
     assert again.records == results.records and again.details == results.details
-    with pytest.raises(ValueError, match="give the system a stream of pairs"):
+    with pytest.raises(ValueError, match="add a stream of pairs"):
         TASK.evaluate(HeldOutSettings(), [], data, tmp_path / "vectors")
 
 
 def test_questions_that_name_no_document_at_all_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "own.tsv"
     file.write_text("who?\tlost\nwhere?\tgone\n")
-    with pytest.raises(ValueError, match=r"^held_out\.input: the text has no document 'gone', 'lost'$"):
+    with pytest.raises(ValueError, match=r"^held_out\.input: unknown document 'gone', 'lost'$"):
         evaluate(tmp_path, read(tmp_path, str(file)))
     file.write_text("who?\tlost\nwhere?\tQuay\n")
     results = evaluate(tmp_path, read(tmp_path, str(file)))

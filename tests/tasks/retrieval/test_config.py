@@ -35,11 +35,11 @@ def test_defaults_and_names() -> None:
         ({"share": [1]}, "share"),
         ({"shares": [0]}, "greater than 0"),
         ({"shares": [100]}, "less than 100"),
-        ({"shares": [1, 80, 1.0]}, "one stands there twice"),
+        ({"shares": [1, 80, 1.0]}, "contains a share twice"),
         ({"steps": 0}, "greater than 0"),
         ({"bm25": {"k1": -1}}, "k1"),
         ({"indexes": [{"kind": "lsh"}]}, "kind"),
-        ({"indexed": "ict"}, "indexed is ict, but there are no indexes"),
+        ({"indexed": "ict"}, "indexed is ict, but indexes is empty"),
         ({"open_domain_pairs": -1}, "open_domain_pairs"),
     ],
 )

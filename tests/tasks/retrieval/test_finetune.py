@@ -129,5 +129,5 @@ def test_devices_share_a_batch_and_its_negatives(words: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("share", [1, 1.5])
 def test_a_share_that_is_too_small_is_refused(share: float, words: Path, tmp_path: Path) -> None:
     start = toys.new_encoder(tmp_path / "start", words)
-    with pytest.raises(ValueError, match=rf"{share:g} % of 80 questions are too few to train on and hold some out"):
+    with pytest.raises(ValueError, match=rf"{share:g}% of 80 questions is too few for train and dev"):
         tune(start, tmp_path / "tuned", share=share)

@@ -86,18 +86,18 @@ def test_pairs_that_are_there_already_are_not_added(tmp_path: Path) -> None:
     expected = pairs[3:].drop_duplicates(["sentence", "passage"])
     assert set(added["sentence"] + added["passage"]) == set(expected["sentence"] + expected["passage"])
     content = (tmp_path / "grown" / "candidates.parquet").read_bytes()
-    with pytest.raises(ValueError, match="cannot add 14 pairs to the candidates: the corpus holds 13 others"):
+    with pytest.raises(ValueError, match="cannot add 14 pairs to the candidates: the corpus has 13 others"):
         add_pairs(tmp_path, 14, candidates=known)
     assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == content  # what was there stays
 
 
 def test_two_pairs_of_one_id_are_refused(tmp_path: Path) -> None:
     folder = write_passages(tmp_path / "passages")
-    with pytest.raises(ValueError, match="candidate corpus:0-Whales#0/0 is also the id of another pair"):
+    with pytest.raises(ValueError, match="two pairs have the id corpus:0-Whales#0/0"):
         add_pairs(tmp_path, 8, candidates=CANDIDATES.assign(candidate_id=["corpus:0-Whales#0/0", *"abcd"]))
     table = pd.read_parquet(folder)
     table.assign(text=table["text"] + " Twice.").to_parquet(folder / "part-999.parquet")
-    with pytest.raises(ValueError, match="is also the id of another pair"):
+    with pytest.raises(ValueError, match="two pairs have the id"):
         add_pairs(tmp_path, 12)
 
 
@@ -106,7 +106,7 @@ def test_a_passage_that_falls_into_fewer_sentences_gives_its_last_one_once(tmp_p
     (tmp_path / "passages").mkdir()
     pd.DataFrame([row]).to_parquet(tmp_path / "passages" / "part-0.parquet")
     assert add_pairs(tmp_path, 1)["sentence"].tolist() == [*CANDIDATES["sentence"], "Of one sentence."]
-    with pytest.raises(ValueError, match="the corpus holds 1 others"):
+    with pytest.raises(ValueError, match="the corpus has 1 others"):
         add_pairs(tmp_path, 2)
 
 

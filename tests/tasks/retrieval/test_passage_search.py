@@ -129,7 +129,7 @@ def test_a_corpus_without_passages_is_refused_and_the_old_index_stays(index: Pat
     content = contents(index)
     (tmp_path / "none").mkdir()
     for _ in range(2):  # without a file, and with an empty one
-        with pytest.raises(ValueError, match="none holds no passage: there is nothing to search"):
+        with pytest.raises(ValueError, match="none contains no passages: there is nothing to search"):
             build_passage_index(tmp_path / "none", index / "encoder", index)
         pq.write_table(pq.read_table(index / "passages.parquet").slice(0, 0), tmp_path / "none" / "part-0.parquet")
     assert contents(index) == content
@@ -170,7 +170,7 @@ def test_parts_must_belong_together(index: Path) -> None:
     shutil.rmtree(index / "encoder")
     toy_encoder(index / "encoder", scale=3.0)
     content = contents(index)
-    with pytest.raises(ValueError, match="was made for another encoder"):
+    with pytest.raises(ValueError, match="was made with another encoder"):
         PassageSearch(index)
     assert contents(index) == content
 

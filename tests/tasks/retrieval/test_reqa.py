@@ -63,7 +63,7 @@ def test_ids_depend_on_the_texts_alone():
 
 
 def test_nothing_to_retrieve_and_nothing_to_ask_are_refused():
-    with pytest.raises(ValueError, match="no candidate to retrieve"):
+    with pytest.raises(ValueError, match="no candidates to retrieve"):
         reqa_tables([passage("  ", ("q", [0]))])
     with pytest.raises(ValueError, match="no question has an answer"):
         reqa_tables([passage(SEA, ("q", []))])

@@ -71,10 +71,10 @@ def test_absent_files_say_how_to_get_them(tmp_path: Path):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"data":\n [{"title"', r"dev\.json, line 2, column 11: broken JSON .* fetch the file again"),
+        (b'{"data":\n [{"title"', r"dev\.json, line 2, column 11: broken JSON .* download the file again"),
         (b"", "line 1, column 1: broken JSON"),
-        (b'[\n"\xff"]', "line 2, byte 3: no UTF-8"),
-        (b"[" * 200_000, "nested too deep"),
+        (b'[\n"\xff"]', "line 2, byte 3: not UTF-8"),
+        (b"[" * 200_000, "nested too deeply"),
         (b'{"questions": []}', r"dev\.json: no list under the key 'data'; a file must be"),
         (b'"text"', "no list under the key 'data'"),
         (b'{"data": [{"title": "A"}]}', r"data\[0\]: no list under the key 'paragraphs'"),

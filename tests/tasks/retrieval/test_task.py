@@ -62,7 +62,7 @@ def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path
     assert [*documents["text"]] == [*toys.tables()[1]["passage"].drop_duplicates()] and set(documents["title"]) == {""}
     TASK.check(SETTINGS, project / "data")
     small = toys.settings(shares=[50, 1])
-    with pytest.raises(ValueError, match="1 % of 80 questions are too few to train on and to hold some out"):
+    with pytest.raises(ValueError, match=r"retrieval\.shares: 1% of 80 questions leaves no train, dev or test"):
         TASK.check(small, project / "data")
     TASK.check(small, tmp_path)  # without data
     assert TASK.documents(tmp_path) is None

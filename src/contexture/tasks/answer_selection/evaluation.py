@@ -62,7 +62,7 @@ def evaluate_answers(
 
     Args:
         encoders: the one whose head is ie_1 is the pairwise model: the joint models of its seed re-rank its top k.
-        folder: of the set, as `sets.write_beir_set` writes it; its name is that of the data.
+        folder: of the set, as `sets.write_set` writes it; its name is that of the data.
         options: the models that were fine-tuned on the set. The protocols of one that learned from another set before
             are called so: `grouped_after_asnq`.
         rounds: of the measurement of latency; 0: none.

@@ -169,7 +169,7 @@ def write_set(name: str, folder: Path, place: Path) -> dict[str, int]:
 
 
 def tables(file: Path, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-    """A split that `write_beir_set` wrote, or some of its columns, one row group at a time."""
+    """A split that `write_set` wrote, or some of its columns, one row group at a time."""
     parquet = pq.ParquetFile(file)
     for group in range(parquet.num_row_groups):  # `iter_batches` keeps what it has read
         yield parquet.read_row_group(group, columns).to_pandas()
@@ -178,7 +178,7 @@ def tables(file: Path, columns: list[str] | None = None) -> Iterator[pd.DataFram
 def read_wikiqa(folder: Path) -> pd.DataFrame:
     """Read WikiQA, one row a candidate in file order: split, the columns of `SCHEMA`; all questions are kept.
 
-    Raises as `write_beir_set`.
+    Raises as `write_set`.
     """
     rows = [
         (split, *row)
@@ -221,7 +221,7 @@ def _write_split(name: str, split: str, part: Part, place: Path) -> dict[str, in
 
 
 def _count(part: Part) -> tuple[dict[str, set[int]], Counter[str]]:
-    """The labels of each question, and the counts of `write_beir_set` that are of all questions."""
+    """The labels of each question, and the counts of `write_set` that are of all questions."""
     labels: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for question in part.questions():

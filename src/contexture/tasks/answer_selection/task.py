@@ -16,7 +16,7 @@ class AnswerSelectionTask:
     """Which candidate answers the question? Frozen encoders rank by cosine, fine-tuned ones by a head."""
 
     def read(self, source: AnswersConfig, demo: Path, output_dir: Path) -> None:
-        """Write `<set>/<split>.parquet` of every set, see `sets.write_beir_set`; see `Task.read`.
+        """Write `<set>/<split>.parquet` of every set, see `sets.write_set`; see `Task.read`.
 
         Raises ValueError, naming file and line, for files that are not in a form, and for sets that have the name of a
         published one but other counts.

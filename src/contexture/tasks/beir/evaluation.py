@@ -1,4 +1,4 @@
-"""Rankings of a set's documents by encoders, by BM25, and by both fused."""
+"""Evaluate rankings by encoders, by BM25, and by both fused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE
 from contexture.tasks.passage_ranking import FROZEN, intervals, rank_all
 
 NAME = "beir"
-#: Documents that are ranked for each query.
+#: Number of documents that are ranked for each query.
 RANK_DEPTH = max(RECALL_AT)
 
 
 @dataclass(frozen=True)
 class BeirSet:
-    """A set that `files.write_beir_set` wrote to `folder`; `vectors_dir` keeps vectors of its documents."""
+    """A set in a folder of `files.write_set`, and the folder for vectors of its documents."""
 
     name: str
     folder: Path
@@ -34,9 +34,9 @@ class BeirSet:
 def evaluate_beir(
     settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], sets: Sequence[BeirSet], parallel_map: ParallelMap
 ) -> Results:
-    """nDCG@10 and recall of BM25, of all encoders and of those fused with it, on every set.
+    """Measure nDCG@10 and recall of BM25, of encoders and of both fused, on each set.
 
-    The table `queries` has the metrics of each query, the fact `intervals` those of `intervals` by set.
+    The table `queries` has the metrics of each query; `details["intervals"]` has confidence intervals by set.
     """
     if not encoders or not sets:
         return Results()
@@ -47,9 +47,9 @@ def evaluate_beir(
 
 
 def drop_own_documents(rows: Rows, own_rows: Rows) -> Rows:
-    """The first DEPTH of rows (Q, DEPTH + 1) without `own_rows`, (Q,), the document with the query's id; −1 for none.
+    """Return the first RANK_DEPTH of rows (Q, RANK_DEPTH + 1) without the documents that have the query's id.
 
-    BEIR leaves it out, too.
+    `own_rows` (Q,) are the rows of these documents, −1 for none. BEIR leaves them out, too.
     """
     other_rows = np.where(rows == own_rows[:, None], NO_ROW, rows)
     order = np.argsort(other_rows == NO_ROW, axis=1, kind="stable")
@@ -59,7 +59,7 @@ def drop_own_documents(rows: Rows, own_rows: Rows) -> Rows:
 def _evaluate_set(
     settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], beir_set: BeirSet, parallel_map: ParallelMap
 ) -> pd.DataFrame:
-    """RUN, data, query_id and METRICS of each query."""
+    """Return RUN, data, query_id and METRICS of each query."""
     queries = pd.read_parquet(beir_set.folder / QUERIES_FILE)
     file = beir_set.folder / DOCUMENTS_FILE
     names = {*queries["id"], *queries["documents"].explode()}
@@ -77,7 +77,7 @@ def _evaluate_set(
         settings.hybrid,
     )
     relevant = [
-        # A document that is not in the corpus has no row: by its name it is never found.
+        # A document that is not in the corpus has no row; its id matches no result.
         {row_of.get(name, name): score for name, score in zip(documents, scores, strict=True)}
         for documents, scores in zip(queries["documents"], queries["scores"], strict=True)
     ]

@@ -1,4 +1,4 @@
-"""BM25, every encoder and both together on the questions of held-out documents, and the recommended search."""
+"""Evaluate BM25, encoders and both fused on questions from held-out documents, and recommend a search."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,9 +18,9 @@ from contexture.tasks.held_out.spec import SPEC
 from contexture.tasks.passage_ranking import BM25, COMPARED, FROZEN, HYBRID, intervals, rank_all, with_interval
 
 NAME = "held_out"
-#: Rows that are ranked for each question.
+#: Number of rows that are ranked for each question.
 _RANK_DEPTH = max(RECALL_AT)
-#: Kinds with fewer questions are left out; a user's own questions decide if there are so many.
+#: Minimal questions of a kind for its evaluation, and of the user for a recommendation by them alone.
 MIN_QUESTIONS, MIN_USER_QUESTIONS = 10, 20
 
 
@@ -30,11 +30,11 @@ def evaluate_held_out(
     vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """Records of every search and kind of question; and facts: counts, intervals, and the recommended search.
+    """Measure each search on each kind of question; details have counts, intervals and the recommended search.
 
-    A search is BM25, an encoder, or both, their rankings fused with equal weights; its ranking of pages is that of
-    each page's best passage. The data of the records are the kinds of questions. The table `questions` has nDCG@10 and
-    recall of each question by each search, means over seeds.
+    A search is BM25, an encoder, or both fused with equal weights. It ranks pages by their best passage. The data of
+    the records are the kinds of questions. The table `questions` has nDCG@10 and recall of each question and search,
+    averaged over seeds.
     """
     questions = [question for kind in KINDS for question in _select_kind(evidence.questions, kind)]
     details: dict[str, Any] = {
@@ -75,32 +75,32 @@ def evaluate_held_out(
 
 
 def _select_kind(questions: Iterable[HeldOutQuestion], kind: str) -> list[HeldOutQuestion]:
-    """The questions of a kind, none if they are too few; a user's own are measured however few they are."""
+    """Return the questions of a kind, or none if there are too few; the user's are always enough."""
     of_kind = [question for question in questions if question.kind == kind]
     return of_kind if len(of_kind) >= MIN_QUESTIONS or kind == "questions" else []
 
 
 class _RankingMetrics:
-    """Rows of candidates to metrics of questions."""
+    """Turns ranked rows of candidates into metrics of questions."""
 
     def __init__(self, evidence: HeldOutEvidence, questions: Sequence[HeldOutQuestion]) -> None:
         self.questions, self.passages = questions, evidence.passages
         table = pq.read_table(evidence.candidates, columns=["id", "doc_id"])
         self.ids, self.documents = (table[name].to_numpy(zero_copy_only=False) for name in ("id", "doc_id"))
-        # For every row the first of its page, which stands for the page.
+        # First row of the page of each row, which represents the page.
         codes, _ = pd.factorize(self.documents)
         self.first = np.unique(codes, return_index=True)[1][codes]
 
     @property
     def depth(self) -> int:
-        """Rows to find, so that `_RANK_DEPTH` candidates are left, and pages, which have many passages."""
+        """Number of rows to search, so that `_RANK_DEPTH` candidates or pages remain."""
         num_rests = sum(question.rest_row >= 0 for question in self.questions)
         return _RANK_DEPTH * (10 if any(question.by_document for question in self.questions) else 1) + num_rests + 1
 
     def select(self, rows: Rows) -> Rows:
-        """The first rows (Q, 100) that are candidates of each question; −1 after the last.
+        """Return the first rows (Q, 100) that are candidates of each question, padded with −1.
 
-        For a question that pages answer, the first row of each page stands for it, at the rank of its best passage.
+        If documents answer a question, each document has the rank of its best passage and the row of its first.
         """
         selected = np.full((len(rows), _RANK_DEPTH), NO_ROW, np.int64)
         for number, question in enumerate(self.questions):
@@ -116,7 +116,7 @@ class _RankingMetrics:
         return selected
 
     def metrics(self, rows: Rows, variant: str, seed: int) -> pd.DataFrame:
-        """One row per question."""
+        """Return a table with one row per question."""
         ranked: list[list[str]] = []
         answers: list[dict[Hashable, float]] = []
         for question, selected in zip(self.questions, rows, strict=True):
@@ -130,13 +130,13 @@ class _RankingMetrics:
 
 
 def recommend_search(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
-    """Which search to take: the best on the user's questions, if they are enough, or on the mean of the other kinds.
+    """Recommend the best search on the user's questions, if they are enough, or on the mean of the other kinds.
 
-    It is BM25 if the 95% interval over questions of the best search's difference to it holds 0.
+    BM25 is recommended if the 95% interval of the best search's gain over BM25 contains 0.
 
-    Returns `take`, the search; `best`, that of the highest mean; `encoder`, see `select_encoder`; `basis`, the kinds that
-    decide; `means` by search; `gain`, the mean difference of `best` to BM25 and its interval; `training_gains`, by encoder,
-    the difference to itself untrained.
+    Returns `take`, the recommended search; `best`, that of the highest mean; `encoder`, see `select_encoder`; `basis`,
+    the kinds of questions that count; `means` by search; `gain` of `best` over BM25 with its interval; `learned`, the
+    gain of each encoder over itself untrained.
     """
     is_users = means["kind"] == "questions"
     user_means, generated = means[is_users], means[~is_users]
@@ -144,7 +144,7 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, 
     values = basis.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED)
     counts = values.groupby("kind").transform("size")
     weights = (len(values) / (counts * values.index.get_level_values("kind").nunique())).to_numpy()
-    weighted = values.mul(weights, axis=0)  # whose mean is that of the kinds' means
+    weighted = values.mul(weights, axis=0)  # so that each kind has the same weight in the mean
     scores = {str(name): float(score) for name, score in weighted.mean().items()}
     best = max(scores, key=lambda name: scores[name])
     gain = with_interval(weighted[best] - weighted[BM25])
@@ -160,7 +160,7 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, 
 
 
 def training_gains(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, dict[str, list[float]]]:
-    """Difference of each encoder to itself untrained, by kind of question and encoder: mean and 95% interval."""
+    """Return each encoder's gain over itself untrained, by kind of question and encoder: mean and 95% interval."""
     return {
         str(kind): _training_gains(rows.pivot_table(index="query_id", columns="variant", values=COMPARED), variants)
         for kind, rows in means.groupby("kind", sort=False)
@@ -168,7 +168,7 @@ def training_gains(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, di
 
 
 def _training_gains(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[float]]:
-    """`scores` has one row per question, one column per search."""
+    """Return gains by encoder; `scores` has one row per question, one column per search."""
     return {
         name: with_interval(scores[name] - scores[name + UNTRAINED_SUFFIX])
         for name in variants
@@ -177,12 +177,12 @@ def _training_gains(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, 
 
 
 def select_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
-    """The variant that is best with or without BM25, by the means of all searches."""
+    """Return the variant with the best mean, alone or fused with BM25."""
     return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
 
 
 def card_section(records: Sequence[Mapping[str, Any]], variant: str) -> str:
-    """A section of a card: nDCG@10 of a variant, alone and with BM25, by kind of question; "" without records."""
+    """Return a section of a model card with nDCG@10 by kind of question, or "" without records."""
     searches = {BM25: "BM25", variant: "this encoder", variant + HYBRID: "both"}
     values = {
         (record["data"], record["variant"]): record["value"]
@@ -191,8 +191,8 @@ def card_section(records: Sequence[Mapping[str, Any]], variant: str) -> str:
     }
     if not values:
         return ""
-    lines = ["", "## What it finds", ""]
-    lines += ["nDCG@10, percent, in the whole text, of what documents give away that it did not learn from:", ""]
+    lines = ["", "## Results", ""]
+    lines += ["nDCG@10 in percent, on questions from held-out documents, searched in the whole text:", ""]
     lines += [f"| | {' | '.join(searches.values())} |", "|---|---|---|---|"]
     for kind in dict.fromkeys(data for data, _ in values):
         cells = [f"{100 * values[kind, name]:.1f}" if (kind, name) in values else "–" for name in searches]

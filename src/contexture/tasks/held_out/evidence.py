@@ -1,9 +1,9 @@
-"""Questions that held-out documents give away, each with its answers, and the candidates among which they are searched.
+"""Make questions with answers from held-out documents, and the candidates among which they are searched.
 
-- headings: a page's title and the heading of a section → the passages of that section;
-- links: a sentence with a link → the page that the link leads to; the sentence's own page is no candidate;
-- sentences: a sentence of a passage → what is left of that passage without it;
-- questions: a user's own → the document or passage that they name.
+- headings: title and section heading → the passages of the section;
+- links: a sentence with a link → the target page; the page of the sentence is no candidate;
+- sentences: a sentence of a passage → the rest of the passage;
+- questions: a user's question → the documents or passages that the user names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,22 +26,22 @@ from contexture.text.sentences import splitter
 
 #: Kinds of questions, in the order of the tables.
 KINDS = ("headings", "links", "sentences", "questions")
-#: Columns of the table of passages that are read, and of the candidates, whose `doc_id` names the page.
+#: Columns of the table of passages that are read.
 PASSAGE_COLUMNS = ["passage_id", "doc_id", "section_index", "title", "heading", "text", "held_out"]
 CANDIDATES_FILE = "candidates.parquet"
 CANDIDATE_SCHEMA = pa.schema([(name, pa.string()) for name in ("id", "title", "text", "doc_id")])
-#: The least words of a sentence that is asked, or characters in scripts without spaces.
+#: Minimal words of a sentence as a question, or characters in scripts without spaces.
 _MIN_WORDS = 5
 
-#: An item that a name stands for: a document's id, and a passage's or "".
+#: A document's id, and a passage's id or "".
 _Item = tuple[str, str]
 
 
 class HeldOutQuestion(NamedTuple):
-    """A question: its text, its answers (ids of passages, or of documents), and rows that are no candidates of it.
+    """A question; `answers` are ids of documents if `by_document`, otherwise of passages.
 
-    `passage_row` is that of the passage that a sentence was taken from, `rest_row` that of its other sentences,
-    `source` the document of a sentence with a link.
+    `passage_row` is the passage of a sentence, which is no candidate; `rest_row` is its rest, which is one. `source` is
+    the document of a sentence with a link, which is no candidate.
     """
 
     kind: str
@@ -55,28 +55,27 @@ class HeldOutQuestion(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOutEvidence:
-    """Questions, and the Parquet file of the candidates: all passages, then the rests of some of them."""
+    """Questions, and the Parquet file of candidates: all passages, then rests of passages."""
 
     questions: list[HeldOutQuestion]
     candidates: Path
-    #: Number of passages; rows of the file from here on are rests.
+    #: Number of passages; later rows are rests.
     passages: int
     documents: int
-    #: Number of documents that are held out.
+    #: Number of held-out documents.
     held_out: int
-    #: Answers of a user's questions that name no document.
+    #: Answers of the user that name no document.
     unknown: frozenset[str]
-    #: How BM25 reads the text.
     bm25_config: Bm25Config
 
 
 def gather_evidence(
     passages: Path, paragraphs: Path, user_rows: pd.DataFrame, settings: HeldOutSettings, folder: Path
 ) -> HeldOutEvidence:
-    """Write the candidates to `folder` and draw questions of each kind, by hashes of their sources.
+    """Write the candidates to `folder` and draw questions of each kind by hashes.
 
-    `passages` and `paragraphs` are the folders of these tables, `user_rows` has a user's questions, see
-    `questions.COLUMNS`. Only passages of held-out documents are in memory.
+    `passages` and `paragraphs` are the folders of these tables, `user_rows` has `questions.QUESTION_COLUMNS`. Only
+    passages of held-out documents are in memory.
     """
     count = settings.questions
     held_rows: list[dict[str, Any]] = []
@@ -110,19 +109,19 @@ def gather_evidence(
 
 
 def _passage_names(passage: Mapping[str, Any]) -> Iterator[tuple[str, _Item]]:
-    """Names by which a user may mean a passage or its document."""
+    """Yield the names of a passage and of its document with their items."""
     yield passage["passage_id"], (passage["doc_id"], passage["passage_id"])
     for name in document_names(passage["doc_id"], passage["title"]):
         yield name, (passage["doc_id"], "")
 
 
 def _draw_rows(rows: Sequence[Any], kind: str, count: int, name: Callable[[Any], str]) -> list[Any]:
-    """Rows whose names have the smallest hashes."""
+    """Return the rows whose names have the smallest hashes."""
     return sorted(rows, key=lambda row: (uniform("evidence", kind, name(row)), name(row)))[:count]
 
 
 def _make_heading_questions(held_rows: list[dict[str, Any]], count: int) -> list[HeldOutQuestion]:
-    """Sections of one heading on a page count as one."""
+    """Merge sections of a page with the same heading."""
     sections: dict[tuple[str, str, str], list[str]] = {}
     for row in held_rows:
         if row["heading"]:
@@ -136,7 +135,7 @@ def _make_heading_questions(held_rows: list[dict[str, Any]], count: int) -> list
 def _make_sentence_questions(
     held_rows: list[dict[str, Any]], count: int, rows: int
 ) -> tuple[list[HeldOutQuestion], list[dict[str, str]]]:
-    """Questions, and the rests that answer them, which follow the `rows` passages."""
+    """Return questions, and the rests that answer them, which follow the `rows` passages."""
     questions: list[HeldOutQuestion] = []
     rests: list[dict[str, str]] = []
     for row in _draw_rows(held_rows, "sentences", len(held_rows), lambda passage: str(passage["passage_id"])):
@@ -159,7 +158,7 @@ def _make_sentence_questions(
 def _make_link_questions(
     paragraphs: Path, held_rows: list[dict[str, Any]], documents: set[str], count: int
 ) -> list[HeldOutQuestion]:
-    """A sentence with several links has all their pages as answers."""
+    """Make questions from sentences with links; all linked pages are answers."""
     sources = {row["doc_id"] for row in held_rows}
     pages: dict[tuple[str, str], set[str]] = {}
     for batch in read_batches(paragraphs, ["doc_id", "text", "sentences", "links"]) if sources else ():
@@ -183,7 +182,7 @@ def _is_long(sentence: str) -> bool:
 
 
 def _sentence_spans(text: str, sentences: list[str]) -> Iterator[tuple[int, int, str]]:
-    """Start and end of each sentence in its paragraph."""
+    """Yield start, end and text of each sentence in its paragraph."""
     end = 0
     for sentence in sentences:
         start = text.find(sentence, end)
@@ -193,7 +192,7 @@ def _sentence_spans(text: str, sentences: list[str]) -> Iterator[tuple[int, int,
 
 
 def _make_user_questions(user_rows: pd.DataFrame, items_by_name: Mapping[str, set[_Item]]) -> Iterator[HeldOutQuestion]:
-    """Questions with a known answer. If any answer is a document, pages are ranked, otherwise passages."""
+    """Yield questions with a known answer; if an answer is a document, documents are ranked, otherwise passages."""
     for text, answers in user_rows.groupby("question", sort=False)["answer"]:
         items = {item for answer in answers for item in items_by_name[answer]}
         if items:

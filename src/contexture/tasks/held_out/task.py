@@ -1,4 +1,4 @@
-"""Held-out documents as a task, which needs no labels."""
+"""The task of held-out documents, which needs no labels."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,13 +15,10 @@ QUESTIONS_FILE = "questions.parquet"
 
 
 class HeldOutTask(FrozenTask):
-    """Are questions that held-out documents give away answered by a search in the whole corpus?"""
+    """Search answers to questions from held-out documents in the whole corpus."""
 
     def read(self, source: HeldOutConfig, demo: Path, output_dir: Path) -> None:
-        """Write `questions.parquet`, the user's own; see `Task.read`.
-
-        Raises ValueError, naming file and line, for a file that is not in the format.
-        """
+        """Write `questions.parquet` with the user's questions; see `Task.read` and `read_questions`."""
         questions = pd.DataFrame(columns=QUESTION_COLUMNS)
         if source.input is not None:
             questions = read_questions(Path(source.input).expanduser())
@@ -40,15 +37,17 @@ class HeldOutTask(FrozenTask):
         passages: Path | None = None,
         paragraphs: Path | None = None,
     ) -> Results:
-        """See `evaluation.evaluate_held_out`; `passages` and `paragraphs` are the folders of those tables.
+        """See `evaluation.evaluate_held_out`; `passages` and `paragraphs` are the folders of these tables.
 
-        Raises ValueError if none of the user's questions names a document of the text.
+        Raises ValueError if all answers of the user are unknown.
         """
         from contexture.tasks.held_out.evaluation import evaluate_held_out
         from contexture.tasks.held_out.evidence import gather_evidence
 
         if passages is None or paragraphs is None:
-            raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
+            raise ValueError(
+                "held_out needs the tables of passages and paragraphs: add a stream of pairs to the system"
+            )
         user_rows = pd.read_parquet(data / QUESTIONS_FILE)
         evidence = gather_evidence(passages, paragraphs, user_rows, settings, vectors_dir / "evidence")
         if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
@@ -56,7 +55,7 @@ class HeldOutTask(FrozenTask):
         return evaluate_held_out(encoders, evidence, vectors_dir, parallel_map)
 
     def best_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
-        """See `EncoderChooser`; published models, which are measured besides, are no choice."""
+        """See `EncoderChooser`."""
         from contexture.tasks.held_out.evaluation import select_encoder
 
         return select_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]

@@ -36,7 +36,7 @@ class Paragraphs:
 
 
 def write_answers(source: RankingSet, folder: Path) -> None:
-    """Write answers, facts and sentences to the folder of `write_beir_set`.
+    """Write answers, facts and sentences to the folder of `write_set`.
 
     Raises ValueError for a question without an answer, or a fact without the number of its sentence.
     """

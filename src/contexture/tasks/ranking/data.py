@@ -197,7 +197,7 @@ def read_split(folder: Path, split: Split, protocol: Protocol | None = None) -> 
     """Return the questions of a split that have a right candidate.
 
     Args:
-        folder: that `write_beir_set` wrote.
+        folder: that `write_set` wrote.
         split: train, dev or test.
         protocol: each question has the candidates that this protocol ranks; None: all that are stored.
     """

@@ -17,7 +17,7 @@ class AnswerRankingTask:
     """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
 
     def read(self, source: RankingConfig, demo: Path, output_dir: Path) -> None:
-        """Write one folder for each set; see `Task.read` and `data.write_beir_set`.
+        """Write one folder for each set; see `Task.read` and `data.write_set`.
 
         Raises ValueError, naming the file, for files that are not in the format.
         """

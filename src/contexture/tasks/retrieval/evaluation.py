@@ -1,4 +1,4 @@
-"""Rankings of all encoders and of BM25: frozen, fine-tuned on shares of the questions, and in the open domain."""
+"""Evaluate encoders and BM25: frozen, fine-tuned on shares of the questions, and in the open domain."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -24,52 +24,52 @@ from contexture.tasks.retrieval.ranks import METRICS, READ_COLUMNS, gold_rows, q
 from contexture.tasks.retrieval.reqa import split_questions
 
 NAME = "retrieval"
-#: The folder of BM25's index in that of a pool.
+#: Folder of BM25's index in that of a pool.
 BM25_DIR = "bm25"
-#: Weights of the encoder's ranking that are tried, and the least held-out questions to choose one.
+#: Weights of the encoder's ranking to choose from, and the minimal number of dev questions to choose one.
 FUSION_WEIGHTS, MIN_DEV_QUESTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20
-#: The columns of the table of ranks.
+#: Columns of the table of ranks.
 RANK_COLUMNS = [*RUN, "question_id", "rank", "sentence_rank"]
 
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """Candidates among which answers are searched."""
+    """Candidates of all questions."""
 
-    #: A Parquet file: candidate_id, sentence, passage.
+    #: Parquet file with candidate_id, sentence and passage.
     file: Path
-    #: Keeps their vectors, a folder for each model.
+    #: Folder for the vectors of each model.
     folder: Path
-    #: Whether pairs of the corpus are among them.
+    #: Whether the candidates include pairs of the corpus.
     is_open: bool = False
 
     @property
     def candidates(self) -> ParquetRows:
-        """The file, opened."""
+        """The open file."""
         return ParquetRows(self.file)
 
     @property
     def depth(self) -> int:
-        """Candidates that are ranked for each question."""
+        """Number of candidates that are ranked for each question."""
         return min(max(RECALL_AT), len(self.candidates))
 
     def rank_answers(self, questions: pd.DataFrame, rows: Rows) -> pd.DataFrame:
-        """Ranks of the questions' answers among the rows, see `question_ranks`."""
+        """Return the ranks of the questions' answers among the rows; see `question_ranks`."""
         return question_ranks(questions, self.candidates.batches(READ_COLUMNS), rows)
 
 
 @dataclass(frozen=True)
 class RetrievalModel:
-    """One model of a encoder."""
+    """A frozen or fine-tuned model of an encoder."""
 
     evaluated: EvaluatedEncoder
     encoders: tuple[str, ...]
-    #: Percent of the questions that it was fine-tuned on; None: frozen.
+    #: Percentage of the questions for fine-tuning; None: frozen.
     share: float | None = None
 
     @property
     def folder(self) -> Path:
-        """The folder of its vectors in that of a pool."""
+        """Folder of the vectors, relative to that of a pool."""
         option = FROZEN if self.share is None else option_name(self.share)
         return Path(self.evaluated.variant, option, f"seed-{self.evaluated.seed}")
 
@@ -82,16 +82,16 @@ def evaluate_retrieval(
     data: str,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """Recalls of all encoders and of BM25, which has their seeds, in all pools, the first of which is closed.
+    """Measure the recall of all encoders and of BM25 in all pools, the first of which is closed.
 
-    The table `ranks` has the rank of each question's answer. The fact `indexes` compares approximate indexes with
-    exact search, `speeds` has the speed of BM25's search, and `examples` a few questions to read, of the best of the
-    models that were fine-tuned on most.
+    BM25 has a record for each seed of the encoders. The table `ranks` has the rank of each answer. Details: `indexes`
+    compares approximate with exact search, `speeds` has the speed of BM25, and `examples` has questions with results
+    of the best model of the largest share.
     """
     if not encoders:
         return Results()
     models = [model for encoder in encoders for model in list_models(encoder, settings)]
-    # Indexes are compared on the model of the first seed that was fine-tuned on most.
+    # Indexes are compared on the first seed, fine-tuned on the largest share.
     index_models = [model for model in models if model.evaluated.variant == settings.indexed and settings.indexes]
     index_model = max(index_models, key=lambda model: (-model.evaluated.seed, model.share or 0.0), default=None)
     searches = [_search_bm25(questions, pool, settings) for pool in pools]
@@ -128,9 +128,9 @@ def _evaluate_model(
     has_indexes: bool,
     bm25_rows: Rows | None,
 ) -> tuple[list[pd.DataFrame], list[dict[str, Any]], dict[str, Any]]:
-    """The ranks of one model in all pools, approximate indexes of its vectors if `has_indexes`, and examples.
+    """Return tables of ranks for each pool, a comparison of indexes if `has_indexes`, and examples.
 
-    `bm25_rows`: BM25's ranking of the closed pool for each question, if both shall be fused.
+    `bm25_rows` is BM25's ranking of the closed pool, or None without fusion.
     """
     variant, seed = model.evaluated.variant, model.evaluated.seed
     tables, indexes, examples = [], list[dict[str, Any]](), dict[str, Any]()
@@ -157,7 +157,7 @@ def _evaluate_model(
 
 
 def _make_examples(model: RetrievalModel, questions: pd.DataFrame, pool: CandidatePool, rows: Rows) -> dict[str, Any]:
-    """Questions whose answer ranks first, and others, with the answer and the first candidate."""
+    """Return questions with the right answer and the first candidate, some of them answered right."""
     candidates = pool.candidates
     gold, _ = gold_rows(questions, candidates.batches(READ_COLUMNS))
     is_right = [first in answers for first, answers in zip(rows[:, 0], gold, strict=True)]
@@ -181,7 +181,7 @@ def _choose_weight(
     vectors: Vectors,
     bm25_rows: Rows,
 ) -> float:
-    """The weight of the encoder's ranking with the best R@10 on the questions held out from its fine-tuning."""
+    """Return the weight of the encoder's ranking with the best R@10 on its dev questions."""
     is_dev = np.zeros(len(questions), np.bool_)
     if model.share is not None:
         is_dev = _split_questions(questions, model.share, model.evaluated.seed) == "dev"
@@ -201,7 +201,7 @@ def _recall_at_10(ranks: pd.DataFrame) -> float:
 
 
 def list_models(encoder: EvaluatedEncoder, settings: RetrievalSettings) -> Iterator[RetrievalModel]:
-    """The frozen encoders, and the models fine-tuned from them."""
+    """Yield the frozen encoder and its fine-tuned models."""
     yield RetrievalModel(encoder, encoder.models)
     if encoder.finetuned is not None:
         for share in settings.shares:
@@ -209,14 +209,14 @@ def list_models(encoder: EvaluatedEncoder, settings: RetrievalSettings) -> Itera
 
 
 def is_unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:
-    """Whether each question is neither trained on nor held out; frozen encoders are tested on all."""
+    """Return whether each question is a test question; for frozen encoders (share None) all are."""
     if share is None:
         return np.ones(len(questions), np.bool_)
     return np.asarray(_split_questions(questions, share, seed) == "test", np.bool_)
 
 
 def _split_questions(questions: pd.DataFrame, share: float, seed: int) -> npt.NDArray[np.object_]:
-    """The split of each question: train, dev or test."""
+    """Return train, dev or test for each question."""
     return split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
 
 
@@ -232,7 +232,7 @@ def _protocol_name(share: float | None) -> str:
 
 
 def _search_bm25(questions: pd.DataFrame, pool: CandidatePool, settings: RetrievalSettings) -> tuple[Rows, float]:
-    """BM25's ranking for all questions, and the seconds of the search."""
+    """Return BM25's ranking for all questions, and the seconds of the search."""
     index = build_bm25(pool.candidates, TEXT_COLUMNS, pool.folder / BM25_DIR, settings.bm25)
     started = time.perf_counter()
     _, rows = index.search(questions["question"].tolist(), pool.depth)

@@ -1,7 +1,4 @@
-"""Fine-tune an encoder on questions and the pairs of sentence and passage that answer them.
-
-Two-tower paper, section 4.1.
-"""
+"""Fine-tune an encoder on questions and their (sentence, passage) answers (two-tower paper, section 4.1)."""
 
 from functools import partial
 from pathlib import Path
@@ -27,15 +24,15 @@ from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
 
-#: Candidates, besides their answers, that the questions held out are scored against.
+#: Random candidates, besides the answers, against which dev questions are scored.
 DEV_CANDIDATES = 1000
 
 
 class QuestionPairs(Examples):
-    """Questions and right answers.
+    """Pairs of a question and a right answer.
 
-    The negatives of a question are the answers in the batch of all devices, without its other right answers and other
-    sentences of its answer's passage.
+    Negatives are the answers in the batch of all devices, except other right answers of the question and sentences of
+    the same passage.
     """
 
     noun = "pairs of a question and its answer"
@@ -54,7 +51,7 @@ class QuestionPairs(Examples):
         return len(self.pairs)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """The batch of `InBatchNegatives`; each device has texts of all lengths."""
+        """Return a batch for `InBatchNegatives`; each device gets texts of all lengths."""
         question, candidate = self.pairs[step.rows].T
         lengths = self.candidates.lengths[candidate].sum(axis=1)
         parts = [dealt(lengths, rank, step.ranks) for rank in range(step.ranks)]
@@ -72,7 +69,7 @@ class QuestionPairs(Examples):
 
 
 class DevQuestions:
-    """The questions held out, and the candidates among which their answers are scored."""
+    """Dev questions, and the candidates among which their answers are scored."""
 
     def __init__(self, pairs: Ints, questions: pd.DataFrame, candidates: pd.DataFrame, seed: int) -> None:
         """`pairs`: rows of questions and candidates, (N, 2)."""
@@ -84,7 +81,7 @@ class DevQuestions:
         self.candidates = candidate_texts(candidates.iloc[pool])
 
     def loss(self, encoder: Encoder) -> float:
-        """Mean over the questions' answers of −log p(answer | question), among the candidates drawn."""
+        """Return the mean of −log p(answer | question) over the candidates."""
         queries, documents = encoder.embed(self.questions, "query"), encoder.embed(self.candidates, "document")
         scores = torch.from_numpy(queries @ documents.T)[self.question]
         return float(nn.functional.cross_entropy(scores, self.answer))
@@ -98,16 +95,16 @@ def finetune_retrieval(
     candidates: pd.DataFrame,
     folder: Path,
 ) -> float:
-    """Fine-tune an encoder on `share` percent of the questions; return the lowest loss on dev, a tenth of these.
+    """Fine-tune an encoder on `share` percent of the questions and return the lowest dev loss; see `finetune`.
 
-    See `finetune`. ValueError if the questions are too few for the share.
+    Raises ValueError if there are too few questions for the share.
     """
     seed, encoder = evaluated.seed, load_start(evaluated)
     encoder.recompute = settings.recompute
     splits = split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
     train, dev = (list_answer_pairs(questions, candidates, splits == split) for split in ("train", "dev"))
     if not len(train) or not len(dev):
-        raise ValueError(f"{share:g} % of {len(questions)} questions are too few to train on and hold some out")
+        raise ValueError(f"{share:g}% of {len(questions)} questions is too few for train and dev: use a larger share")
     dev_questions = DevQuestions(dev, questions, candidates, mix(seed, 6))
     task = Finetuning(
         "in_batch_negatives",
@@ -124,7 +121,7 @@ def finetune_retrieval(
 
 
 def list_answer_pairs(questions: pd.DataFrame, candidates: pd.DataFrame, is_chosen: npt.NDArray[np.bool_]) -> Ints:
-    """(question, candidate) rows of every right answer of the chosen questions, (N, 2)."""
+    """Return (question, candidate) rows of all right answers of the chosen questions, (N, 2)."""
     rows = dict(zip(candidates["candidate_id"], range(len(candidates)), strict=True))
     pairs = [
         (question, rows[answer])

@@ -1,4 +1,4 @@
-"""Natural Questions (Kwiatkowski et al., 2019), in the original and in the simplified published format."""
+"""Read Natural Questions (Kwiatkowski et al., 2019) in the original or the simplified format."""
 
 import re
 from bisect import bisect_left
@@ -13,36 +13,35 @@ from contexture.tasks.retrieval.reqa_files import find_files, get_field, iter_li
 from contexture.text.characters import unescape
 
 _REMEDY = (
-    "Download Natural Questions (https://ai.google.com/research/NaturalQuestions/download) and name its *.jsonl.gz "
-    "files or the folder that holds them, say v1.0/train, or files of your own in that format."
+    "Download Natural Questions (https://ai.google.com/research/NaturalQuestions/download) and set input to "
+    "its *.jsonl.gz files or their folder, such as v1.0/train, or to your own files in that format."
 )
 _LAYOUT = (
     "a line must be an object with question_text, annotations [{long_answer, short_answers}] and either document_html, "
     "document_tokens and document_title or, simplified, document_text and document_url"
 )
 
-#: A token that is read, its number in the document, and whether it follows the previous one without a space.
+#: Position of a token in the document, its text, and whether it follows the previous one without a space.
 _Token = tuple[int, str, bool]
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _SPACE = re.compile(r"\s")
-# The simplified format puts spaces between all tokens; the text has none before and after these.
+# The simplified format separates all tokens by spaces; these take no space before or after them.
 _NO_SPACE_BEFORE = re.compile(r"[.,;:?!%)\]}]+|''|'[a-z]{1,2}|n't")
 _NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "$"})
 
 
 def read_natural_questions(source: Path | Sequence[Path]) -> Iterator[ReqaPassage]:
-    """Passages with the question asked about each: files, or a folder of `*.jsonl` and `*.jsonl.gz`, line by line.
+    """Yield passages with their question from files, or from a folder of `*.jsonl` and `*.jsonl.gz`, line by line.
 
-    What counts is an annotation with exactly one short answer whose long answer is a paragraph (`<P>`) around it; the
-    paragraph's text without markup is the passage. The paper's 74,097 questions of the train set are chosen like
-    that: answers of several parts, yes or no, tables and lists are left out. A line holds one question, in the train
-    set with one annotation, in dev with up to five, which may point to several paragraphs. No more than one line is
-    held in memory.
+    An annotation counts if it has exactly one short answer inside a long answer that is a paragraph (`<P>`). The
+    passage is the paragraph without markup. This selects the paper's 74,097 train questions: answers with several
+    parts, yes or no, tables and lists are skipped. Dev questions have up to five annotations, maybe of several
+    paragraphs.
 
     Raises:
-        BenchmarkMissing: a file is absent, or the folder holds none.
-        ValueError: a file is damaged or has another layout; the text names file, line, key and remedy.
+        BenchmarkMissing: a file is missing, or the folder contains none.
+        ValueError: a file is damaged or has another layout.
     """
     for path in find_files("Natural Questions", source, ".jsonl", _REMEDY):
         for number, line in iter_lines(path):
@@ -76,7 +75,7 @@ def _read_passages(record: Any, position: str) -> Iterator[ReqaPassage]:
 
 
 def _join_tokens(tokens: list[_Token]) -> tuple[str, list[int], list[int]]:
-    """The text of tokens, and the number of each and the character that it starts at."""
+    """Return the text of tokens, their positions, and the character offset of each."""
     text, offsets = "", []
     for _, token, is_joined in tokens:
         text += "" if is_joined or not text else " "
@@ -86,7 +85,7 @@ def _join_tokens(tokens: list[_Token]) -> tuple[str, list[int], list[int]]:
 
 
 class _OriginalDocument:
-    """A document as HTML and as tokens with their positions in its bytes."""
+    """A document as HTML and as tokens with byte offsets."""
 
     def __init__(self, record: dict[str, Any], position: str) -> None:
         self._record, self._position = record, position
@@ -111,7 +110,7 @@ class _OriginalDocument:
         return first < len(self._tokens) and bool(self._tokens[first].get("token") == "<P>")
 
     def tokens(self, first: int, last: int) -> list[_Token]:
-        """The tokens of a stretch; a space separates two if there is white space between them outside of tags."""
+        """Return the tokens of a span; white space outside of tags separates two tokens."""
         page = get_field(self._record, "document_html", str, self._position, _LAYOUT).encode()
         kept = [(i, token) for i, token in enumerate(self._tokens[first:last], first) if not token.get("html_token")]
         texts = [(i, get_field(token, "token", str, self._position, _LAYOUT)) for i, token in kept]
@@ -129,7 +128,7 @@ class _OriginalDocument:
 
 
 class _SimplifiedDocument:
-    """A document as one text of tokens, markup among them, with spaces between."""
+    """A document as text with spaces between tokens and markup."""
 
     def __init__(self, record: dict[str, Any], position: str) -> None:
         self._record, self._position = record, position
@@ -148,7 +147,7 @@ class _SimplifiedDocument:
         return first < len(self._words) and self._words[first] == "<P>"
 
     def tokens(self, first: int, last: int) -> list[_Token]:
-        """The tokens of a stretch, with punctuation put back to its word."""
+        """Return the tokens of a span, with punctuation joined to its word."""
         kept = [(i, word) for i, word in enumerate(self._words[first:last], first) if not _TAG.fullmatch(word)]
         previous = ["", *(word for _, word in kept)]
         return [

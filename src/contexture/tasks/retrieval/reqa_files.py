@@ -1,4 +1,4 @@
-"""Files of questions: listed, opened, parsed, and checked with errors that say how to repair them."""
+"""Find, read, parse and check benchmark files."""
 
 import gzip
 import json
@@ -11,18 +11,18 @@ from contexture.tasks.missing import BenchmarkMissing
 
 T = TypeVar("T")
 
-FETCH_AGAIN = "fetch the file again, or leave it out"
+FETCH_AGAIN = "download the file again, or leave it out"
 _TYPE_NAMES = {str: "text", int: "whole number", list: "list", dict: "object"}
 
 
 def find_files(benchmark: str, source: Path | Sequence[Path], suffix: str, remedy: str) -> list[Path]:
-    """The files to read: those named, or those in a folder that end in `suffix`, gzipped or not, sorted by name.
+    """Return the given files, or those in a folder that end in `suffix` or `suffix`.gz, sorted by name.
 
-    Raises BenchmarkMissing if there is none, or one that is named is absent.
+    Raises BenchmarkMissing if there are none, or a given file is missing.
     """
     if isinstance(source, Path) and source.is_dir():
         files = sorted(path for path in source.iterdir() if path.name.endswith((suffix, f"{suffix}.gz")))
-        # Hidden ones are what another program is still writing, or notes of the system.
+        # Hidden files are unfinished downloads or files of the operating system.
         files = [path for path in files if path.is_file() and not path.name.startswith(".")]
     else:
         files = [source] if isinstance(source, Path) else list(source)
@@ -34,7 +34,7 @@ def find_files(benchmark: str, source: Path | Sequence[Path], suffix: str, remed
 
 
 def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, gzipped or not, with their numbers from 1; ValueError for damaged compressed data."""
+    """Yield (number from 1, line) of a plain or gzipped file; raise ValueError for damaged compressed data."""
     number = 0
     try:
         with _open_file(path) as file:
@@ -45,7 +45,7 @@ def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
-    """JSON text that starts in a line of a file; ValueError if it is no JSON in UTF-8."""
+    """Parse JSON that starts in a line of a file; raise ValueError for other content."""
     try:
         return json.loads(data)
     except json.JSONDecodeError as error:
@@ -54,13 +54,13 @@ def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
     except UnicodeDecodeError as error:
         last = line + data.count(b"\n", 0, error.start)
         position = f"{path}, line {last}, byte {error.start}"
-        raise ValueError(f"{position}: no UTF-8 ({error.reason}); {FETCH_AGAIN}") from error
+        raise ValueError(f"{position}: not UTF-8 ({error.reason}); {FETCH_AGAIN}") from error
     except RecursionError as error:
-        raise ValueError(f"{path}, line {line}: JSON nested too deep for any data set; {FETCH_AGAIN}") from error
+        raise ValueError(f"{path}, line {line}: JSON is nested too deeply; {FETCH_AGAIN}") from error
 
 
 def get_field(record: Any, key: str, kind: type[T], position: str, layout: str) -> T:
-    """`record[key]`; ValueError, naming position, key and layout, if it is missing or not of the kind."""
+    """Return `record[key]`; raise ValueError if it is missing or has another type."""
     value = record.get(key) if isinstance(record, dict) else None
     if not isinstance(value, kind):
         raise ValueError(f"{position}: no {_TYPE_NAMES[kind]} under the key {key!r}; {layout}")

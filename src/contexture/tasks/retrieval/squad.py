@@ -1,4 +1,4 @@
-"""SQuAD v1.1 (Rajpurkar et al., 2016) as published, and as a plain list of contexts, questions and answers."""
+"""Read SQuAD v1.1 (Rajpurkar et al., 2016) as published, or as a list of contexts, questions and answers."""
 
 import logging
 import re
@@ -13,8 +13,8 @@ from contexture.tasks.retrieval.reqa_files import find_files, get_field, iter_li
 LOG = logging.getLogger(__name__)
 
 _REMEDY = (
-    "Download train-v1.1.json and dev-v1.1.json of SQuAD v1.1 (https://rajpurkar.github.io/SQuAD-explorer/) and name "
-    "the files or their folder, or files of your own in that format."
+    "Download train-v1.1.json and dev-v1.1.json of SQuAD v1.1 (https://rajpurkar.github.io/SQuAD-explorer/) and set "
+    "input to the files or their folder, or to your own files in that format."
 )
 _LAYOUT = (
     "a file must be an object like SQuAD's, {data: [{title, paragraphs: [{context, qas: [{question, answers: "
@@ -23,15 +23,15 @@ _LAYOUT = (
 
 
 def read_squad(source: Path | Sequence[Path]) -> Iterator[ReqaPassage]:
-    """Passages with their questions: one file, several, or a folder of `*.json` and `*.json.gz`, read one by one.
+    """Yield passages with their questions from files, or from a folder of `*.json` and `*.json.gz`, file by file.
 
-    Files of both layouts may be mixed. In a list of {context, question, answer} the answer is where its text first
-    occurs. If the text of an answer is not at its `answer_start`, the nearest occurrence counts; an answer that does
-    not occur in its context is left out, and a warning gives the number of these.
+    In a list of {context, question, answer} the first occurrence of an answer counts. If an answer is not at its
+    `answer_start`, the nearest occurrence counts. Answers that do not occur in their context are left out with a
+    warning.
 
     Raises:
-        BenchmarkMissing: a file is absent, or the folder holds none.
-        ValueError: a file is damaged or has another layout; the text names file, position, key and remedy.
+        BenchmarkMissing: a file is missing, or the folder contains none.
+        ValueError: a file is damaged or has another layout.
     """
     for path in find_files("SQuAD", source, ".json", _REMEDY):
         content = parse_json(path, b"".join(line for _, line in iter_lines(path)))
@@ -53,7 +53,7 @@ def read_squad(source: Path | Sequence[Path]) -> Iterator[ReqaPassage]:
             LOG.warning("%s: %d answers do not occur in their passages and are left out", path, num_lost)
 
 
-#: A question and its answers, each with the character it should start at.
+#: A question and its answers, each with the character offset at which it should start.
 _QuestionAnswers = tuple[str, list[tuple[str, int]]]
 
 
@@ -96,7 +96,7 @@ def _read_rows(path: Path, rows: list[Any]) -> Iterator[tuple[str, str, list[_Qu
 
 
 def _locate(context: str, answer: str, expected_start: int) -> int | None:
-    """Start of `answer` in `context`: `expected_start`, or the nearest, the first of two; None if it does not occur."""
+    """Return the start of `answer` in `context` that is nearest to the expected one; None if it does not occur."""
     if 0 <= expected_start < len(context) and context.startswith(answer, expected_start):
         return expected_start
     starts = (match.start() for match in re.finditer(re.escape(answer), context) if answer)

@@ -1,4 +1,4 @@
-"""Retrieval as a task: find the answer of a question among the sentences of all passages (ReQA)."""
+"""The passage retrieval task (ReQA)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,18 +17,17 @@ from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
 QUESTIONS_FILE, CANDIDATES_FILE = "questions.parquet", "candidates.parquet"
-#: Seed of the draw of the pairs that join the candidates in the open domain.
+#: Seed of the pairs that are drawn for the open domain.
 OPEN_DOMAIN_SEED = 0
 
 
 class RetrievalTask:
-    """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
+    """Retrieve the sentence and passage that answer a question, with frozen and fine-tuned encoders."""
 
     def read(self, source: RetrievalConfig, demo: Path, output_dir: Path) -> None:
         """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.
 
-        `task.json` also has `lang`, the language of the passages. Raises ValueError, naming file and position, for
-        files that are not in the format.
+        `task.json` also has `lang`, the language of the passages. Raises ValueError for files in another format.
         """
         name = DEMO if source.input == DEMO else source.format
         files: Path | list[Path] = demo / SQUAD_FILE
@@ -41,32 +40,32 @@ class RetrievalTask:
             report["counts"] = reqa_counts(questions, candidates)
 
     def check(self, settings: RetrievalSettings, data: Path) -> None:
-        """Raise ValueError, before hours of pre-training, if a share of the questions is too few."""
+        """Raise ValueError if a share leaves no train, dev or test questions."""
         if not (data / QUESTIONS_FILE).exists():
             return
         ids = pd.read_parquet(data / QUESTIONS_FILE)["question_id"].tolist()
         for share in settings.shares:
             if set(split_questions(ids, share / 100, 0)) != {"train", "dev", "test"}:
                 raise ValueError(
-                    f"{share:g} % of {len(ids)} questions are too few to train on and to hold some out: leave this "
-                    "share out of retrieval's shares, or give more questions"
+                    f"retrieval.shares: {share:g}% of {len(ids)} questions leaves no train, dev or test "
+                    "questions; remove the share or add questions"
                 )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """All passages, as all are candidates of every question; see `DocumentTask`."""
+        """Return all passages; see `DocumentTask`."""
         if not (data / CANDIDATES_FILE).exists():
             return None
         passages = pd.read_parquet(data / CANDIDATES_FILE, columns=["passage_id", "title", "passage"])
         return passages.drop_duplicates("passage_id")[["title", "passage"]].rename(columns={"passage": "text"})
 
     def options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
-        """One model per share."""
+        """Return one option per share."""
         return [option_name(share) for share in settings.shares]
 
     def finetune(
         self, settings: RetrievalSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
-        """See `finetune.finetune_retrieval`; nothing is written if the questions are missing."""
+        """See `finetune.finetune_retrieval`; do nothing if the questions are missing."""
         from contexture.tasks.retrieval.finetune import finetune_retrieval
 
         if (data / QUESTIONS_FILE).exists():
@@ -84,9 +83,9 @@ class RetrievalTask:
         *,
         passages: Path | None = None,
     ) -> Results:
-        """See `evaluation.evaluate_retrieval`; no results if the questions are missing.
+        """See `evaluation.evaluate_retrieval`; there are no results if the questions are missing.
 
-        `passages` is the folder of the table of passages: the open domain is left out without it.
+        The open domain needs `passages`, the folder of the table of passages.
         """
         from contexture.tasks.retrieval.evaluation import CandidatePool, evaluate_retrieval
         from contexture.tasks.retrieval.open_domain import add_corpus_pairs

@@ -59,7 +59,7 @@ def check_rows(path: Path, count: int, published: int | None, noun: str = "rows"
 def read_columns(path: Path, columns: Sequence[str], published: int | None) -> list[list[str]]:
     """The named columns of a tab-separated file with a header; row n stands in line n + 2.
 
-    ValueError, see `iter_lines`, and for a missing column or a line with more or fewer fields than the header.
+    ValueError, see `read_lines`, and for a missing column or a line with more or fewer fields than the header.
     """
     header, *rows = (line.split("\t") for line in read_lines(path, published, header=1))
     names = [name.strip() for name in header]
