@@ -1,4 +1,4 @@
-"""Claims about the facts of pages: format, balance, what decides them, and what does not."""
+"""Claims about facts of articles: format, balance, evidence."""
 
 import json
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_evidence_is_of_the_page_and_one_sentence_decides(index: int) -> None:
             assert has_fact_words(about, fact, slots, row["claim"]) == (label == "SUPPORTS")
 
 
-def test_no_claim_alone_tells_its_label_and_word_overlap_not_all(rows: dict[str, Rows]) -> None:
+def test_claims_alone_do_not_predict_labels_and_word_overlap_only_partly(rows: dict[str, Rows]) -> None:
     train, test = rows["train"], rows["test"]
     labels = [[row["label"] for row in part] for part in (train, test)]
     assert predict_labels(*([row["claim"] for row in part] for part in (train, test)), *labels) < 0.42
@@ -70,7 +70,7 @@ def test_no_claim_alone_tells_its_label_and_word_overlap_not_all(rows: dict[str,
     assert 0.45 < predict_labels(*(np.array(values)[:, None] for values in overlaps), *labels) < 0.7
 
 
-def test_one_seed_the_same_and_another_seed_others() -> None:
+def test_output_depends_on_the_seed() -> None:
     def claims(seed: int) -> set[str]:
         return {row["claim"] for row in claim_rows(DemoConfig(seed=seed), make_article(seed, 3))}
 

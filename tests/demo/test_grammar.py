@@ -1,4 +1,4 @@
-"""The templates: complete, consistent, rich enough."""
+"""The templates are complete, consistent and varied."""
 
 import re
 from random import Random
@@ -20,7 +20,7 @@ def test_render_fills_slots_and_draws_choices():
 
 
 @given(st.text(alphabet=st.characters(blacklist_characters="[]{}")))
-def test_text_without_marks_is_itself(text: str):
+def test_text_without_markup_is_unchanged(text: str):
     assert render(compile_template(text), {}, Random(0)) == text
 
 
@@ -52,7 +52,7 @@ def test_every_slot_of_a_topic_can_be_filled(name: str):
             assert not re.search(r"\b(\w{3,}) \1\b", text.replace("Somewhere", "")), text
 
 
-def test_a_form_of_question_belongs_to_one_fact():
+def test_each_question_template_belongs_to_one_fact():
     forms: dict[str, tuple[str, str]] = {}
     for topic in topics().values():
         for aspect, ways in topic.ask.items():

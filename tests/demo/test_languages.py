@@ -1,4 +1,4 @@
-"""Made-up languages: words, order, and what stays as it is."""
+"""Made-up languages: words, order, names."""
 
 import re
 from collections import Counter
@@ -24,19 +24,19 @@ WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 @pytest.fixture(scope="module")
 def english() -> list[str]:
-    """Sentences of novels; texts of a task, and questions."""
+    """Sentences of novels and tasks, and questions."""
     texts = [sentence for index in range(12) for sentence in iter_sentences(make_novel(0, index))]
     files = dict(task_files(0))
     return texts + files["MR/rt-polarity.pos"] + [line.split(" ", 1)[1] for line in files["TREC/TREC_10.label"]]
 
 
-def test_codes_are_those_of_private_use() -> None:
+def test_codes_are_in_the_private_range() -> None:
     assert language_codes(3) == ["qaa", "qab", "qac"]
     assert language_codes(520)[25:27] == ["qaz", "qba"] and language_codes(520)[-1] == "qtz"
 
 
 @pytest.mark.parametrize("seed", [0, 7])
-def test_no_two_words_become_one_and_none_is_english_or_of_another_language(seed: int) -> None:
+def test_words_of_languages_are_different(seed: int) -> None:
     lexicons = [make_lexicon(seed, code) for code in CODES]
     for words in lexicons:
         assert words.keys() == english_words()
@@ -56,8 +56,8 @@ def test_orders() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_what_is_said_can_be_read_back(code: str, english: list[str]) -> None:
-    """Marks stay where they are; between them are the clause's own words, names as they were."""
+def test_translations_are_reversible(code: str, english: list[str]) -> None:
+    """Punctuation and names do not change, and clauses keep their words."""
     meaning = {made: word for word, made in make_lexicon(0, code).items()}
     translate, moved = make_translator(0, code), 0
     for text in english:
@@ -87,14 +87,14 @@ def test_capitals_names_and_numbers() -> None:
     assert translate("old feast") == f"{feast} {old}"
     assert translate("“I never,” said Orla") == f"“{never.capitalize()} {i},” Orla {said}"
     assert translate("“Old,” said Orla, “never.”") == f"“{old.capitalize()},” Orla {said}, “{never}.”"
-    assert translate("Sedge said") == f"{said.capitalize()} Sedge"  # a surname, though sedge is a word, too
+    assert translate("Sedge said") == f"{said.capitalize()} Sedge"  # a surname that is also a word
     assert translate("1204 of 37!") == f"37 {of} 1204!"
     with pytest.raises(KeyError, match="xylophonist"):
         translate("an old xylophonist")
 
 
 @pytest.mark.parametrize("seed", [0, 3, 7])
-def test_every_word_of_the_world_has_one_in_every_language(seed: int) -> None:
+def test_each_word_of_the_world_has_a_translation(seed: int) -> None:
     translate = make_translator(seed, "qab")
     for index in range(6):
         for chapter in make_novel(seed, index, "qab"):

@@ -1,4 +1,4 @@
-"""The novels: names, order, what a scene keeps to, and that the reader of books takes them."""
+"""Novels: names, order, scenes, and reading them as books."""
 
 from collections import Counter
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_no_word_is_in_two_fields():
     assert len(fields()["feelings"]) == len(fields()["records"]) == 100
 
 
-def test_names_differ_and_stay():
+def test_file_names_are_unique_and_stable():
     names = [novel_file_name(0, index) for index in range(700)]
     assert len(set(names)) == 700
     assert all(name.isascii() and name.startswith("Tales_of_") and name.count(".") == 1 for name in names)
@@ -45,8 +45,8 @@ def test_a_novel_depends_on_seed_and_index_only():
         assert 180 <= len(list(iter_sentences(chapters))) <= 260
 
 
-def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
-    """From the file's bytes through the reader and the sentence splitter to the sentences that were written."""
+def test_novels_are_read_back_as_books(tmp_path: Path):
+    """Reader and sentence splitter return the written sentences."""
     write_demo_world(DemoConfig(pages=25, novels=3), tmp_path)
     config = CorpusConfig(input=str(tmp_path / "books"), lang="en")
     files = find_sources(config)
@@ -62,8 +62,8 @@ def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
         assert read == written
 
 
-def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
-    """Mostly: a scene's last sentence has the next scene's first as its neighbour."""
+def test_only_neighbouring_sentences_share_field_and_mood():
+    """Only mostly, because neighbours may be of two scenes."""
     groups = [set(moods()), set(fields())]
     for group in groups:
         near, far = Counter[bool](), Counter[bool]()
@@ -79,8 +79,8 @@ def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
         assert far[True] / far.total() < (0.6 if group == set(moods()) else 0.2)
 
 
-def test_frames_do_not_tell_the_field():
-    """No frame has a word of a field or mood, and each goes with all of them."""
+def test_frames_contain_no_field_words():
+    """Frames contain no words of fields or moods."""
     for file in ("novels.yml", "sentence_tasks.yml"):
         for name, templates in frames(file).items():
             for template in templates:
@@ -91,7 +91,7 @@ def test_frames_do_not_tell_the_field():
 
 
 @pytest.mark.parametrize("index", [0, 13, 300, 10**6])
-def test_a_novel_keeps_to_the_region_of_the_page_that_names_it(index: int):
+def test_a_novel_stays_in_the_region_of_its_title(index: int):
     title = novel_file_name(0, index).removeprefix("Tales_of_").removesuffix(".txt").replace("_", " ")
     (region,) = {r for r in (index % 12, index // 25) for i in range(25) if make_outline(0, r * 25 + i).title == title}
     text = " ".join(iter_sentences(make_novel(0, index)))
@@ -101,5 +101,5 @@ def test_a_novel_keeps_to_the_region_of_the_page_that_names_it(index: int):
 
 
 def _groups(sentence: str) -> set[str]:
-    """Names of the fields and moods of a sentence's words."""
+    """Return the fields and moods of a sentence's words."""
     return {WORDS[word] for word in split_words(sentence) if word in WORDS}

@@ -1,4 +1,4 @@
-"""The questions in the format of SQuAD: spans, what is asked, and how hard it is to find."""
+"""Questions in the format of SQuAD: contexts, spans, counts."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_every_paragraph_of_every_page_is_a_context(articles: list[dict[str, Any
             assert article["title"].split()[-1] in context["context"]
 
 
-def test_spans_are_exact_and_lie_in_the_sentences_that_state_one_fact(articles: list[dict[str, Any]]):
+def test_answer_spans_are_exact_and_state_one_fact(articles: list[dict[str, Any]]):
     short = total = 0
     for index, article in enumerate(articles):
         paragraphs = make_article(0, index).paragraphs

@@ -1,4 +1,4 @@
-"""The tasks for encoders of sentences: formats, labels, and that they turn on words that belong together."""
+"""Sentence tasks: formats, labels, and their dependence on related words."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -45,7 +45,7 @@ def field_words(text: Any, groups: Collection[str] = frozenset(FIELDS.values()))
     return [word for word in split_words(str(text)) if FIELDS.get(word) in groups]
 
 
-def test_the_files_are_those_of_the_published_layout(files: dict[str, list[str]], demo: Path):
+def test_files_have_the_published_layout(files: dict[str, list[str]], demo: Path):
     assert sorted(files) == sorted(str(path.relative_to(demo)) for path in demo.rglob("*") if path.is_file())
     for name, lines in files.items():
         assert (demo / name).read_bytes() == "".join(f"{line}\n" for line in lines).encode()
@@ -53,7 +53,7 @@ def test_the_files_are_those_of_the_published_layout(files: dict[str, list[str]]
         assert count_rows(name, len(lines)) in (0, *range(60, 401))
 
 
-def test_the_readers_of_the_benchmarks_take_all_of_them(demo: Path):
+def test_benchmark_readers_read_all_tasks(demo: Path):
     sizes = {name: len(classification(demo, name)) for name in ("mr", "subj", "trec", "mrpc")}
     assert sizes == {"mr": 204, "subj": 200, "trec": 360, "mrpc": 450}
     assert [len(read_relatedness(demo, name, "any").table) for name in ("sick_r", "stsb")] == [560, 600]
@@ -69,21 +69,21 @@ def test_labels_are_balanced(demo: Path):
     assert entailment.unstack()[[0, 1, 2]].to_numpy().tolist() == [[0.25, 0.5, 0.25]] * 3
 
 
-def test_other_seeds_other_tasks_and_one_seed_the_same(files: dict[str, list[str]]):
+def test_tasks_depend_on_the_seed(files: dict[str, list[str]]):
     assert dict(task_files(0)) == files
     other = dict(task_files(1))
     assert other.keys() == files.keys() and all(other[name] != files[name] for name in files)
 
 
 @pytest.mark.parametrize(("name", "groups"), [("mr", ["grim", "bright"]), ("subj", ["feelings", "records"])])
-def test_a_word_that_tells_the_label_is_in_one_row_only(name: str, groups: list[str], demo: Path):
+def test_words_that_predict_the_label_occur_in_one_row_only(name: str, groups: list[str], demo: Path):
     table = classification(demo, name)
     pairs = [(word, row.label) for row in table.itertuples() for word in field_words(row.text, groups)]
     assert all(FIELDS[word] == groups[int(str(label))] for word, label in pairs)
     assert max(Counter(word for word, _ in pairs).values()) == 1 and len(pairs) >= 200
 
 
-def test_no_word_that_tells_the_kind_of_question_is_in_both_files(demo: Path):
+def test_words_that_predict_the_label_occur_in_one_file_only(demo: Path):
     by_split: dict[str, set[str]] = {"train": set(), "test": set()}
     for row in classification(demo, "trec").itertuples():
         (word,) = field_words(row.text)
@@ -106,10 +106,10 @@ def test_similarity_grows_with_what_two_sentences_share(demo: Path):
         same = len(set(first) & set(second))
         of_field = sum(FIELDS[word] == FIELDS[first[0]] for word in second)
         level = {3: 5, 1: 4}[same] if same else of_field
-        assert abs(float(str(row.score)) - level) <= 0.36  # 0.3, and the rounding of STS14
+        assert abs(float(str(row.score)) - level) <= 0.36  # 0.3 and the rounding of STS14
 
 
-def test_a_contradiction_is_of_another_fact():
+def test_contradictions_state_another_fact():
     for town in towns(0, 0):
         for topic in topics().values():
             for aspect in (key for key in topic.say if fact_slots(topic.name, key)):
@@ -121,7 +121,7 @@ def test_a_contradiction_is_of_another_fact():
 
 
 def test_analogies_differ_by_one_change(demo: Path):
-    """A and B by the same words as C and D."""
+    """A and B differ by the same words as C and D."""
     for row in read_analogies(demo / "analogies.tsv").itertuples():
         a, b, c, d = (set(split_words(str(text))) for text in (row.a, row.b, row.c, row.d))
         assert (a - b, b - a) == (c - d, d - c) and len(a - b) <= 1 and len(b - a) == 1

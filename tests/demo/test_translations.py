@@ -1,4 +1,4 @@
-"""The folder of the made-up languages: layouts, counts, and that no sentence is where it must not be."""
+"""Files of the made-up languages: layouts, counts, disjoint sentences."""
 
 from itertools import combinations
 from pathlib import Path
@@ -44,7 +44,7 @@ def column(rows: list[str], number: int) -> list[str]:
     return [row.split("\t")[number] for row in rows]
 
 
-def test_counts_are_those_of_the_files(world: tuple[Path, dict[str, int]], lines: Lines) -> None:
+def test_counts_match_the_files(world: tuple[Path, dict[str, int]], lines: Lines) -> None:
     _, counts = world
     novels = [name for name in lines if name.startswith("books/")]
     assert counts["language_novels"] == len(novels) == 9
@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_files(world: tuple[Path, dict[str, int]], lines
         assert counts[f"language_{part}"] == sum(len(rows) for name, rows in lines.items() if name.startswith(part))
 
 
-def test_novels_are_in_their_language_and_none_is_a_translation(lines: Lines) -> None:
+def test_novels_are_translated_but_not_from_english_novels(lines: Lines) -> None:
     english = {"en": {sentence for index in range(3) for sentence in iter_sentences(make_novel(7, index))}}
     for code in CODES:
         translate = make_translator(7, code)
@@ -126,7 +126,7 @@ def test_sentence_tasks_keep_their_layout_and_labels(demo: Path, lines: Lines) -
         assert labels_of[0] == labels_of[1]
 
 
-def test_a_world_of_english_alone_takes_the_others_away(tmp_path: Path) -> None:
+def test_a_world_without_languages_removes_their_folder(tmp_path: Path) -> None:
     small = DemoConfig(pages=25, novels=1, languages=1)
     write_demo_world(small, tmp_path)
     assert (tmp_path / "languages/books/qaa").is_dir()

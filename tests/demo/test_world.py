@@ -1,4 +1,4 @@
-"""The pages: names, facts, links, and that nothing depends on order."""
+"""Articles: names, facts, links, independence of order."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ def test_shuffled_keeps_everything(items: list[int], seed: int):
     assert Counter(shuffle(items, seeded_random(seed))) == Counter(items)
 
 
-def test_titles_are_unique_redirects_and_all():
+def test_titles_are_unique():
     entries = [entry for region in range(80) for entry in extra_entries(7, region, 2_000)]
     titles = [*(make_outline(7, index).title for index in range(2_000)), *(entry.title for entry in entries)]
     ids = [*map(article_id, range(2_000)), *(entry.id for entry in entries)]
@@ -52,8 +52,8 @@ def test_a_page_has_five_to_eight_paragraphs_of_one_topic():
         assert len(summarised) == 3 and set(summarised) <= set(topics)
 
 
-def test_links_lead_to_pages_and_often_to_the_same_topic():
-    """In a world of whole regions no link is red, whether by title, by redirect or with a small first letter."""
+def test_links_have_targets_often_of_the_same_topic():
+    """In a world of whole regions all links have targets, by title, redirect or lower-case title."""
     seed, pages = 0, 75
     targets = {make_outline(seed, index).title: index for index in range(pages)}
     targets |= {make_outline(seed, index).alias: index for index in range(pages) if world.has_redirect(index)}
@@ -66,7 +66,7 @@ def test_links_lead_to_pages_and_often_to_the_same_topic():
                 same += sentence.topic in make_outline(seed, linked).lead
                 total += 1
     assert total > 4 * pages
-    # By chance it were 3 topics of 16.
+    # Chance is 3 topics of 16.
     assert same > 0.4 * total
 
 
@@ -77,7 +77,7 @@ def test_capital_and_unlink():
     assert strip_links("'''Velmar''' is [[a]] and [[b|c]].") == "Velmar is a and c."
 
 
-def test_every_sort_of_page_occurs():
+def test_each_kind_of_page_occurs():
     entries = [entry for region in range(6) for entry in extra_entries(0, region, 150)]
     assert {entry.namespace for entry in entries} == {0, 1, 10, 14}
     assert any(entry.text == "" for entry in entries)

@@ -43,7 +43,7 @@ def set_block(patch: pytest.MonkeyPatch, size: int) -> None:
 
 @pytest.mark.parametrize("search", [search_exact, search_numpy])
 @pytest.mark.parametrize(("per_shard", "block"), [(13, 7), (400, 100), (1000, 32_768)])
-def test_equals_brute_force_whatever_the_shards_and_blocks(
+def test_equals_brute_force_for_any_shards_and_blocks(
     tmp_path: Path, per_shard: int, block: int, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_block(monkeypatch, block)
@@ -62,11 +62,11 @@ def test_equals_brute_force_whatever_the_shards_and_blocks(
 
 @settings(max_examples=40, deadline=None)  # the cores may be shared
 @given(st.integers(1, 120), st.integers(1, 130), st.integers(1, 90), st.integers(0, 2**32 - 1))
-def test_ties_are_in_the_order_of_their_rows(
+def test_ties_are_ordered_by_row(
     tmp_path_factory: pytest.TempPathFactory, rows: int, k: int, block: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    candidates = rng.integers(-1, 2, (rows, 3)).astype(np.float32)  # whole numbers: every sum is exact
+    candidates = rng.integers(-1, 2, (rows, 3)).astype(np.float32)  # integers: all sums are exact
     queries = rng.integers(-1, 2, (4, 3)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
         set_block(patch, block)
@@ -88,7 +88,7 @@ def test_a_score_depends_on_its_two_vectors_alone(tmp_path: Path, monkeypatch: p
             assert np.array_equal(results[0], expected[1][query])
 
 
-def test_near_ties_are_decided_by_our_scores_not_by_the_rounding_of_a_matrix_product(tmp_path: Path) -> None:
+def test_near_ties_do_not_depend_on_rounding(tmp_path: Path) -> None:
     direction = random_rows(1, 200)
     rows = direction + 1e-6 * random_rows(500, 200, seed=1)
     vectors = write(tmp_path / "v", rows.astype(np.float32))
@@ -118,7 +118,7 @@ def test_no_more_than_a_block_is_read_at_a_time(tmp_path: Path, monkeypatch: pyt
         (random_rows(2, 4), 0, "the 0 best"),
     ],
 )
-def test_bad_queries(tmp_path: Path, config: IndexConfig, queries: Floats, k: int, message: str) -> None:
+def test_invalid_queries_raise(tmp_path: Path, config: IndexConfig, queries: Floats, k: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         open_index(write(tmp_path / "v", random_rows(30, 4)), config).search(queries, k)
 
@@ -147,7 +147,7 @@ def test_an_index_that_searches_everything_is_exact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("config", [IVF, HNSW])
-def test_an_index_is_built_once_and_again_when_it_must_be(
+def test_an_index_is_rebuilt_only_if_necessary(
     tmp_path: Path, config: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[str] = []
@@ -182,7 +182,7 @@ def test_an_index_is_built_once_and_again_when_it_must_be(
                 file.write_bytes(damaged)
             count += 1
             check(count)
-    searched = IndexConfig(kind=config.kind, probes=5, breadth=99)  # how it is searched is no reason to build it
+    searched = IndexConfig(kind=config.kind, probes=5, breadth=99)  # search parameters do not need a new index
     index = open_index(vectors, searched).index
     assert (index.nprobe if config.kind == "ivf" else index.hnsw.efSearch) == (5 if config.kind == "ivf" else 99)
     assert len(built) == count
@@ -191,7 +191,7 @@ def test_an_index_is_built_once_and_again_when_it_must_be(
     assert len(built) == count + 1
 
 
-def test_comparison_counts_what_is_found(tmp_path: Path) -> None:
+def test_comparison_of_indexes(tmp_path: Path) -> None:
     rows, queries = random_rows(500, 8), random_rows(40, 8, seed=1)
     vectors = write(tmp_path / "v", rows)
     table = compare_indexes(vectors, queries, 10, [IVF, HNSW, IndexConfig(kind="ivf", probes=12)])
@@ -212,10 +212,10 @@ def test_few_candidates_have_few_lists(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("block", "vectors_per_batch"), [(7, 1), (50, 300), (1000, 5000)])
-def test_lists_are_the_same_however_many_vectors_are_in_memory(
+def test_lists_do_not_depend_on_the_batch_size(
     tmp_path: Path, block: int, vectors_per_batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As those of one index in memory that is given all vectors at once."""
+    """They equal those of an index in memory to which all vectors are added at once."""
     rows, queries = random_rows(900, 12), random_rows(20, 12, seed=1)
     vectors = write(tmp_path / "v", rows, 110)
     monkeypatch.setattr(search_index, "BLOCK_ROWS", block)
@@ -246,11 +246,11 @@ def test_centroids_of_many_vectors_come_from_a_sample(tmp_path: Path, monkeypatc
         assert search_index._train_lists(vectors).nlist == lists
     sample, all_rows = read
     assert len(sample) == len(set(sample.tolist())) == 160 and all_rows.tolist() == list(range(400))
-    assert (np.diff(sample) > 0).all() and len(set(np.diff(sample).tolist())) > 2  # drawn, not at equal distances
+    assert (np.diff(sample) > 0).all() and len(set(np.diff(sample).tolist())) > 2  # random, not equidistant
 
 
 @pytest.mark.parametrize("config", [IVF, HNSW])
-def test_a_killed_build_leaves_nothing_that_looks_whole(
+def test_an_interrupted_build_leaves_no_index(
     tmp_path: Path, config: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = write(tmp_path / "v", random_rows(500, 12))

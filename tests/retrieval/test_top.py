@@ -1,4 +1,4 @@
-"""The best of many scores, and two rankings fused, by hand and against slow loops."""
+"""Selection of the best scores and rank fusion, by hand and against slow loops."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_many_lines(k: int) -> None:
 
 def test_fusion_by_hand() -> None:
     first, second = np.array([[5, 3, -1]]), np.array([[3, 7]])
-    # 3 is second and first, 5 and 7 are first and second of one ranking each.
+    # 3 is in both rankings, 5 and 7 are in one each.
     scores, rows = fuse(first, second, 0.5, 4)
     assert rows.tolist() == [[3, 5, 7, -1]]
     assert scores[0].tolist() == pytest.approx([0.5 / 62 + 0.5 / 61, 0.5 / 61, 0.5 / 62, -np.inf])

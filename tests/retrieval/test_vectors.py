@@ -13,7 +13,7 @@ IDENTITY = {"encoder": "a1b2", "candidates": {"rows": ROWS}}
 
 
 class Encoder:
-    """Gives the rows of TRUTH, remembers which it was asked for, and may break down."""
+    """Returns rows of TRUTH, records which, and may raise at a row."""
 
     def __init__(self, breaks_at: int | None = None) -> None:
         self.breaks_at = breaks_at
@@ -33,7 +33,7 @@ def write(
 
 
 def kill(folder: Path, at: int) -> Encoder:
-    """Write until a row breaks it down."""
+    """Interrupt the writing at a row."""
     with pytest.raises(KeyboardInterrupt):
         write(folder, encoder := Encoder(at))
     return encoder
@@ -44,7 +44,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("per_shard", [1, 7, 22, 23, 1000])
-def test_what_is_read_is_what_was_embedded(tmp_path: Path, per_shard: int) -> None:
+def test_vectors_are_read_back(tmp_path: Path, per_shard: int) -> None:
     encoder = Encoder()
     vectors = write(tmp_path / "v", encoder, per_shard=per_shard)
     assert encoder.embedded == list(range(ROWS))
@@ -60,7 +60,7 @@ def test_what_is_read_is_what_was_embedded(tmp_path: Path, per_shard: int) -> No
     assert np.array_equal(np.concatenate([block for _, block in blocks]), TRUTH)
 
 
-def test_vectors_are_mapped_not_loaded_and_cannot_be_changed(tmp_path: Path) -> None:
+def test_vectors_are_memory_mapped_and_read_only(tmp_path: Path) -> None:
     vectors = write(tmp_path / "v")
     owner = vectors[8:12]
     while isinstance(owner, np.ndarray):
@@ -73,14 +73,14 @@ def test_vectors_are_mapped_not_loaded_and_cannot_be_changed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("breaks_at", [0, 3, 7, 22])
-def test_a_kill_costs_one_shard_at_most(tmp_path: Path, breaks_at: int) -> None:
+def test_an_interrupted_call_loses_at_most_one_shard(tmp_path: Path, breaks_at: int) -> None:
     write(tmp_path / "whole")
     first = kill(tmp_path / "v", breaks_at)
     assert not (tmp_path / "v").exists()
     write(tmp_path / "v", second := Encoder())
     assert first.embedded + second.embedded == list(range(ROWS))  # each row once
     assert contents(tmp_path / "v") == contents(tmp_path / "whole")
-    # A half-written shard is made again.
+    # An incomplete shard is written again.
     kill(tmp_path / "half", 14)
     shard = tmp_path / "half.unfinished" / "00001.npy"
     shard.write_bytes(shard.read_bytes()[:-1])
@@ -108,7 +108,7 @@ def test_finished_vectors_are_not_embedded_again(tmp_path: Path) -> None:
         assert open_vectors(tmp_path / name).identity["encoder"] == "c3d4"
 
 
-def test_what_an_encoder_must_not_give(tmp_path: Path) -> None:
+def test_wrong_vectors_of_an_encoder_raise(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no candidates to embed"):
         write_vectors(tmp_path / "v", 0, DIMENSION, Encoder(), IDENTITY)
     assert not list(tmp_path.iterdir())
@@ -118,7 +118,7 @@ def test_what_an_encoder_must_not_give(tmp_path: Path) -> None:
         write_vectors(tmp_path / "w", 20, 1, lambda rows: np.where(np.c_[rows] == 13, np.inf, 1), IDENTITY, 10)
 
 
-def test_damage_is_named(tmp_path: Path) -> None:
+def test_damaged_files_raise(tmp_path: Path) -> None:
     write(folder := tmp_path / "v")
     shard, other = ((folder / name).read_bytes() for name in ("00001.npy", "00003.npy"))
     for name, content, message in (
@@ -142,7 +142,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
         open_vectors(folder)
 
 
-def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
+def test_vectors_of_another_encoder_raise(tmp_path: Path) -> None:
     vectors = write(tmp_path / "v")
     check_identity(vectors, {"encoder": "a1b2"})
     check_identity(vectors, IDENTITY)

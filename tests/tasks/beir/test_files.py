@@ -1,4 +1,4 @@
-"""BEIR's files: what is read of them, and what is said of wrong ones."""
+"""Reading of BEIR's files, and errors for wrong ones."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ def rows(file: Path) -> list[list[object]]:
 
 
 def set_counts(**counts: int) -> dict[str, int]:
-    """The counts of a set with three documents, two queries, and one relevant document of each."""
+    """Return the counts of a set with three documents and two queries, with changes."""
     usual = {"documents": 3, "queries": 2, "queries_without_a_relevant_document": 0, "relevant_documents": 2}
     return usual | {"relevant_documents_not_there": 0, "judged_queries_not_there": 0} | counts
 
@@ -31,8 +31,8 @@ def test_a_set_is_read(pack: Callable[[Path], Path], tmp_path: Path) -> None:
     assert (counts, notes) == (set_counts(), [])
 
 
-def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
-    """Query 2 has a judgement and nothing relevant, 3 none at all; of 1 the documents x and y are nowhere, as is 9."""
+def test_unknown_ids_are_counted_and_reported(tmp_path: Path) -> None:
+    """Query 2 has no relevant document, 3 no judgement; documents x and y and query 9 are unknown."""
     queries = [{"_id": name, "text": "kave"} for name in "123"]
     qrels = [("1", "a", 2), ("1", "x", 1), ("1", "y", 1), ("2", "a", 0), ("2", "z", 0), ("9", "a", 1)]
     folder = write_beir_set(tmp_path / "set", [{"_id": "a", "text": "kana"}], queries, qrels, "dev")
@@ -54,7 +54,7 @@ def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
+def test_a_missing_file_raises(file: str, tmp_path: Path) -> None:
     folder = write_small_set(tmp_path / "set")
     (folder / file).unlink()
     with pytest.raises(BenchmarkMissing, match=rf"toys is not here: looked for .*/set/{file}\. .*docs/beir\.md"):
@@ -87,15 +87,13 @@ def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
         ("qrels/test.tsv", "", r"no document is relevant"),
     ],
 )
-def test_a_wrong_file_is_named_with_the_line_and_the_way_out(
-    file: str, text: str, message: str, tmp_path: Path
-) -> None:
+def test_a_wrong_file_raises_with_line_and_remedy(file: str, text: str, message: str, tmp_path: Path) -> None:
     folder = write_small_set(tmp_path / "set")
     (folder / file).write_text(text)
     with pytest.raises(ValueError, match=message):
         write_set("toys", folder, "test", tmp_path / "read")
 
 
-def test_qrels_of_windows_and_lines_twice(tmp_path: Path) -> None:
+def test_qrels_with_windows_line_ends_and_repeated_lines(tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_bytes(f"{HEADER}\r\n1\ta\t1\r\n1\ta\t1\r\n2\tb\t-1".encode())
     assert read_qrels(tmp_path / "test.tsv") == {"1": {"a": 1.0}, "2": {"b": -1.0}}

@@ -1,4 +1,4 @@
-"""A set in BEIR's layout about made-up words."""
+"""Toy sets in BEIR's layout."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ def write_beir_set(
     qrels: Sequence[tuple[str, str, float]],
     split: str = "test",
 ) -> Path:
-    """Write a set."""
+    """Write a set in BEIR's layout."""
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     for name, rows in (("corpus", documents), ("queries", queries)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -28,7 +28,7 @@ def write_beir_set(
 
 
 def write_small_set(folder: Path) -> Path:
-    """Three documents, two queries, one relevant document each."""
+    """Write three documents and two queries with one relevant document each."""
     documents = [{"_id": "a", "title": "Kana", "text": "kana kave"}, {"_id": "b", "text": "lona"}]
     documents.append({"_id": "c", "title": None, "text": ""})
     queries = [{"_id": "1", "text": "kave"}, {"_id": "2", "text": "lona"}]
@@ -36,9 +36,9 @@ def write_small_set(folder: Path) -> Path:
 
 
 def write_drawn_set(folder: Path) -> Path:
-    """60 documents of six words and 30 queries: of three words of a document, grade 2, some of which two others share.
+    """Write 60 documents of six words, and 30 queries with three words of a document (grade 2; similar ones: grade 1).
 
-    Query 0 has the id of the document that its words are of.
+    Query 0 has the id of its document.
     """
     draw = random.Random(5)
     texts = [draw.sample(WORDS, 6) for _ in range(60)]
@@ -57,7 +57,7 @@ def write_drawn_set(folder: Path) -> Path:
 
 
 def compress_files(folder: Path) -> Path:
-    """The same files, compressed."""
+    """Compress the files of a set."""
     for file in [*folder.glob("*.jsonl"), *folder.glob("qrels/*.tsv")]:
         file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
         file.unlink()

@@ -1,4 +1,4 @@
-"""Rankings of held-out evidence against slow loops, and the advice by hand."""
+"""Rankings against slow loops, and recommendations by hand."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def results(folder: Path, evidence: HeldOutEvidence, encoder: str) -> Results:
 
 
 def rank_slowly(question: HeldOutQuestion, evidence: HeldOutEvidence, *encoders: str) -> tuple[float, list[str]]:
-    """nDCG@10 of a question as scikit-learn has it, of every candidate or page that there is, and their order."""
+    """Return scikit-learn's nDCG@10 of a question over all candidates, and their order."""
     rows = pq.read_table(evidence.candidates).to_pylist()
     model = load_models(encoders)
     documents = model.embed([(row["title"], row["text"]) for row in rows], "document")
@@ -76,7 +76,7 @@ def rank_slowly(question: HeldOutQuestion, evidence: HeldOutEvidence, *encoders:
     return float(ndcg_score(relevant, [list(best.values())], k=10)), order
 
 
-def test_every_kind_is_measured_by_every_search(evidence: HeldOutEvidence, results: Results) -> None:
+def test_each_search_has_records_of_each_kind(evidence: HeldOutEvidence, results: Results) -> None:
     means = results.tables["questions"].groupby(["variant", "kind"])[METRICS].mean()
     searches = ["bm25", "one", "one+bm25", "two", "two+bm25"]
     runs = [(search, seed) for search in searches for seed in ((0, 1) if not search.startswith("two") else (0,))]
@@ -96,7 +96,7 @@ def test_every_kind_is_measured_by_every_search(evidence: HeldOutEvidence, resul
     assert intervals["links"]["one"]["ndcg_at_10"][0] == pytest.approx(means["ndcg_at_10"]["one", "links"])
 
 
-def test_vectors_rank_as_a_slow_loop_does(evidence: HeldOutEvidence, encoder: str, results: Results) -> None:
+def test_vector_rankings_match_a_slow_loop(evidence: HeldOutEvidence, encoder: str, results: Results) -> None:
     for variant, encoders in (("one", [encoder]), ("two", [encoder, encoder])):
         expected = [rank_slowly(question, evidence, *encoders)[0] for question in evidence.questions]
         assert len(set(np.round(expected, 3))) > 4
@@ -109,9 +109,9 @@ def test_vectors_rank_as_a_slow_loop_does(evidence: HeldOutEvidence, encoder: st
 @pytest.mark.parametrize(
     ("text", "answer", "by_words"),
     [
-        # "what" and "at" are function words; "night" is nowhere; "burn" is no "burns", so that no page shares a word.
+        # "what" and "at" are stop words, and no page contains "night" or "burns".
         (USER_QUESTIONS[0][0], "en:lamp", []),
-        # Of "wool sheep", the page of wool has both words, that of the ferry one, all others none.
+        # The page about wool has both "wool" and "sheep", the page about the ferry only "wool".
         (USER_QUESTIONS[2][0], "en:wool", ["en:wool", "en:ferry"]),
     ],
 )
@@ -131,7 +131,7 @@ def test_words_and_vectors_are_fused_by_their_ranks(
 
 
 def bm25_metrics(evidence: HeldOutEvidence, encoder: str, folder: Path) -> list[list[float]]:
-    """nDCG@10, recall@1 and recall@10 of each question."""
+    """Return nDCG@10, recall@1 and recall@10 of each question."""
     measured = evaluate_held_out([EvaluatedEncoder("one", 0, (encoder,))], evidence, folder / "vectors")
     metrics: list[list[float]] = (
         measured.tables["questions"].query("variant == 'bm25'")[METRICS[:3]].to_numpy().tolist()
@@ -139,23 +139,23 @@ def bm25_metrics(evidence: HeldOutEvidence, encoder: str, folder: Path) -> list[
     return metrics
 
 
-def test_bm25_finds_a_rest_and_never_the_passage_that_the_sentence_stands_in(tmp_path: Path, encoder: str) -> None:
-    """Of two passages with the same words: each other is a candidate, its own is not, the other's rest is not."""
+def test_bm25_retrieves_the_rest_but_not_the_passage_of_a_sentence(tmp_path: Path, encoder: str) -> None:
+    """Of two equal passages, the other one and the own rest are candidates, the own one and the other rest are not."""
     text = "Wool goes to the islands today. Wool comes from far away."
     evidence = make_evidence(tmp_path, rows=[(f"en:{name}#0", "", "", text, 0, True) for name in "ab"])
-    # The other passage has all its words and comes first; the rest that answers has one of them.
+    # The other passage has all words and is first; the right rest has one of them.
     assert bm25_metrics(evidence, encoder, tmp_path) == [pytest.approx([1 / np.log2(3), 0, 1])] * 2
 
 
-def test_pages_of_many_passages_leave_room_for_others(tmp_path: Path, encoder: str) -> None:
-    """A page of 300 passages with the word, and one with it once."""
+def test_pages_with_many_passages_do_not_crowd_out_others(tmp_path: Path, encoder: str) -> None:
+    """One page has 300 passages with the word, another page has one."""
     rows = [(f"en:long#{number}", "Long", "", "wool wool", 0, False) for number in range(300)]
     rows.append(("en:short#0", "Short", "", "wool of an old and very long name that holds it back", 0, False))
     evidence = make_evidence(tmp_path, [("wool?", "Short")], rows=rows)
     assert bm25_metrics(evidence, encoder, tmp_path) == [pytest.approx([1 / np.log2(3), 0, 1])]
 
 
-def test_kinds_with_too_few_questions_are_left_out_but_not_ones_own(
+def test_small_kinds_are_left_out_except_user_questions(
     tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluation, "MIN_QUESTIONS", 5)
@@ -169,7 +169,7 @@ def test_kinds_with_too_few_questions_are_left_out_but_not_ones_own(
 
 
 def means_table(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
-    """Kind → search → nDCG@10 of each question."""
+    """Return a table of means from kind → search → nDCG@10 of each question."""
     columns = ["variant", "kind", "query_id", "ndcg_at_10"]
     rows = [
         (variant, kind, f"{kind} {number}", value)
@@ -181,11 +181,11 @@ def means_table(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
 
 
 def kind_scores(count: int, **searches: float) -> dict[str, list[float]]:
-    """The same value for each question; "x_both" is x with BM25."""
+    """Return the same value for each question; "x_both" is x with BM25."""
     return {name.replace("_both", "+bm25"): [value] * count for name, value in searches.items()}
 
 
-def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
+def test_kinds_have_equal_weight() -> None:
     headings = kind_scores(30, bm25=0.2, a=0.1, a_both=0.3, b=0.2, b_both=0.2)
     links = kind_scores(10, bm25=0.4, a=0.9, a_both=0.5, b=0.5, b_both=0.4)
     result = recommend_search(means_table({"headings": headings, "links": links}), ["a", "b"])
@@ -198,7 +198,7 @@ def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
     ("headings_count", "count", "best", "basis", "gain"),
     [(40, 20, "bm25", "questions", 0), (40, 19, "a", "headings", 0.8), (0, 3, "bm25", "questions", 0)],
 )
-def test_twenty_questions_of_ones_own_decide(
+def test_twenty_user_questions_determine_the_recommendation(
     headings_count: int, count: int, best: str, basis: str, gain: float
 ) -> None:
     headings = kind_scores(headings_count, bm25=0.1, a=0.9, a_both=0.5)
@@ -208,8 +208,8 @@ def test_twenty_questions_of_ones_own_decide(
     assert result["gain"] == pytest.approx([gain] * 3)
 
 
-def test_bm25_is_taken_where_the_gain_may_be_nothing() -> None:
-    """Gains of 0.8, −0.6 and the like, 0.1 in the mean; and of 0.1 each."""
+def test_bm25_is_recommended_without_a_significant_gain() -> None:
+    """Gains between −0.6 and 0.8 with mean 0.1, and gains of 0.1 each."""
     unsure = {"bm25": [0.0, 0.8, 0.1, 0.7] * 5, "a": [0.8, 0.2, 0.8, 0.2] * 5, "a+bm25": [0.0] * 20}
     result = recommend_search(means_table({"links": unsure}), ["a"])
     assert (result["best"], result["take"], result["encoder"]) == ("a", "bm25", "a")
@@ -220,13 +220,13 @@ def test_bm25_is_taken_where_the_gain_may_be_nothing() -> None:
 
 
 @pytest.mark.parametrize(("untrained", "trained", "best"), [(0.6, 0.8, "x"), (0.8, 0.6, "x_none")])
-def test_what_learning_lowered_is_not_taken(untrained: float, trained: float, best: str) -> None:
+def test_an_encoder_that_training_harmed_is_not_recommended(untrained: float, trained: float, best: str) -> None:
     values = {"bm25": 0.3, "x": trained, "x_both": trained - 0.1, "x_none": untrained, "x_none_both": untrained - 0.1}
     result = recommend_search(means_table({"headings": kind_scores(20, **values)}), ["x", "x_none"])
     assert result["take"] == result["encoder"] == best
 
 
-def test_what_learning_did_by_kind_and_over_what_decides() -> None:
+def test_training_gains_by_kind() -> None:
     values = {"bm25": [0.3] * 4, "x": [0.5, 0.7, 0.5, 0.7], "x_none": [0.4, 0.4, 0.4, 0.4]}
     table = means_table({"headings": values, "links": {name: [value[0]] * 8 for name, value in values.items()}})
     gains = training_gains(table, ["x", "x_none"])

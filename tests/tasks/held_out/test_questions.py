@@ -1,4 +1,4 @@
-"""A user's own questions: what is read, and what is refused by file and line."""
+"""Reading of a user's questions, and errors for wrong files."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str,
         ("wide.tsv", "a\tb", ": is not text in UTF-8 with two columns"),
     ],
 )
-def test_wrong_files_are_named_with_the_line_and_the_format(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_wrong_files_raise_with_line_and_format(name: str, text: str, message: str, tmp_path: Path) -> None:
     file = write(tmp_path, name, text, "utf-16" if name == "wide.tsv" else "utf-8")
     with pytest.raises(ValueError, match=rf"{name}{message}.*Each line must be a question, a tab"):
         read_questions(file)
@@ -77,7 +77,7 @@ def test_a_folder_in_beirs_layout(tmp_path: Path) -> None:
     assert rows(read_questions(tmp_path)) == [("who sails?", "boats"), ("who sails?", "ferries")]
 
 
-def test_folders_that_are_not_in_it(tmp_path: Path) -> None:
+def test_folders_in_another_layout_raise(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a folder of questions must have queries\.jsonl and qrels/test\.tsv"):
         read_questions(tmp_path)
     queries = [{"_id": "1", "text": "who?"}]

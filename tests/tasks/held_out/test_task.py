@@ -1,4 +1,4 @@
-"""Held-out documents as a task, from the file of questions to the records."""
+"""The task of held-out documents, from the file of questions to records."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_questions_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(pd.read_parquet(data / QUESTIONS_FILE)) == 3
 
 
-def test_without_questions_of_ones_own_there_are_those_of_the_documents(tmp_path: Path) -> None:
+def test_without_user_questions_those_of_the_documents_are_used(tmp_path: Path) -> None:
     data = read(tmp_path, None)
     assert list(pd.read_parquet(data / QUESTIONS_FILE).columns) == QUESTION_COLUMNS
     results = evaluate(tmp_path, data)
@@ -56,7 +56,7 @@ def test_without_questions_of_ones_own_there_are_those_of_the_documents(tmp_path
         TASK.evaluate(HeldOutSettings(), [], data, tmp_path / "vectors")
 
 
-def test_questions_that_name_no_document_at_all_are_refused(tmp_path: Path) -> None:
+def test_questions_with_only_unknown_answers_raise(tmp_path: Path) -> None:
     file = tmp_path / "own.tsv"
     file.write_text("who?\tlost\nwhere?\tgone\n")
     with pytest.raises(ValueError, match=r"^held_out\.input: unknown document 'gone', 'lost'$"):

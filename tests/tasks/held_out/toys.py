@@ -1,4 +1,4 @@
-"""A small text by hand: passages with headings, paragraphs with links, some documents held out."""
+"""A toy text: passages with headings, paragraphs with links, some documents held out."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ PARAGRAPH = pa.schema(
 )
 
 FERRY = "The old ferry crosses the strait. It carries lamps and wool to the islands. Why?"
-#: Two sections are called Freight; one passage has no heading, and one nothing that is left without its only sentence.
+#: Two sections are called Freight, one passage has no heading, and one has a single sentence.
 PASSAGES = [
     ("en:ferry#0", "Ferry", "", FERRY, 0, True),
     ("en:ferry#1", "Ferry", "Freight", "Wool is loaded first at the quay. Then come the lamps.", 1, True),
@@ -43,7 +43,7 @@ PASSAGES = [
 def write_passages(
     folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Sequence[slice] = (slice(None),)
 ) -> Path:
-    """The table of passages, a file for each part."""
+    """Write the table of passages with a file per part."""
     records = [dict(zip(COLUMNS, row, strict=True)) | {"doc_id": row[0].rpartition("#")[0]} for row in rows]
     folder.mkdir(parents=True)
     for number, part in enumerate(parts):
@@ -52,7 +52,7 @@ def write_passages(
 
 
 def make_paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None]) -> dict[str, Any]:
-    """A paragraph; `links` lead from words of it to documents, or to None."""
+    """Return a paragraph; `links` is word → target document or None."""
     text = " ".join(sentences)
     records = [
         {"target": word, "start": text.index(word), "end": text.index(word) + len(word), "doc_id": target}
@@ -62,7 +62,7 @@ def make_paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str |
 
 
 def write_paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
-    """The table of paragraphs."""
+    """Write the table of paragraphs."""
     folder.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(list(rows), PARAGRAPH), folder / "part-0.parquet")
     return folder
@@ -76,7 +76,7 @@ def make_evidence(
     parts: Sequence[slice] = (slice(None),),
     **settings: Any,
 ) -> HeldOutEvidence:
-    """The evidence of a text."""
+    """Write the tables and gather their evidence."""
     tables = write_passages(folder / "passages", rows, parts), write_paragraphs(folder / "paragraphs", linked)
     user_rows = pd.DataFrame(list(users), columns=questions.QUESTION_COLUMNS)
     return gather_evidence(*tables, user_rows, HeldOutSettings(**settings), folder / "evidence")

@@ -1,4 +1,4 @@
-"""Vectors of candidates: made once, and made anew for another model or other texts."""
+"""Vectors of candidates, cached per model and texts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from contexture.retrieval.vectors import open_vectors
 from contexture.tasks.retrieval.ranks import READ_COLUMNS, question_ranks
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 
-#: Each sentence in its passage; every question is about three words of one.
+#: A question has three words of its right sentence.
 CANDIDATES = pd.DataFrame(
     {
         "candidate_id": list(PASSAGES),
@@ -37,7 +37,7 @@ TEXTS = QUESTIONS["question"].tolist()
 
 
 def write_candidates(folder: Path, candidates: pd.DataFrame = CANDIDATES, group: int = 3) -> ParquetRows:
-    """Candidates in a file, so many in a group of rows."""
+    """Write candidates with `group` rows per row group."""
     candidates.to_parquet(folder / "candidates.parquet", row_group_size=group)
     return ParquetRows(folder / "candidates.parquet")
 
@@ -49,7 +49,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many candidates were embedded at a time, from here on; not the single one that gives the dimension."""
+    """Sizes of the batches that are embedded, without the single text for the dimension."""
     counts: list[int] = []
     real = Encoder.embed
 
@@ -76,12 +76,12 @@ def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) ->
     wrong = question_ranks(swapped, candidates.batches(READ_COLUMNS), ranked)["rank"]
     scores = queries @ vectors[:].T
     expected = [int((row > row[answer]).sum()) + 1 for row, answer in zip(scores, [3, 2, 1, 0], strict=True)]
-    # Passages without a word of the question score 0 alike: their order is that of the table.
+    # Passages without a word of the question all score 0 and are ordered by row.
     assert all(rank >= best for rank, best in zip(wrong, expected, strict=True))
     assert wrong.between(2, 4).all()
 
 
-def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encoder: Path, tmp_path: Path) -> None:
+def test_only_concatenated_encoders_are_normalized(encoder: Path, tmp_path: Path) -> None:
     single_model, both = (Retriever([str(encoder)] * count) for count in (1, 2))
     lengths = {
         name: np.linalg.norm(retriever.embed_candidates(write_candidates(tmp_path), tmp_path / name)[:], axis=1)
@@ -94,7 +94,7 @@ def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encode
     np.testing.assert_allclose(double, np.hstack([cosine, cosine]) / np.sqrt(2), atol=1e-6)
 
 
-def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_models_are_compared_by_cosine(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Published:
         name, dimension, identity = "published", 2, {"published": 1}
 
@@ -106,7 +106,7 @@ def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monk
     np.testing.assert_allclose(Retriever([str(encoder)]).queries(TEXTS), [[3, 4]] * 4)
 
 
-def test_vectors_are_made_once_for_each_model_and_texts(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
+def test_vectors_are_embedded_once_per_model_and_texts(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
     retriever = Retriever([str(encoder)])
     first = retriever.embed_candidates(write_candidates(tmp_path), tmp_path / "v")
     again = retriever.embed_candidates(write_candidates(tmp_path, group=1), tmp_path / "v")
@@ -125,7 +125,7 @@ def test_vectors_are_made_once_for_each_model_and_texts(encoder: Path, tmp_path:
     assert embedded == [4, 4, 4, 3, 4]
 
 
-def test_checksums_tell_ids_and_parts_apart(tmp_path: Path) -> None:
+def test_checksums_depend_on_ids_and_columns(tmp_path: Path) -> None:
     def checksum(*row: str) -> str:
         return hash_texts(
             write_candidates(tmp_path, pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"]))
@@ -135,7 +135,7 @@ def test_checksums_tell_ids_and_parts_apart(tmp_path: Path) -> None:
     assert checksum("a", "b", "c") == checksum("a", "b", "c")
 
 
-def test_no_candidates_are_refused_and_nothing_is_overwritten(encoder: Path, tmp_path: Path) -> None:
+def test_no_candidates_raise_and_nothing_is_overwritten(encoder: Path, tmp_path: Path) -> None:
     retriever = Retriever([str(encoder)])
     retriever.embed_candidates(write_candidates(tmp_path), tmp_path / "v")
     none = write_candidates(tmp_path, CANDIDATES.iloc[:0])
@@ -147,7 +147,7 @@ def test_no_candidates_are_refused_and_nothing_is_overwritten(encoder: Path, tmp
     assert len(open_vectors(tmp_path / "v")) == 4
 
 
-def test_a_damaged_encoder_is_named(tmp_path: Path) -> None:
+def test_a_damaged_encoder_raises(tmp_path: Path) -> None:
     other = toy_encoder(tmp_path / "other", scale=3.0)
     (other / "model.safetensors").write_bytes((other / "model.safetensors").read_bytes()[:99])
     with pytest.raises(ValueError, match="other holds no whole encoder"):

@@ -1,4 +1,4 @@
-"""The settings of retrieval, checked before any library of search or training is loaded."""
+"""Settings of retrieval."""
 
 import subprocess
 import sys
@@ -43,12 +43,12 @@ def test_defaults_and_names() -> None:
         ({"open_domain_pairs": -1}, "open_domain_pairs"),
     ],
 )
-def test_impossible_settings_are_named(bad: dict[str, Any], message: str) -> None:
+def test_invalid_settings_raise(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         settings(**bad)
 
 
-def test_checking_loads_no_heavy_library() -> None:
+def test_settings_import_no_heavy_library() -> None:
     code = (
         "import sys\n"
         "import contexture.tasks.answer_selection.task, contexture.tasks.retrieval.task\n"

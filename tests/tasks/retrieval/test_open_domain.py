@@ -1,4 +1,4 @@
-"""Pairs of the corpus that join the candidates."""
+"""Pairs of the corpus that are added to the candidates."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ COLUMNS = ["candidate_id", "sentence", "passage"]
 
 
 def write_passages(folder: Path, copies: int = 1, order: int = 1) -> Path:
-    """A table of passages in several files, as the sampling stage writes it; copies differ in their last sentence."""
+    """Write a table of passages in several files; copies differ in their last sentence."""
     folder.mkdir()
     for copy in range(copies):
         rows = [
@@ -34,7 +34,7 @@ def write_passages(folder: Path, copies: int = 1, order: int = 1) -> Path:
 
 
 def list_pairs(folder: Path) -> pd.DataFrame:
-    """All pairs of `write_passages`, in the order of the corpus."""
+    """Return all pairs of `write_passages` in corpus order."""
     table = pd.concat([pd.read_parquet(file) for file in sorted(folder.iterdir())])
     rows = []
     for passage in table.itertuples():
@@ -46,14 +46,14 @@ def list_pairs(folder: Path) -> pd.DataFrame:
 
 
 def add_pairs(folder: Path, count: int, seed: int = 0, candidates: pd.DataFrame = CANDIDATES) -> pd.DataFrame:
-    """The candidates and what joins them from `folder / "passages"`."""
+    """Add pairs of `folder / "passages"` to the candidates."""
     candidates.to_parquet(folder / "known.parquet")
     return pd.read_parquet(
         add_corpus_pairs(folder / "known.parquet", folder / "passages", count, seed, "en", folder / "grown")
     )
 
 
-def test_the_open_domain_adds_pairs_that_are_never_right(tmp_path: Path) -> None:
+def test_the_open_domain_adds_wrong_candidates(tmp_path: Path) -> None:
     pairs = list_pairs(write_passages(tmp_path / "passages", copies=8))
     result = add_pairs(tmp_path, 10, seed=1)
     pd.testing.assert_frame_equal(result[:5], CANDIDATES[COLUMNS])
@@ -61,9 +61,9 @@ def test_the_open_domain_adds_pairs_that_are_never_right(tmp_path: Path) -> None
     assert gold_rows(question_table(["c4"]), batches(result))[0][0].tolist() == [4]
     added = pairs.set_index("candidate_id").loc[result["candidate_id"][5:]].reset_index()
     pd.testing.assert_frame_equal(added, result[5:].reset_index(drop=True))
-    pd.testing.assert_frame_equal(add_pairs(tmp_path, 6, seed=1), result[:11])  # fewer: the first of them
+    pd.testing.assert_frame_equal(add_pairs(tmp_path, 6, seed=1), result[:11])  # a smaller count gives the first pairs
     assert add_pairs(tmp_path, 10, seed=2)["candidate_id"].tolist() != result["candidate_id"].tolist()
-    # The draw is that of the ids.
+    # The order is that of the draw numbers.
     names = added["candidate_id"].tolist()
     assert names == sorted(names, key=lambda name: open_domain.draw_number(1, name))
     sooner = {
@@ -71,14 +71,14 @@ def test_the_open_domain_adds_pairs_that_are_never_right(tmp_path: Path) -> None
         for name in pairs["candidate_id"]
         if open_domain.draw_number(1, name) < open_domain.draw_number(1, names[-1])
     }
-    assert all("Gulls#0/" in name for name in sooner - set(names))  # another of its passage has the same text
+    assert all("Gulls#0/" in name for name in sooner - set(names))  # another pair of the passage has the same text
     (tmp_path / "other").mkdir()
-    write_passages(tmp_path / "other" / "passages", copies=8, order=-1)  # rows and files the other way round
+    write_passages(tmp_path / "other" / "passages", copies=8, order=-1)  # rows and files in reverse order
     pd.testing.assert_frame_equal(add_pairs(tmp_path / "other", 10, seed=1), result)
 
 
-def test_pairs_that_are_there_already_are_not_added(tmp_path: Path) -> None:
-    """Nor is one that reads as another does: each passage of gulls says twice that they wait."""
+def test_duplicates_are_not_added(tmp_path: Path) -> None:
+    """Each passage about gulls has a repeated sentence."""
     pairs = list_pairs(write_passages(tmp_path / "passages", copies=2))
     known = pairs[:3].assign(candidate_id=["k0", "k1", "k2"])
     added = add_pairs(tmp_path, 13, candidates=known)[3:]
@@ -88,10 +88,10 @@ def test_pairs_that_are_there_already_are_not_added(tmp_path: Path) -> None:
     content = (tmp_path / "grown" / "candidates.parquet").read_bytes()
     with pytest.raises(ValueError, match="cannot add 14 pairs to the candidates: the corpus has 13 others"):
         add_pairs(tmp_path, 14, candidates=known)
-    assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == content  # what was there stays
+    assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == content  # the old file is kept
 
 
-def test_two_pairs_of_one_id_are_refused(tmp_path: Path) -> None:
+def test_repeated_ids_raise(tmp_path: Path) -> None:
     folder = write_passages(tmp_path / "passages")
     with pytest.raises(ValueError, match="two pairs have the id corpus:0-Whales#0/0"):
         add_pairs(tmp_path, 8, candidates=CANDIDATES.assign(candidate_id=["corpus:0-Whales#0/0", *"abcd"]))
@@ -101,7 +101,7 @@ def test_two_pairs_of_one_id_are_refused(tmp_path: Path) -> None:
         add_pairs(tmp_path, 12)
 
 
-def test_a_passage_that_falls_into_fewer_sentences_gives_its_last_one_once(tmp_path: Path) -> None:
+def test_a_passage_with_fewer_sentences_than_before_adds_its_last_one_once(tmp_path: Path) -> None:
     row = {"passage_id": "0#0", "title": "t", "text": "Of one sentence.", "sentence_lengths": [1, 2, 1]}
     (tmp_path / "passages").mkdir()
     pd.DataFrame([row]).to_parquet(tmp_path / "passages" / "part-0.parquet")
@@ -111,8 +111,7 @@ def test_a_passage_that_falls_into_fewer_sentences_gives_its_last_one_once(tmp_p
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_does_not_matter_how_much_is_in_memory(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However few are read and brought into order at a time, and kept while some are drawn."""
+def test_results_do_not_depend_on_batch_sizes(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_passages(tmp_path / "passages", copies=40)
     all_pairs = draw_pairs(folder, 400, seed)
     assert len(all_pairs) == 360
@@ -124,14 +123,14 @@ def test_it_does_not_matter_how_much_is_in_memory(seed: int, tmp_path: Path, mon
     pd.testing.assert_frame_equal(add_pairs(tmp_path, 30, seed), expected)
 
 
-def test_a_killed_draw_leaves_nothing_that_looks_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_draw_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_passages(tmp_path / "passages")
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(open_domain, "_check_ids", die)  # the last that is done
+        patch.setattr(open_domain, "_check_ids", die)  # the last step
         with pytest.raises(KeyboardInterrupt):
             add_pairs(tmp_path, 5)
     assert not (tmp_path / "grown").exists()

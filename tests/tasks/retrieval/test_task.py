@@ -1,4 +1,4 @@
-"""Retrieval as a task, from the files to the records."""
+"""The retrieval task, from files to records."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ OPEN = toys.settings(steps=5, shares=[50, 80], open_domain_pairs=8, open_domain=
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data, an encoder, and what was fine-tuned of it with two seeds."""
+    """A folder with data, an encoder, and models fine-tuned with two seeds."""
     folder = tmp_path_factory.mktemp("project")
     data = toys.write_data(folder / "data")
     toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"))
@@ -39,7 +39,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_encoders(project: Path) -> list[EvaluatedEncoder]:
-    """One that is fine-tuned with two seeds, and two encoders side by side."""
+    """Return an encoder fine-tuned with two seeds, and two concatenated encoders."""
     start = str(project / "encoder")
     tuned = [EvaluatedEncoder("tuned", seed, (start,), project / f"tuned-{seed}") for seed in (0, 1)]
     return [*tuned, EvaluatedEncoder("both", 0, (start, start))]
@@ -69,7 +69,7 @@ def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path
     assert TASK.evaluate(small, make_encoders(project), tmp_path, tmp_path) == Results()
 
 
-def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> None:
+def test_each_encoder_protocol_and_metric_has_a_record(results: Results) -> None:
     combinations = [(seed, protocol) for seed in (0, 1) for protocol in ("50%", "80%", "frozen")]
     runs = [
         *[("bm25", *run) for run in combinations],
@@ -88,7 +88,7 @@ def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> N
     assert json.loads(json.dumps(results.records)) == results.records
 
 
-def test_a_ranking_is_fused_with_that_of_words(project: Path, results: Results) -> None:
+def test_rankings_are_fused_with_bm25(project: Path, results: Results) -> None:
     fused = evaluate(project, toys.settings(steps=5, shares=[50, 80], hybrid=["tuned"]))
     ranks = fused.tables["ranks"]
     counts = ranks.groupby(["variant", "seed", "protocol"]).size()
@@ -97,8 +97,8 @@ def test_a_ranking_is_fused_with_that_of_words(project: Path, results: Results) 
         assert variant != "tuned+bm25" or count == counts["tuned", seed, protocol]
     plain = pd.DataFrame(results.records)
     same = pd.DataFrame(fused.records).query("variant != 'tuned+bm25'").reset_index(drop=True)
-    pd.testing.assert_frame_equal(same, plain)  # the others are what they were
-    # Frozen, without held-out questions, both count alike: what both find first stays first.
+    pd.testing.assert_frame_equal(same, plain)  # other results do not change
+    # Frozen encoders have equal weights: a candidate that is first in both rankings stays first.
     first = ranks[ranks["protocol"].eq("frozen") & ranks["seed"].eq(0)].pivot(
         index="question_id", columns="variant", values="rank"
     )
@@ -117,7 +117,7 @@ def test_all_are_tested_on_the_same_questions_and_frozen_ones_on_all(results: Re
     assert is_unseen(questions, 80, 0).sum() == 16
 
 
-def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, project: Path) -> None:
+def test_two_equal_encoders_rank_like_a_normalized_one(results: Results, project: Path) -> None:
     from contexture.encoders.models import load_model
 
     questions, candidates = toys.tables()
@@ -130,7 +130,7 @@ def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, proje
     assert np.mean(ranks == np.array(expected)) > 0.95  # rounding may decide a tie
 
 
-def test_indexes_and_speeds_are_facts(results: Results) -> None:
+def test_details_have_indexes_and_speeds(results: Results) -> None:
     assert [index["kind"] for index in results.details["indexes"]] == ["flat", "hnsw"]
     assert results.details["indexes"][0]["recall_against_exact"] == 1
     (speed,) = results.details["speeds"]
@@ -139,7 +139,7 @@ def test_indexes_and_speeds_are_facts(results: Results) -> None:
 
 
 def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second evaluation embeds questions alone, and finds the same."""
+    """A second evaluation only embeds questions and has equal results."""
     real = Encoder.embed
 
     def no_candidates(self: Encoder, texts: Sequence[Any], role: Any = None) -> Any:
@@ -150,7 +150,7 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
     assert evaluate(project).records == results.records
 
 
-def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp_path: Path) -> None:
+def test_the_open_domain_is_not_easier(project: Path, results: Results, tmp_path: Path) -> None:
     opened = evaluate(project, OPEN, write_passages(tmp_path / "passages"))
     table = pd.DataFrame(opened.records)
     grown = table[table["protocol"].str.endswith(" open")]
@@ -167,7 +167,7 @@ def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp
     assert evaluate(project, OPEN).records == results.records
 
 
-def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None:
+def test_frozen_encoders_have_no_results_on_shares(project: Path) -> None:
     frozen = TASK.evaluate(SETTINGS, make_encoders(project)[2:], project / "data", project / "vectors")
     assert {(record["protocol"], record["variant"]) for record in frozen.records} == {
         ("frozen", "both"),
@@ -176,7 +176,7 @@ def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None
     assert TASK.evaluate(SETTINGS, [], project / "data", project / "vectors") == Results()
 
 
-def test_bm25_finds_what_shares_its_words(results: Results) -> None:
+def test_records_of_bm25_match_a_search(results: Results) -> None:
     questions, candidates = toys.tables()
     index = build_bm25((candidates["sentence"] + " " + candidates["passage"]).tolist())
     _, rows = index.search(questions["question"], 1)
@@ -185,7 +185,7 @@ def test_bm25_finds_what_shares_its_words(results: Results) -> None:
     assert values["bm25", "frozen", "recall_at_1"] == pytest.approx(np.mean(right))
 
 
-def test_questions_of_the_demo_of_a_file_and_of_a_folder(tmp_path: Path) -> None:
+def test_questions_from_the_demo_a_file_and_a_folder(tmp_path: Path) -> None:
     demo = tmp_path / "world"
     write_demo_world(DemoConfig(pages=25, novels=1), demo)
     TASK.read(RetrievalConfig(), demo, tmp_path / "demo")

@@ -14,7 +14,8 @@ TITLE = "Search in your own text"
 NOTE = (
     "No labels are used: questions are generated from documents that no encoder was trained on, and searched in the "
     "whole text. Such questions share more words with their answers than people's do, which favours BM25. Twenty "
-    "questions of your own (contexture adapt TEXT --questions FILE) are more reliable, and the recommendation uses them if given."
+    "questions of your own (contexture adapt TEXT --questions FILE) are more reliable, and the "
+    "recommendation uses them if given."
 )
 TASK, BM25, HYBRID = "held_out", "bm25", "+bm25"
 LABELS = {
