@@ -167,7 +167,7 @@ def test_questions_of_another_text_are_refused_where_files_are_documents(text: P
         assert "\nAsked     2 questions of your own\nThen " in plan_text(text, questions=file).describe(5)
         file.write_text(f"who sails?\t{known}\nwho rows?\tdocs/ferry.md\n")
         said = plan_text(text, questions=file).describe(5)
-        assert f"{file}: the text has no document 'docs/ferry.md'; the nearest name is 'ferries.md'\nThen " in said
+        assert f"{file}: unknown document 'docs/ferry.md'; the closest match is 'ferries.md'\nThen " in said
 
 
 def test_questions_take_time(text: Path, tmp_path: Path) -> None:

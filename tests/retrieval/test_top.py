@@ -44,7 +44,7 @@ def test_fusion_by_hand() -> None:
     assert scores[0].tolist() == pytest.approx([0.5 / 62 + 0.5 / 61, 0.5 / 61, 0.5 / 62, -np.inf])
     assert fuse(first, second, 1.0, 2)[1].tolist() == [[5, 3]]
     assert fuse(first, second, 0.0, 2)[1].tolist() == [[3, 7]]
-    with pytest.raises(ValueError, match="cannot be fused"):
+    with pytest.raises(ValueError, match="cannot fuse rankings"):
         fuse(np.zeros((2, 1), np.int64), np.zeros((3, 1), np.int64), 0.5, 1)
 
 

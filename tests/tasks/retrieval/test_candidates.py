@@ -102,8 +102,8 @@ def test_published_models_are_compared_by_cosine(encoder: Path, monkeypatch: pyt
             return np.array([[3, 4]] * len(texts), np.float32)
 
     monkeypatch.setattr(candidates_module, "load_models", lambda names: Published())
-    np.testing.assert_allclose(Retriever(["some/name"]).queries(TEXTS), [[0.6, 0.8]] * 4)
-    np.testing.assert_allclose(Retriever([str(encoder)]).queries(TEXTS), [[3, 4]] * 4)
+    np.testing.assert_allclose(Retriever(["some/name"]).embed_queries(TEXTS), [[0.6, 0.8]] * 4)
+    np.testing.assert_allclose(Retriever([str(encoder)]).embed_queries(TEXTS), [[3, 4]] * 4)
 
 
 def test_vectors_are_embedded_once_per_model_and_texts(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
