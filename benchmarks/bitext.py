@@ -36,7 +36,7 @@ from contexture.corpus.bitext.files import read_pairs
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.objectives.bitext import additive_margin
-from contexture.retrieval.search_index import nearest
+from contexture.retrieval.search_index import find_nearest
 from contexture.streams.base import Batching
 from contexture.streams.bitext.batches import SIDES, Bitext
 from contexture.streams.bitext.config import BitextStreamConfig
@@ -117,7 +117,7 @@ def search(count: int, width: int) -> None:
         queries[start : start + 10_000] @ candidates.T
     product = time.perf_counter() - began
     began = time.perf_counter()
-    _, rows = nearest(candidates, queries, 2)
+    _, rows = find_nearest(candidates, queries, 2)
     seconds = time.perf_counter() - began
     if not (rows[:, 0] == np.arange(count)).all():
         raise SystemExit("a vector's own neighbour was not found")

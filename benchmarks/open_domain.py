@@ -77,9 +77,9 @@ def passages(folder: Path, count: int) -> None:
 
 
 def pairs(folder: Path, count: int) -> None:
-    from contexture.tasks.retrieval.open_domain import grow
+    from contexture.tasks.retrieval.open_domain import add_corpus_pairs
 
-    grow(folder / "known.parquet", folder / "passages", count, 0, "en", folder / "open_domain")
+    add_corpus_pairs(folder / "known.parquet", folder / "passages", count, 0, "en", folder / "open_domain")
 
 
 def embedding(folder: Path, _: int) -> None:
@@ -87,7 +87,7 @@ def embedding(folder: Path, _: int) -> None:
     from contexture.retrieval.parquet_rows import ParquetRows
 
     retriever = Retriever([str(folder / "encoder")])
-    retriever.candidates(ParquetRows(folder / "open_domain" / "candidates.parquet"), folder / "vectors")
+    retriever.embed_candidates(ParquetRows(folder / "open_domain" / "candidates.parquet"), folder / "vectors")
 
 
 def exact(folder: Path, _: int) -> None:
@@ -114,12 +114,12 @@ def _search(folder: Path, kind: str) -> None:
 def bm25(folder: Path, _: int) -> None:
     from contexture.folders import work_folder
     from contexture.retrieval.bm25 import Bm25, write_bm25
-    from contexture.retrieval.candidates import PARTS
+    from contexture.retrieval.candidates import TEXT_COLUMNS
     from contexture.retrieval.parquet_rows import ParquetRows
 
     candidates = ParquetRows(folder / "open_domain" / "candidates.parquet")
     with work_folder(folder / "bm25") as work:
-        write_bm25(map(" ".join, candidates.tuples(PARTS)), work)
+        write_bm25(map(" ".join, candidates.tuples(TEXT_COLUMNS)), work)
     index = Bm25(folder / "bm25")
     _timed(lambda: index.search(_queries(folder), BEST))
 

@@ -302,5 +302,5 @@ def test_search_in_a_subprocess(index: Path, tmp_path: Path) -> None:
     done = subprocess.run([*command, "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("contexture search: nowhere is no search index: make one with kedro run ")
+    assert line.startswith("contexture search: nowhere is not a search index: build one with kedro run ")
     assert not list(tmp_path.iterdir())

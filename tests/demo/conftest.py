@@ -1,4 +1,4 @@
-"""Worlds that several modules look at; written once."""
+"""Demo worlds that several modules read."""
 
 from pathlib import Path
 

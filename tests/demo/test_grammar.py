@@ -1,4 +1,4 @@
-"""The templates: complete, consistent, rich enough."""
+"""The templates are complete, consistent and varied."""
 
 import re
 from random import Random
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.demo.grammar import LINK_SLOTS, compile_template, render, topics, words
-from contexture.demo.world import facts, literal, outline
+from contexture.demo.world import draw_facts, literal, make_outline
 
 
 def test_render_fills_slots_and_draws_choices():
@@ -20,7 +20,7 @@ def test_render_fills_slots_and_draws_choices():
 
 
 @given(st.text(alphabet=st.characters(blacklist_characters="[]{}")))
-def test_text_without_marks_is_itself(text: str):
+def test_text_without_markup_is_unchanged(text: str):
     assert render(compile_template(text), {}, Random(0)) == text
 
 
@@ -45,14 +45,14 @@ def test_every_slot_of_a_topic_can_be_filled(name: str):
     topic = topics()[name]
     templates = [t for block in (topic.say, topic.ask, topic.lead) for ways in block.values() for t in ways]
     for index in range(25):
-        slots = facts(outline(0, index), topic) | {slot: literal("Somewhere") for slot in LINK_SLOTS}
+        slots = draw_facts(make_outline(0, index), topic) | {slot: literal("Somewhere") for slot in LINK_SLOTS}
         for template in [*templates, *topic.tails]:
             text = render(template, slots, Random(index))
             assert not re.search(r"[\[\]{}<>|/\t\n]| {2}|^ | $", text), text
             assert not re.search(r"\b(\w{3,}) \1\b", text.replace("Somewhere", "")), text
 
 
-def test_a_form_of_question_belongs_to_one_fact():
+def test_each_question_template_belongs_to_one_fact():
     forms: dict[str, tuple[str, str]] = {}
     for topic in topics().values():
         for aspect, ways in topic.ask.items():

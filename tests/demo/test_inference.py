@@ -1,4 +1,4 @@
-"""The pairs of premise and hypothesis: format, balance, and what predicts their relation."""
+"""Pairs of premise and hypothesis: format, balance, labels."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ import pytest
 from contexture.demo.fields import fields, moods
 from contexture.demo.sentence_tasks import LABELS, inference_files
 
-from .words import predict_labels, word_overlap, words
+from .words import predict_labels, split_words, word_overlap
 
 MOOD = {word: name for name, group in moods().items() for word in group}
 THINGS = {word for group in fields().values() for word in group}
@@ -24,7 +24,7 @@ def rows() -> Rows:
     return {part: [json.loads(line) for line in lines] for part, lines in files.items()}
 
 
-def test_the_files_are_those_of_snli(rows: Rows, small_world: Path) -> None:
+def test_files_have_the_format_of_snli(rows: Rows, small_world: Path) -> None:
     assert {part: len(pairs) for part, pairs in rows.items()} == {"train": 1200, "dev": 300, "test": 300}
     for name, lines in inference_files(0):
         assert (small_world / "pairs" / name).read_bytes() == "".join(f"{line}\n" for line in lines).encode()
@@ -34,7 +34,7 @@ def test_the_files_are_those_of_snli(rows: Rows, small_world: Path) -> None:
         assert len({row["pairID"] for row in pairs}) == len(pairs)
 
 
-def test_one_seed_the_same_and_another_seed_others() -> None:
+def test_output_depends_on_the_seed() -> None:
     assert dict(inference_files(0)) == dict(inference_files(0))
     files, other = dict(inference_files(0)), dict(inference_files(1))
     assert all(not set(files[name]) & set(other[name]) for name in files)
@@ -48,10 +48,9 @@ def test_every_premise_has_a_hypothesis_of_each_label(rows: Rows) -> None:
 
 
 def test_the_label_follows_from_things_and_moods(rows: Rows) -> None:
-    """The same things in the same mood, in the other one, or other things; no adjective is repeated."""
     kinds = Counter[tuple[str, bool]]()
     for row in rows["train"]:
-        premise, hypothesis = (words(row[key]) for key in ("sentence1", "sentence2"))
+        premise, hypothesis = (split_words(row[key]) for key in ("sentence1", "sentence2"))
         same_things = THINGS.intersection(premise) == THINGS.intersection(hypothesis)
         (first,), (second,) = ([word for word in text if word in MOOD] for text in (premise, hypothesis))
         same_mood, label = MOOD[first] == MOOD[second], row["gold_label"]
@@ -61,7 +60,7 @@ def test_the_label_follows_from_things_and_moods(rows: Rows) -> None:
     assert min(kinds["neutral", mood] for mood in (True, False)) > 150
 
 
-def test_no_sentence_alone_tells_the_label_and_word_overlap_not_all(rows: Rows) -> None:
+def test_sentences_alone_do_not_predict_labels_and_word_overlap_only_partly(rows: Rows) -> None:
     parts = rows["train"], rows["test"]
     labels = [[row["gold_label"] for row in part] for part in parts]
     for key in ("sentence1", "sentence2"):

@@ -1,4 +1,4 @@
-"""The novels: names, order, what a scene keeps to, and that the reader of books takes them."""
+"""Novels: names, order, scenes, and reading them as books."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,11 +13,11 @@ from contexture.corpus.sources.protocol import Split
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.fields import fields, frames, moods, towns
 from contexture.demo.grammar import render
-from contexture.demo.novels import file_name, novel, sentences
-from contexture.demo.world import literal, outline
+from contexture.demo.novels import iter_sentences, make_novel, novel_file_name
+from contexture.demo.world import literal, make_outline
 from contexture.text.sentences import Splitter, load_parameters
 
-from .words import words
+from .words import split_words
 
 WORDS = {word: name for name, group in {**fields(), **moods()}.items() for word in group}
 
@@ -29,45 +29,47 @@ def test_no_word_is_in_two_fields():
     assert len(fields()["feelings"]) == len(fields()["records"]) == 100
 
 
-def test_names_differ_and_stay():
-    names = [file_name(0, index) for index in range(700)]
+def test_file_names_are_unique_and_stable():
+    names = [novel_file_name(0, index) for index in range(700)]
     assert len(set(names)) == 700
     assert all(name.isascii() and name.startswith("Tales_of_") and name.count(".") == 1 for name in names)
-    assert names[:40] == [file_name(0, index) for index in range(40)]
+    assert names[:40] == [novel_file_name(0, index) for index in range(40)]
 
 
 def test_a_novel_depends_on_seed_and_index_only():
-    forwards = [list(novel(3, index)) for index in range(4)]
-    assert [list(novel(3, index)) for index in reversed(range(4))] == forwards[::-1]
-    assert list(novel(4, 0)) != forwards[0] != forwards[1]
+    forwards = [list(make_novel(3, index)) for index in range(4)]
+    assert [list(make_novel(3, index)) for index in reversed(range(4))] == forwards[::-1]
+    assert list(make_novel(4, 0)) != forwards[0] != forwards[1]
     for chapters in forwards:
         assert [chapter.heading.split(".")[0] for chapter in chapters] == [f"Chapter {i}" for i in range(1, 7)]
-        assert 180 <= len(list(sentences(chapters))) <= 260
+        assert 180 <= len(list(iter_sentences(chapters))) <= 260
 
 
-def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
-    """From the file's bytes through the reader and the sentence splitter to the sentences that were written."""
+def test_novels_are_read_back_as_books(tmp_path: Path):
+    """Reader and sentence splitter return the written sentences."""
     write_demo_world(DemoConfig(pages=25, novels=3), tmp_path)
     config = CorpusConfig(input=str(tmp_path / "books"), lang="en")
     files = find_sources(config)
     assert [file.source for file in files] == ["books"] * 3
     splitter = Splitter(load_parameters("en"))
     for index in range(3):
-        (file,) = (book for book in files if f"{book.name}.txt" == file_name(0, index))
+        (file,) = (book for book in files if f"{book.name}.txt" == novel_file_name(0, index))
         (row,) = books.reader(files, config)(Split(file, 0, file.bytes))
         assert row["dropped"] is None
-        paragraphs = [(chapter.heading, lines) for chapter in novel(0, index) for lines in chapter.paragraphs]
+        paragraphs = [(chapter.heading, lines) for chapter in make_novel(0, index) for lines in chapter.paragraphs]
         written = [(heading, line) for heading, lines in paragraphs if len(" ".join(lines)) > 20 for line in lines]
         read = [(p["section"], sentence) for p in row["paragraphs"] for sentence in splitter.split(p["text"])]
         assert read == written
 
 
-def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
-    """Mostly: a scene's last sentence has the next scene's first as its neighbour."""
+def test_only_neighbouring_sentences_share_field_and_mood():
+    """Only mostly, because neighbours may be of two scenes."""
     groups = [set(moods()), set(fields())]
     for group in groups:
         near, far = Counter[bool](), Counter[bool]()
-        groups_of = [_groups(sentence) & group for index in range(10) for sentence in sentences(novel(0, index))]
+        groups_of = [
+            _groups(sentence) & group for index in range(10) for sentence in iter_sentences(make_novel(0, index))
+        ]
         rng = np.random.default_rng(0)
         for distance, count in ((1, near), (int(rng.integers(100, 200)), far)):
             for first, second in zip(groups_of, groups_of[distance:], strict=False):
@@ -77,8 +79,8 @@ def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
         assert far[True] / far.total() < (0.6 if group == set(moods()) else 0.2)
 
 
-def test_frames_do_not_tell_the_field():
-    """No frame has a word of a field or mood, and each goes with all of them."""
+def test_frames_contain_no_field_words():
+    """Frames contain no words of fields or moods."""
     for file in ("novels.yml", "sentence_tasks.yml"):
         for name, templates in frames(file).items():
             for template in templates:
@@ -89,15 +91,15 @@ def test_frames_do_not_tell_the_field():
 
 
 @pytest.mark.parametrize("index", [0, 13, 300, 10**6])
-def test_a_novel_keeps_to_the_region_of_the_page_that_names_it(index: int):
-    title = file_name(0, index).removeprefix("Tales_of_").removesuffix(".txt").replace("_", " ")
-    (region,) = {r for r in (index % 12, index // 25) for i in range(25) if outline(0, r * 25 + i).title == title}
-    text = " ".join(sentences(novel(0, index)))
+def test_a_novel_stays_in_the_region_of_its_title(index: int):
+    title = novel_file_name(0, index).removeprefix("Tales_of_").removesuffix(".txt").replace("_", " ")
+    (region,) = {r for r in (index % 12, index // 25) for i in range(25) if make_outline(0, r * 25 + i).title == title}
+    text = " ".join(iter_sentences(make_novel(0, index)))
     named = {r: {town.title for town in towns(0, r) if town.title in text} for r in {region, *range(12)}}
     assert len(named[region]) >= 5
     assert set.union(*named.values()) == named[region]
 
 
 def _groups(sentence: str) -> set[str]:
-    """Names of the fields and moods of a sentence's words."""
-    return {WORDS[word] for word in words(sentence) if word in WORDS}
+    """Return the fields and moods of a sentence's words."""
+    return {WORDS[word] for word in split_words(sentence) if word in WORDS}

@@ -1,4 +1,4 @@
-"""The questions in the format of SQuAD: spans, what is asked, and how hard it is to find."""
+"""Questions in the format of SQuAD: contexts, spans, counts."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contexture.demo.world import outline, page
+from contexture.demo.world import make_article, make_outline
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables
 from contexture.tasks.retrieval.squad import read_squad
 from tests.tasks.retrieval.gold import gold_tuples
@@ -27,16 +27,16 @@ def articles(demo: Path) -> list[dict[str, Any]]:
 
 def test_every_paragraph_of_every_page_is_a_context(articles: list[dict[str, Any]]):
     for index, article in enumerate(articles):
-        assert article["title"] == outline(0, index).title
-        for context, sentences in zip(article["paragraphs"], page(0, index).paragraphs, strict=True):
+        assert article["title"] == make_outline(0, index).title
+        for context, sentences in zip(article["paragraphs"], make_article(0, index).paragraphs, strict=True):
             assert context["context"].endswith(" ".join(sentence.plain for sentence in sentences))
             assert article["title"].split()[-1] in context["context"]
 
 
-def test_spans_are_exact_and_lie_in_the_sentences_that_state_one_fact(articles: list[dict[str, Any]]):
+def test_answer_spans_are_exact_and_state_one_fact(articles: list[dict[str, Any]]):
     short = total = 0
     for index, article in enumerate(articles):
-        paragraphs = page(0, index).paragraphs
+        paragraphs = make_article(0, index).paragraphs
         assert sum(len(context["qas"]) for context in article["paragraphs"]) == 8
         for context, sentences in zip(article["paragraphs"], paragraphs, strict=True):
             text = context["context"]
@@ -60,7 +60,7 @@ def test_the_reader_finds_the_sentences(demo: Path, articles: list[dict[str, Any
     counts = reqa_counts(questions, candidates)
     contexts = [context for article in articles for context in article["paragraphs"]]
     assert counts["queries"] == 2400 and counts["passages"] == len(contexts)
-    sentences = {s.plain for index in range(300) for paragraph in page(0, index).paragraphs for s in paragraph}
+    sentences = {s.plain for index in range(300) for paragraph in make_article(0, index).paragraphs for s in paragraph}
     gold = gold_tuples(questions, candidates)
     assert 2400 < len(gold) < 2700
     without_heading = gold["sentence"].map(lambda text: text if text in sentences else text.partition(": ")[2])

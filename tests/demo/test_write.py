@@ -1,4 +1,4 @@
-"""The files: formats, labels, determinism, memory, failure."""
+"""Files of the demo world: formats, labels, determinism, memory, failures."""
 
 import bz2
 import os
@@ -19,8 +19,8 @@ from pydantic import ValidationError
 
 from contexture.demo import DemoConfig, write, write_demo_world
 from contexture.demo.grammar import render, topics
-from contexture.demo.novels import novel, sentences
-from contexture.demo.world import literal, outline, page
+from contexture.demo.novels import iter_sentences, make_novel
+from contexture.demo.world import literal, make_article, make_outline
 from contexture.tasks.answer_selection.sets import read_wikiqa
 from tests.tasks.answer_selection.toys import read_set
 
@@ -44,7 +44,7 @@ def write_in_process(code: str, folder: Path, **environment: str) -> subprocess.
     return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | environment)
 
 
-def test_counts_are_those_of_the_files(tmp_path: Path):
+def test_counts_match_the_files(tmp_path: Path):
     counts = write_demo_world(DemoConfig(pages=40, novels=2), tmp_path)
     table = read_wikiqa(tmp_path)
     assert counts["articles"] == 40
@@ -56,12 +56,12 @@ def test_counts_are_those_of_the_files(tmp_path: Path):
         assert counts[f"{split}_claims"] == len((tmp_path / "fever" / f"{split}.jsonl").read_text().splitlines())
     assert table["question_id"].nunique() == 80
     assert counts["novels"] == len(list((tmp_path / "books").iterdir())) == 2
-    assert counts["novel_sentences"] == sum(1 for index in range(2) for _ in sentences(novel(0, index)))
+    assert counts["novel_sentences"] == sum(1 for index in range(2) for _ in iter_sentences(make_novel(0, index)))
     mr, sts = (list((tmp_path / "senteval").glob(pattern)) for pattern in ("MR/*", "STS/STS14-en-test/STS.input.*"))
     assert sum(len(path.read_text().splitlines()) for path in mr + sts) == 804 < counts["sentence_task_rows"]
 
 
-def test_same_configuration_same_bytes_in_another_process(tmp_path: Path):
+def test_equal_configurations_give_equal_bytes(tmp_path: Path):
     for seed in ("1", "2"):
         code = "write_demo_world(DemoConfig(pages=30, novels=2, languages=2)"
         assert write_in_process(code, tmp_path / seed, PYTHONHASHSEED=seed).returncode == 0
@@ -73,7 +73,7 @@ def test_same_configuration_same_bytes_in_another_process(tmp_path: Path):
     assert all(first[name] != other[name] for name in first.keys() & other.keys())
 
 
-def test_folders_give_way_as_a_whole_and_come_back_if_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_folders_are_replaced_as_a_whole_or_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_demo_world(DemoConfig(pages=25, novels=3), tmp_path)
     (tmp_path / "books" / "of_mine.txt").write_text("Mine.")
     expected = contents(tmp_path)
@@ -88,19 +88,19 @@ def test_folders_give_way_as_a_whole_and_come_back_if_that_fails(tmp_path: Path,
         patch.setattr(Path, "replace", replace)
         write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
     assert contents(tmp_path) == expected
-    (tmp_path / ".part" / "books").mkdir(parents=True)  # as a killed run leaves it
+    (tmp_path / ".part" / "books").mkdir(parents=True)  # of an interrupted run
     write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
     assert len(list((tmp_path / "books").iterdir())) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*NAMES, *FOLDERS])
 
 
 @pytest.mark.parametrize("part", ["novels", "tasks"])
-def test_a_failure_in_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str):
+def test_a_failure_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str):
     def fail(*_: object) -> Iterator[None]:
         yield from ()
         raise OSError("disk full")
 
-    monkeypatch.setattr(write, {"novels": "novel", "tasks": "task_files"}[part], fail)
+    monkeypatch.setattr(write, {"novels": "make_novel", "tasks": "task_files"}[part], fail)
     with pytest.raises(OSError, match="disk full"):
         write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -149,9 +149,7 @@ def test_splits_have_their_sizes_and_share_no_page(answers: pd.DataFrame):
     assert 7.5 < sizes.mean() < 9.6 and sizes.max() <= 12
 
 
-def test_there_are_questions_without_and_with_nothing_but_answers(
-    answers: pd.DataFrame, whole_world: Path, tmp_path: Path
-):
+def test_some_questions_have_no_or_only_right_candidates(answers: pd.DataFrame, whole_world: Path, tmp_path: Path):
     ranked = read_set("demo", whole_world, tmp_path / "demo")
     share = answers.groupby("question_id")["label"].mean()
     assert 0.05 < (share == 0).mean() < 0.2
@@ -161,8 +159,8 @@ def test_there_are_questions_without_and_with_nothing_but_answers(
     assert 100 < ranked[ranked["split"] == "test"]["question_id"].nunique() < 168
 
 
-def test_a_candidate_is_right_if_it_states_the_fact_that_the_question_asks_for(answers: pd.DataFrame):
-    """Which fact is asked for is read off the question's wording, which belongs to one fact alone."""
+def test_right_candidates_state_the_fact_of_the_question(answers: pd.DataFrame):
+    """The template of a question belongs to one fact, which identifies the fact."""
     forms = {
         re.sub(r"\W", "", render(template, {"about": literal("")}, Random(seed))).lower(): (topic.name, aspect)
         for topic in topics().values()
@@ -170,13 +168,13 @@ def test_a_candidate_is_right_if_it_states_the_fact_that_the_question_asks_for(a
         for template in ways
         for seed in range(40)
     }
-    index = {outline(0, i).title: i for i in range(300)}
+    index = {make_outline(0, i).title: i for i in range(300)}
     for (title, question), part in answers.groupby(["title", "question"]):
-        about = outline(0, index[title])
+        about = make_outline(0, index[title])
         phrases = {render(about.slots["about"], about.slots, Random(seed)) for seed in range(40)}
         text = re.sub(r"^Speaking of \w+, ", "", str(question))
         (fact,) = {forms.get(re.sub(r"\W", "", text.replace(phrase, "")).lower()) for phrase in phrases} - {None}
-        page_sentences = [sentence for paragraph in page(0, about.index).paragraphs for sentence in paragraph]
+        page_sentences = [sentence for paragraph in make_article(0, about.index).paragraphs for sentence in paragraph]
         for row in part.itertuples():
             sentence = page_sentences[int(str(row.candidate_id).split("-")[1])]
             assert sentence.plain == row.candidate
@@ -195,7 +193,7 @@ def test_memory_does_not_grow_with_the_number_of_pages_and_novels(tmp_path: Path
     assert peaks[1] < 1.1 * peaks[0]
 
 
-def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path):
+def test_a_full_disk_leaves_no_incomplete_files(tmp_path: Path):
     code = "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); write_demo_world(DemoConfig(pages=100)"
     run = write_in_process(code, tmp_path)
     assert run.returncode != 0 and "OSError" in run.stderr
@@ -203,6 +201,6 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path):
 
 
 @pytest.mark.parametrize("wrong", [{"pages": 24}, {"novels": 0}, {"seed": -1}, {"languages": 521}, {"size": 3}])
-def test_impossible_configurations_are_refused(wrong: dict[str, float]):
+def test_invalid_configurations_raise(wrong: dict[str, float]):
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         DemoConfig(**wrong)  # type: ignore[arg-type]

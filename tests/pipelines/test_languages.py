@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from contexture.demo.languages import translator
-from contexture.demo.novels import novel, sentences
+from contexture.demo.languages import make_translator
+from contexture.demo.novels import iter_sentences, make_novel
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.pipelines.conftest import SMALLEST, read, run
 
@@ -38,8 +38,10 @@ def test_all_sentences_of_all_languages_reach_the_corpus(make_project: Any) -> N
     assert dropped.keys() == set(LANGUAGES) and not any(language["dropped"] for language in dropped.values())
     for lang, part in table.groupby("lang", observed=True):
         series = () if lang == "en" else (str(lang),)
-        translate = translator(SEED, *series) if series else str
-        written = [translate(sentence) for index in range(2) for sentence in sentences(novel(SEED, index, *series))]
+        translate = make_translator(SEED, *series) if series else str
+        written = [
+            translate(sentence) for index in range(2) for sentence in iter_sentences(make_novel(SEED, index, *series))
+        ]
         assert part["doc_id"].nunique() == 2
         assert sorted(part["sentences"].explode()) == sorted(written)
     vocabulary = Vocabulary.load(project / "data/04_feature/tokenizer")

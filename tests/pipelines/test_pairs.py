@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, records, run
-from tests.tasks.beir.toys import drawn as put_beir
+from tests.tasks.beir.toys import write_drawn_set as put_beir
 from tests.tasks.bitext_retrieval.test_mining import write_part as put_mining
 from tests.tasks.reviews.test_task import write_reviews as put_reviews
 

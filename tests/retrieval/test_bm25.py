@@ -24,15 +24,15 @@ TEXTS = [
 ]
 
 
-def built(texts: Sequence[str], config: Bm25Config | None = None) -> Bm25:
-    """An index, whose files are still mapped when they are gone."""
+def build_bm25(texts: Sequence[str], config: Bm25Config | None = None) -> Bm25:
+    """Build an index; its files stay mapped after their folder is removed."""
     with tempfile.TemporaryDirectory() as folder:
         write_bm25(texts, Path(folder), config)
         return Bm25(Path(folder))
 
 
-def by_hand(texts: list[str], query: str, k1: float, b: float) -> list[float]:
-    """BM25 as Lucene has it, from the formula; all words count."""
+def score_by_formula(texts: list[str], query: str, k1: float, b: float) -> list[float]:
+    """Return Lucene's BM25 by its formula, without stop words."""
     documents = [re.findall(r"\w\w+", text.lower()) for text in texts]
     mean = sum(map(len, documents)) / len(documents)
     scores = []
@@ -51,30 +51,30 @@ words = st.lists(st.sampled_from(["aa", "bb", "cc", "dd", "ee", "ff"]), min_size
 
 @settings(deadline=None, max_examples=50)  # the cores may be shared
 @given(st.lists(words, min_size=1, max_size=12), words, st.sampled_from([0.9, 1.5]), st.sampled_from([0.0, 0.4, 1.0]))
-def test_scores_are_those_of_the_formula(texts: list[str], query: str, k1: float, b: float) -> None:
-    expected = by_hand(texts, query, k1, b)
-    scores, rows = built(texts, Bm25Config(k1=k1, b=b, stop_words=None)).search([query], len(texts))
+def test_scores_match_the_formula(texts: list[str], query: str, k1: float, b: float) -> None:
+    expected = score_by_formula(texts, query, k1, b)
+    scores, rows = build_bm25(texts, Bm25Config(k1=k1, b=b, stop_words=None)).search([query], len(texts))
     is_row = rows[0] >= 0
     assert sorted(rows[0][is_row]) == [row for row, score in enumerate(expected) if score > 0]
     assert scores[0][is_row] == pytest.approx([expected[row] for row in rows[0][is_row]], rel=1e-5)
     assert np.isneginf(scores[0][~is_row]).all()
 
 
-def test_alike_candidates_are_in_their_order() -> None:
-    scores, rows = built(TEXTS).search(["Who ground rye?"], 4)
+def test_ties_are_ordered_by_row() -> None:
+    scores, rows = build_bm25(TEXTS).search(["Who ground rye?"], 4)
     assert rows.tolist() == [[0, 3, 2, -1]]
     assert scores[0, 0] == scores[0, 1] > scores[0, 2] > 0
-    many = built(TEXTS * 50)
+    many = build_bm25(TEXTS * 50)
     assert many.search(["rye mill"], 120)[1][0, :100].tolist() == [r for r in range(200) if r % 4 in (0, 3)]
 
 
-def test_function_words_are_left_out_on_request() -> None:
-    assert built(TEXTS).search(["what is on the"], 2)[1].tolist() == [[-1, -1]]
-    assert (built(TEXTS, Bm25Config(stop_words=None)).search(["on the"], 2)[1] >= 0).all()
+def test_stop_words_are_removed() -> None:
+    assert build_bm25(TEXTS).search(["what is on the"], 2)[1].tolist() == [[-1, -1]]
+    assert (build_bm25(TEXTS, Bm25Config(stop_words=None)).search(["on the"], 2)[1] >= 0).all()
 
 
 def test_sizes() -> None:
-    index = built(TEXTS)
+    index = build_bm25(TEXTS)
     assert len(index) == 4
     assert index.search(["rye"], 100)[1].shape == (1, 4)
     assert index.search([], 3)[1].shape == (0, 3)
@@ -84,32 +84,30 @@ def test_sizes() -> None:
     with pytest.raises(ValueError, match="the 0 best"):
         index.search(["rye"], 0)
     with pytest.raises(ValueError, match="no candidates"):
-        built([])
-    with pytest.raises(ValueError, match="none of the 2 candidates holds a word"):
-        built(["", "? 1"])
+        build_bm25([])
+    with pytest.raises(ValueError, match="none of the 2 candidates contains a word"):
+        build_bm25(["", "? 1"])
 
 
-def test_the_files_are_those_of_bm25s_however_many_texts_are_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_equal_those_of_bm25s_for_any_batch_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(0)
     texts = [" ".join(draw.choices(TEXTS[0].split() + TEXTS[1].split(), k=draw.randrange(12))) for _ in range(60)]
     tokens = bm25s.tokenize(texts, stopwords="english", show_progress=False)
-    theirs = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
-    theirs.index(tokens, show_progress=False)
-    theirs.save(tmp_path / "theirs", show_progress=False)
+    expected_index = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+    expected_index.index(tokens, show_progress=False)
+    expected_index.save(tmp_path / "theirs", show_progress=False)
     expected = {file.name: file.read_bytes() for file in (tmp_path / "theirs").iterdir()}
-    for at_once, postings in ((1, 1), (7, 40), (1000, 10_000)):
-        monkeypatch.setattr(bm25_module, "TEXTS_AT_ONCE", at_once)
-        monkeypatch.setattr(bm25_module, "POSTINGS_AT_ONCE", postings)
-        ours = tmp_path / f"{at_once}"
-        ours.mkdir()
-        write_bm25(iter(texts), ours, Bm25Config(k1=0.9, b=0.4))
-        (ours / "bm25.json").unlink()
-        assert {file.name: file.read_bytes() for file in ours.iterdir()} == expected, at_once
+    for texts_per_batch, postings in ((1, 1), (7, 40), (1000, 10_000)):
+        monkeypatch.setattr(bm25_module, "TEXTS_PER_BATCH", texts_per_batch)
+        monkeypatch.setattr(bm25_module, "POSTINGS_PER_BATCH", postings)
+        index_dir = tmp_path / f"{texts_per_batch}"
+        index_dir.mkdir()
+        write_bm25(iter(texts), index_dir, Bm25Config(k1=0.9, b=0.4))
+        (index_dir / "bm25.json").unlink()
+        assert {file.name: file.read_bytes() for file in index_dir.iterdir()} == expected, texts_per_batch
 
 
-def test_an_index_that_was_cut_off_is_named(tmp_path: Path) -> None:
+def test_a_damaged_index_raises(tmp_path: Path) -> None:
     config = Bm25Config(k1=0.9, b=0.4, stop_words=None)
     write_bm25(TEXTS, tmp_path, config)
     assert {file.suffix for file in tmp_path.iterdir()} == {".npy", ".json"}

@@ -13,14 +13,14 @@ from contexture.retrieval import search_index
 from contexture.retrieval import vectors as vectors_module
 from contexture.retrieval.config import IndexConfig
 from contexture.retrieval.search_index import compare_indexes, open_index, search_exact
-from contexture.retrieval.vectors import Vectors, search_every, write_vectors
+from contexture.retrieval.vectors import Vectors, search_numpy, write_vectors
 
 Floats = NDArray[np.float32]
 Search = Callable[[Vectors, Floats, int], tuple[Floats, NDArray[np.int64]]]
 IVF, HNSW = IndexConfig(kind="ivf", probes=2), IndexConfig(kind="hnsw", breadth=20)
 
 
-def stored(folder: Path, rows: Floats, per_shard: int = 1000) -> Vectors:
+def write(folder: Path, rows: Floats, per_shard: int = 1000) -> Vectors:
     return write_vectors(
         folder, len(rows), rows.shape[1], lambda r: rows[r.start : r.stop], {"encoder": "a"}, rows_per_shard=per_shard
     )
@@ -38,23 +38,23 @@ def random_rows(rows: int, dimension: int, seed: int = 0) -> Floats:
 
 def set_block(patch: pytest.MonkeyPatch, size: int) -> None:
     for module in (vectors_module, search_index):
-        patch.setattr(module, "BLOCK", size)
+        patch.setattr(module, "BLOCK_ROWS", size)
 
 
-@pytest.mark.parametrize("search", [search_exact, search_every])
+@pytest.mark.parametrize("search", [search_exact, search_numpy])
 @pytest.mark.parametrize(("per_shard", "block"), [(13, 7), (400, 100), (1000, 32_768)])
-def test_equals_brute_force_whatever_the_shards_and_blocks(
+def test_equals_brute_force_for_any_shards_and_blocks(
     tmp_path: Path, per_shard: int, block: int, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_block(monkeypatch, block)
     rows, queries = random_rows(201, 96), random_rows(20, 96, seed=1)
-    vectors = stored(tmp_path / "v", rows, per_shard)
+    vectors = write(tmp_path / "v", rows, per_shard)
     scores, results = search(vectors, queries, 50)
     assert np.array_equal(results, brute_force(rows, queries, 50))
     assert scores == pytest.approx(np.take_along_axis(queries @ rows.T, results, axis=1), abs=1e-4)
     assert search(vectors, queries, 500)[1].shape == (20, 201)
     assert search_exact(vectors, queries[:0], 100)[1].shape == (0, 100)
-    same = stored(tmp_path / "same", np.tile(rows[:1], (900, 1)), per_shard)
+    same = write(tmp_path / "same", np.tile(rows[:1], (900, 1)), per_shard)
     scores, results = search(same, queries, 100)
     assert np.array_equal(results, np.tile(np.arange(100), (20, 1)))
     assert (scores == scores[:, :1]).all()
@@ -62,50 +62,50 @@ def test_equals_brute_force_whatever_the_shards_and_blocks(
 
 @settings(max_examples=40, deadline=None)  # the cores may be shared
 @given(st.integers(1, 120), st.integers(1, 130), st.integers(1, 90), st.integers(0, 2**32 - 1))
-def test_ties_are_in_the_order_of_their_rows(
+def test_ties_are_ordered_by_row(
     tmp_path_factory: pytest.TempPathFactory, rows: int, k: int, block: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    candidates = rng.integers(-1, 2, (rows, 3)).astype(np.float32)  # whole numbers: every sum is exact
+    candidates = rng.integers(-1, 2, (rows, 3)).astype(np.float32)  # integers: all sums are exact
     queries = rng.integers(-1, 2, (4, 3)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
         set_block(patch, block)
-        vectors = stored(tmp_path_factory.mktemp("ties") / "v", candidates, 17)
-        for search in (search_exact, search_every):
+        vectors = write(tmp_path_factory.mktemp("ties") / "v", candidates, 17)
+        for search in (search_exact, search_numpy):
             assert np.array_equal(search(vectors, queries, k)[1], brute_force(candidates, queries, k))
 
 
 def test_a_score_depends_on_its_two_vectors_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, queries = random_rows(300, 100), random_rows(12, 100, seed=1)
-    expected = search_exact(stored(tmp_path / "v", rows), queries, 20)
+    expected = search_exact(write(tmp_path / "v", rows), queries, 20)
     set_block(monkeypatch, 37)
-    monkeypatch.setattr(vectors_module, "_GATHERED", 500)
-    vectors = stored(tmp_path / "w", rows, 41)
+    monkeypatch.setattr(vectors_module, "_MAX_GATHERED_NUMBERS", 500)
+    vectors = write(tmp_path / "w", rows, 41)
     for query in range(len(queries)):
-        for search in (search_exact, search_every):
+        for search in (search_exact, search_numpy):
             scores, results = search(vectors, queries[query : query + 1], 20)
             assert np.array_equal(scores[0], expected[0][query])
             assert np.array_equal(results[0], expected[1][query])
 
 
-def test_near_ties_are_decided_by_our_scores_not_by_the_rounding_of_a_matrix_product(tmp_path: Path) -> None:
+def test_near_ties_do_not_depend_on_rounding(tmp_path: Path) -> None:
     direction = random_rows(1, 200)
     rows = direction + 1e-6 * random_rows(500, 200, seed=1)
-    vectors = stored(tmp_path / "v", rows.astype(np.float32))
+    vectors = write(tmp_path / "v", rows.astype(np.float32))
     queries = direction + 0.1 * random_rows(50, 200, seed=2)
-    five, every = (search_exact(vectors, queries, k) for k in (5, 500))
-    for part, whole in zip(five, every, strict=True):
+    best_five, all_results = (search_exact(vectors, queries, k) for k in (5, 500))
+    for part, whole in zip(best_five, all_results, strict=True):
         assert np.array_equal(part, whole[:, :5])
 
 
 def test_no_more_than_a_block_is_read_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_index, "BLOCK", 50)
+    monkeypatch.setattr(search_index, "BLOCK_ROWS", 50)
     read: list[int] = []
     whole = Vectors.__getitem__
     monkeypatch.setattr(
         Vectors, "__getitem__", lambda self, rows: read.append(rows.stop - rows.start) or whole(self, rows)
     )
-    search_exact(stored(tmp_path / "v", random_rows(500, 8), 30), random_rows(3, 8), 10)
+    search_exact(write(tmp_path / "v", random_rows(500, 8), 30), random_rows(3, 8), 10)
     assert (max(read), sum(read)) == (50, 500)
 
 
@@ -118,15 +118,15 @@ def test_no_more_than_a_block_is_read_at_a_time(tmp_path: Path, monkeypatch: pyt
         (random_rows(2, 4), 0, "the 0 best"),
     ],
 )
-def test_bad_queries(tmp_path: Path, config: IndexConfig, queries: Floats, k: int, message: str) -> None:
+def test_invalid_queries_raise(tmp_path: Path, config: IndexConfig, queries: Floats, k: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        open_index(stored(tmp_path / "v", random_rows(30, 4)), config).search(queries, k)
+        open_index(write(tmp_path / "v", random_rows(30, 4)), config).search(queries, k)
 
 
 @pytest.mark.parametrize("config", [IVF, HNSW])
 def test_approximate_results_are_true_scores_in_order(tmp_path: Path, config: IndexConfig) -> None:
     rows, queries = random_rows(600, 16), random_rows(20, 16, seed=1)
-    scores, results = open_index(stored(tmp_path / "v", rows, 77), config).search(queries, 10)
+    scores, results = open_index(write(tmp_path / "v", rows, 77), config).search(queries, 10)
     is_row = results >= 0
     assert is_row[:, 0].all()
     assert (np.isneginf(scores) == ~is_row).all()
@@ -138,7 +138,7 @@ def test_approximate_results_are_true_scores_in_order(tmp_path: Path, config: In
 
 def test_an_index_that_searches_everything_is_exact(tmp_path: Path) -> None:
     rows, queries = random_rows(300, 8), random_rows(20, 8, seed=1)
-    vectors, threads = stored(tmp_path / "v", rows), faiss.omp_get_max_threads()
+    vectors, threads = write(tmp_path / "v", rows), faiss.omp_get_max_threads()
     for config in (IndexConfig(kind="ivf", probes=7), IndexConfig(kind="hnsw", breadth=300)):
         assert np.array_equal(open_index(vectors, config).search(queries, 10)[1], brute_force(rows, queries, 10))
     assert faiss.omp_get_max_threads() == threads
@@ -147,19 +147,19 @@ def test_an_index_that_searches_everything_is_exact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("config", [IVF, HNSW])
-def test_an_index_is_built_once_and_again_when_it_must_be(
+def test_an_index_is_rebuilt_only_if_necessary(
     tmp_path: Path, config: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[str] = []
-    build = search_index._build
+    build = search_index._build_index
 
     def counted(vectors: Vectors, kind: str, work: Path) -> None:
         built.append(kind)
         build(vectors, kind, work)
 
-    monkeypatch.setattr(search_index, "_build", counted)
+    monkeypatch.setattr(search_index, "_build_index", counted)
     rows, queries = random_rows(500, 12), random_rows(5, 12, seed=1)
-    vectors, cache = stored(tmp_path / "v", rows), tmp_path / f"v.{config.kind}"
+    vectors, cache = write(tmp_path / "v", rows), tmp_path / f"v.{config.kind}"
     expected = open_index(vectors, config).search(queries, 5)[1]
     files = {file: file.read_bytes() for file in cache.iterdir()}
     names = {"index.faiss", "index.json"} | ({"sizes.npy", "lists.bin"} if config.kind == "ivf" else set())
@@ -182,7 +182,7 @@ def test_an_index_is_built_once_and_again_when_it_must_be(
                 file.write_bytes(damaged)
             count += 1
             check(count)
-    searched = IndexConfig(kind=config.kind, probes=5, breadth=99)  # how it is searched is no reason to build it
+    searched = IndexConfig(kind=config.kind, probes=5, breadth=99)  # search parameters do not need a new index
     index = open_index(vectors, searched).index
     assert (index.nprobe if config.kind == "ivf" else index.hnsw.efSearch) == (5 if config.kind == "ivf" else 99)
     assert len(built) == count
@@ -191,9 +191,9 @@ def test_an_index_is_built_once_and_again_when_it_must_be(
     assert len(built) == count + 1
 
 
-def test_comparison_counts_what_is_found(tmp_path: Path) -> None:
+def test_comparison_of_indexes(tmp_path: Path) -> None:
     rows, queries = random_rows(500, 8), random_rows(40, 8, seed=1)
-    vectors = stored(tmp_path / "v", rows)
+    vectors = write(tmp_path / "v", rows)
     table = compare_indexes(vectors, queries, 10, [IVF, HNSW, IndexConfig(kind="ivf", probes=12)])
     assert table["kind"].tolist() == ["flat", "ivf", "hnsw", "ivf"]
     truth, results = brute_force(rows, queries, 10), open_index(vectors, IVF).search(queries, 10)[1]
@@ -206,21 +206,21 @@ def test_comparison_counts_what_is_found(tmp_path: Path) -> None:
 
 def test_few_candidates_have_few_lists(tmp_path: Path) -> None:
     for rows in (1, 38, 39, 80):
-        index = open_index(stored(tmp_path / str(rows), random_rows(rows, 4)), IndexConfig(kind="ivf"))
+        index = open_index(write(tmp_path / str(rows), random_rows(rows, 4)), IndexConfig(kind="ivf"))
         assert index.index.nlist == max(1, rows // 39)
         assert index.search(random_rows(1, 4), 1)[1].shape == (1, 1)
 
 
-@pytest.mark.parametrize(("block", "at_once"), [(7, 1), (50, 300), (1000, 5000)])
-def test_lists_are_the_same_however_many_vectors_are_in_memory(
-    tmp_path: Path, block: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("block", "vectors_per_batch"), [(7, 1), (50, 300), (1000, 5000)])
+def test_lists_do_not_depend_on_the_batch_size(
+    tmp_path: Path, block: int, vectors_per_batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As those of one index in memory that is given all vectors at once."""
+    """They equal those of an index in memory to which all vectors are added at once."""
     rows, queries = random_rows(900, 12), random_rows(20, 12, seed=1)
-    vectors = stored(tmp_path / "v", rows, 110)
-    monkeypatch.setattr(search_index, "BLOCK", block)
-    monkeypatch.setattr(search_index, "_AT_ONCE", at_once)
-    ours, whole = open_index(vectors, IVF).index, search_index._trained(vectors)
+    vectors = write(tmp_path / "v", rows, 110)
+    monkeypatch.setattr(search_index, "BLOCK_ROWS", block)
+    monkeypatch.setattr(search_index, "_VECTORS_PER_BATCH", vectors_per_batch)
+    mapped, whole = open_index(vectors, IVF).index, search_index._train_lists(vectors)
     whole.add(rows)
 
     def members(lists: faiss.InvertedLists, number: int) -> list[list[int]]:
@@ -231,29 +231,29 @@ def test_lists_are_the_same_however_many_vectors_are_in_memory(
         ]
 
     for number in range(900 // 39):
-        assert members(ours.invlists, number) == members(whole.invlists, number)
+        assert members(mapped.invlists, number) == members(whole.invlists, number)
     whole.nprobe = IVF.probes
-    assert np.array_equal(ours.search(queries, 9)[1], whole.search(queries, 9)[1])
+    assert np.array_equal(mapped.search(queries, 9)[1], whole.search(queries, 9)[1])
 
 
 def test_centroids_of_many_vectors_come_from_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[NDArray[np.int64]] = []
     whole = Vectors.take
     monkeypatch.setattr(Vectors, "take", lambda self, rows: read.append(rows) or whole(self, rows))
-    vectors = stored(tmp_path / "v", random_rows(400, 4))
+    vectors = write(tmp_path / "v", random_rows(400, 4))
     for per_list, lists in ((2, 80), (39, 10)):
-        monkeypatch.setattr(search_index, "_PER_LIST", per_list)
-        assert search_index._trained(vectors).nlist == lists
-    sample, every = read
-    assert len(sample) == len(set(sample.tolist())) == 160 and every.tolist() == list(range(400))
-    assert (np.diff(sample) > 0).all() and len(set(np.diff(sample).tolist())) > 2  # drawn, not at equal distances
+        monkeypatch.setattr(search_index, "_VECTORS_PER_LIST", per_list)
+        assert search_index._train_lists(vectors).nlist == lists
+    sample, all_rows = read
+    assert len(sample) == len(set(sample.tolist())) == 160 and all_rows.tolist() == list(range(400))
+    assert (np.diff(sample) > 0).all() and len(set(np.diff(sample).tolist())) > 2  # random, not equidistant
 
 
 @pytest.mark.parametrize("config", [IVF, HNSW])
-def test_a_killed_build_leaves_nothing_that_looks_whole(
+def test_an_interrupted_build_leaves_no_index(
     tmp_path: Path, config: IndexConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vectors = stored(tmp_path / "v", random_rows(500, 12))
+    vectors = write(tmp_path / "v", random_rows(500, 12))
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt

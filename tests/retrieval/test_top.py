@@ -1,11 +1,11 @@
-"""The best of many scores, and two rankings fused, by hand and against slow loops."""
+"""Selection of the best scores and rank fusion, by hand and against slow loops."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.retrieval.top import DAMPING, NOTHING, best, fuse
+from contexture.retrieval.top import NO_ROW, RANK_OFFSET, fuse, select_best
 
 INF = float("inf")
 floats = st.floats(width=32, allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, -1.0, INF, -INF])
@@ -15,17 +15,17 @@ floats = st.floats(width=32, allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0,
 @given(st.lists(floats, min_size=1, max_size=30), st.integers(1, 40))
 def test_order_is_that_of_a_stable_sort(values: list[float], k: int) -> None:
     order = sorted(range(len(values)), key=lambda row: (-values[row], row))[:k]
-    scores, rows = best(np.array([values], np.float32), np.arange(len(values)), k)
+    scores, rows = select_best(np.array([values], np.float32), np.arange(len(values)), k)
     assert rows[0].tolist() == order
     assert scores[0].tolist() == [values[row] for row in order]
 
 
 def test_rows_may_have_any_order_and_be_missing() -> None:
     scores = np.array([[1, 2, -INF, 2, 2]], np.float32)
-    results = best(scores, np.array([[5, 2**32 - 2, NOTHING, 7, 6]]), 5)
+    results = select_best(scores, np.array([[5, 2**32 - 2, NO_ROW, 7, 6]]), 5)
     assert results[0].tolist() == [[2, 2, 2, 1, -INF]]
-    assert results[1].tolist() == [[6, 7, 2**32 - 2, 5, NOTHING]]
-    nothing = best(np.empty((3, 0), np.float32), np.empty((3, 0), np.int64), 4)
+    assert results[1].tolist() == [[6, 7, 2**32 - 2, 5, NO_ROW]]
+    nothing = select_best(np.empty((3, 0), np.float32), np.empty((3, 0), np.int64), 4)
     assert nothing[0].shape == nothing[1].shape == (3, 0)
 
 
@@ -33,18 +33,18 @@ def test_rows_may_have_any_order_and_be_missing() -> None:
 def test_many_lines(k: int) -> None:
     scores = np.random.default_rng(0).integers(-50, 50, (20, 1000)).astype(np.float32)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    assert (best(scores, np.arange(1000), k)[1] == order).all()
+    assert (select_best(scores, np.arange(1000), k)[1] == order).all()
 
 
 def test_fusion_by_hand() -> None:
     first, second = np.array([[5, 3, -1]]), np.array([[3, 7]])
-    # 3 is second and first, 5 and 7 are first and second of one ranking each.
+    # 3 is in both rankings, 5 and 7 are in one each.
     scores, rows = fuse(first, second, 0.5, 4)
     assert rows.tolist() == [[3, 5, 7, -1]]
     assert scores[0].tolist() == pytest.approx([0.5 / 62 + 0.5 / 61, 0.5 / 61, 0.5 / 62, -np.inf])
     assert fuse(first, second, 1.0, 2)[1].tolist() == [[5, 3]]
     assert fuse(first, second, 0.0, 2)[1].tolist() == [[3, 7]]
-    with pytest.raises(ValueError, match="cannot be fused"):
+    with pytest.raises(ValueError, match="cannot fuse rankings"):
         fuse(np.zeros((2, 1), np.int64), np.zeros((3, 1), np.int64), 0.5, 1)
 
 
@@ -56,6 +56,6 @@ def test_fusion_against_a_loop() -> None:
         scores: dict[int, float] = {}
         for weight, rows in ((0.3, first[query]), (0.7, second[query])):
             for rank, row in enumerate(rows, start=1):
-                scores[int(row)] = scores.get(int(row), 0.0) + weight / (DAMPING + rank)
+                scores[int(row)] = scores.get(int(row), 0.0) + weight / (RANK_OFFSET + rank)
         expected = sorted(scores, key=lambda row: (-scores[row], row))[:10]
         assert results[query].tolist() == expected

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from contexture.retrieval.vectors import Vectors, check_identity, open_vectors, unit, write_vectors
+from contexture.retrieval.vectors import Vectors, check_identity, normalize, open_vectors, write_vectors
 
 ROWS, DIMENSION = 23, 5
 TRUTH = np.random.default_rng(1).normal(size=(ROWS, DIMENSION)).astype(np.float32)
@@ -13,7 +13,7 @@ IDENTITY = {"encoder": "a1b2", "candidates": {"rows": ROWS}}
 
 
 class Encoder:
-    """Gives the rows of TRUTH, remembers which it was asked for, and may break down."""
+    """Returns rows of TRUTH, records which, and may raise at a row."""
 
     def __init__(self, breaks_at: int | None = None) -> None:
         self.breaks_at = breaks_at
@@ -33,7 +33,7 @@ def write(
 
 
 def kill(folder: Path, at: int) -> Encoder:
-    """Write until a row breaks it down."""
+    """Interrupt the writing at a row."""
     with pytest.raises(KeyboardInterrupt):
         write(folder, encoder := Encoder(at))
     return encoder
@@ -44,7 +44,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("per_shard", [1, 7, 22, 23, 1000])
-def test_what_is_read_is_what_was_embedded(tmp_path: Path, per_shard: int) -> None:
+def test_vectors_are_read_back(tmp_path: Path, per_shard: int) -> None:
     encoder = Encoder()
     vectors = write(tmp_path / "v", encoder, per_shard=per_shard)
     assert encoder.embedded == list(range(ROWS))
@@ -60,7 +60,7 @@ def test_what_is_read_is_what_was_embedded(tmp_path: Path, per_shard: int) -> No
     assert np.array_equal(np.concatenate([block for _, block in blocks]), TRUTH)
 
 
-def test_vectors_are_mapped_not_loaded_and_cannot_be_changed(tmp_path: Path) -> None:
+def test_vectors_are_memory_mapped_and_read_only(tmp_path: Path) -> None:
     vectors = write(tmp_path / "v")
     owner = vectors[8:12]
     while isinstance(owner, np.ndarray):
@@ -73,14 +73,14 @@ def test_vectors_are_mapped_not_loaded_and_cannot_be_changed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("breaks_at", [0, 3, 7, 22])
-def test_a_kill_costs_one_shard_at_most(tmp_path: Path, breaks_at: int) -> None:
+def test_an_interrupted_call_loses_at_most_one_shard(tmp_path: Path, breaks_at: int) -> None:
     write(tmp_path / "whole")
     first = kill(tmp_path / "v", breaks_at)
     assert not (tmp_path / "v").exists()
     write(tmp_path / "v", second := Encoder())
     assert first.embedded + second.embedded == list(range(ROWS))  # each row once
     assert contents(tmp_path / "v") == contents(tmp_path / "whole")
-    # A half-written shard is made again.
+    # An incomplete shard is written again.
     kill(tmp_path / "half", 14)
     shard = tmp_path / "half.unfinished" / "00001.npy"
     shard.write_bytes(shard.read_bytes()[:-1])
@@ -108,17 +108,17 @@ def test_finished_vectors_are_not_embedded_again(tmp_path: Path) -> None:
         assert open_vectors(tmp_path / name).identity["encoder"] == "c3d4"
 
 
-def test_what_an_encoder_must_not_give(tmp_path: Path) -> None:
+def test_wrong_vectors_of_an_encoder_raise(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no candidates to embed"):
         write_vectors(tmp_path / "v", 0, DIMENSION, Encoder(), IDENTITY)
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match=r"rows 0–9: expected vectors \(10, 4\), the encoder gave \(10, 5\)"):
+    with pytest.raises(ValueError, match=r"rows 0–9: expected vectors \(10, 4\), the encoder returned \(10, 5\)"):
         write_vectors(tmp_path / "v", 10, 4, Encoder(), IDENTITY)
     with pytest.raises(ValueError, match="row 13: its vector is not finite"):
         write_vectors(tmp_path / "w", 20, 1, lambda rows: np.where(np.c_[rows] == 13, np.inf, 1), IDENTITY, 10)
 
 
-def test_damage_is_named(tmp_path: Path) -> None:
+def test_damaged_files_raise(tmp_path: Path) -> None:
     write(folder := tmp_path / "v")
     shard, other = ((folder / name).read_bytes() for name in ("00001.npy", "00003.npy"))
     for name, content, message in (
@@ -127,11 +127,11 @@ def test_damage_is_named(tmp_path: Path) -> None:
         ("00001.npy", shard[:20], r"00001\.npy is missing or damaged"),
         ("00001.npy", b"", r"00001\.npy is missing or damaged"),
         ("00001.npy", shard[:-1] + bytes([shard[-1] ^ 1]), r"00001\.npy is damaged \(its checksum"),
-        ("00001.npy", other, r"00001\.npy .*expected float32 \(7, 5\), found float32 \(2, 5\)"),
+        ("00001.npy", other, r"00001\.npy .*expected float32 \(7, 5\), got float32 \(2, 5\)"),
         ("vectors.json", b'{"dimension": 5', r"vectors\.json is damaged"),
         ("vectors.json", b"[]", r"vectors\.json is damaged"),
         ("vectors.json", b'{"dimension": 5, "identity": {}, "shards": []}', r"vectors\.json is damaged"),
-        ("vectors.json", None, "holds no finished vectors"),
+        ("vectors.json", None, "contains no finished vectors"),
     ):
         path = folder / name
         good = path.read_bytes()
@@ -142,11 +142,11 @@ def test_damage_is_named(tmp_path: Path) -> None:
         open_vectors(folder)
 
 
-def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
+def test_vectors_of_another_encoder_raise(tmp_path: Path) -> None:
     vectors = write(tmp_path / "v")
     check_identity(vectors, {"encoder": "a1b2"})
     check_identity(vectors, IDENTITY)
-    with pytest.raises(ValueError, match=r"v was made for another encoder: encoder is 'a1b2', asked for 'c3d4'"):
+    with pytest.raises(ValueError, match=r"v was made with another encoder: encoder is 'a1b2', expected 'c3d4'"):
         check_identity(vectors, {**IDENTITY, "encoder": "c3d4"})
     with pytest.raises(ValueError, match="another vocabulary"):
         check_identity(vectors, {"vocabulary": "x"})
@@ -154,5 +154,5 @@ def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
 
 def test_unit_vectors_have_length_1_and_zero_stays_zero() -> None:
     rows = np.array([[3, 4], [0, 0], [-0.01, 0]], np.float32)
-    np.testing.assert_allclose(unit(rows), [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
-    assert unit(rows).dtype == np.float32 and unit(rows[:0]).shape == (0, 2)
+    np.testing.assert_allclose(normalize(rows), [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
+    assert normalize(rows).dtype == np.float32 and normalize(rows[:0]).shape == (0, 2)

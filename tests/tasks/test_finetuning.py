@@ -43,7 +43,7 @@ from contexture.tasks.ranking.data import read_split, read_texts
 from contexture.tasks.ranking.finetune import RankingDevSet as RankingHeldOut
 from contexture.tasks.ranking.task import AnswerRankingTask
 from contexture.tasks.retrieval.config import RetrievalConfig
-from contexture.tasks.retrieval.finetune import HeldOut, answered
+from contexture.tasks.retrieval.finetune import DevQuestions, list_answer_pairs
 from contexture.tasks.retrieval.reqa import split_questions
 from contexture.tasks.retrieval.task import RetrievalTask
 from contexture.tasks.settings import StepSettings
@@ -237,7 +237,9 @@ def score_ranking(folder: Path, data: Path) -> float:
 def score_retrieval(folder: Path, data: Path) -> float:
     questions, candidates = retrieval.tables()
     dev = split_questions(questions["question_id"].tolist(), 0.5, 0).eq("dev").to_numpy()
-    return HeldOut(answered(questions, candidates, dev), questions, candidates, mix(0, 6)).loss(load_encoder(folder))
+    return DevQuestions(list_answer_pairs(questions, candidates, dev), questions, candidates, mix(0, 6)).loss(
+        load_encoder(folder)
+    )
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,12 @@ def main(args: argparse.Namespace) -> None:
     for question in _iterate_questions(args):
         hits = search(question, args.k)
         if args.json:
-            line = {"question": question, "by": search.by, "hits": [asdict(hit) for hit in hits]}
+            line = {"question": question, "by": search.method, "hits": [asdict(hit) for hit in hits]}
             print(json.dumps(line, ensure_ascii=False), flush=True)
             continue
         if is_piped:
             print(f"\n{question}")
-        lines = [_format_hit(rank, hit, search.by) for rank, hit in enumerate(hits, 1)]
+        lines = [_format_hit(rank, hit, search.method) for rank, hit in enumerate(hits, 1)]
         print("\n".join(lines) or "nothing found", flush=True)
 
 

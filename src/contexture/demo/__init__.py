@@ -1,4 +1,4 @@
-"""The made-up world that the default run learns from."""
+"""The generated demo world, the corpus and tasks of the default run."""
 
 from contexture.demo.config import DemoConfig
 from contexture.demo.write import write_demo_world

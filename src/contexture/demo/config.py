@@ -1,4 +1,4 @@
-"""What a user may turn about the demo world."""
+"""Settings of the demo world."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT
 
-#: The input that stands for the made-up world.
+#: The `input` that selects the demo world.
 DEMO = "demo"
 
 
@@ -15,11 +15,11 @@ DEMO = "demo"
 class DemoConfig:
     """Size and seed of the demo world."""
 
-    # Articles. Redirects, lists, talk pages and the like come on top, about two for every five articles.
+    # Articles, in addition to redirects, lists, talk pages and others, about two per five articles.
     pages: Annotated[int, Field(ge=25)] = 300
-    # Another seed gives another world: other names, facts, sentences and questions.
+    # Seed of all names, facts, sentences and questions.
     seed: Annotated[int, Field(ge=0)] = 0
-    # Novels, of some 200 sentences each.
+    # Novels of about 200 sentences each.
     novels: Annotated[int, Field(ge=1)] = 30
-    # Made-up languages beside English, with the codes qaa, qab, …: each has as many novels, and tasks in translation.
+    # Made-up languages besides English, with the codes qaa, qab, …; each has as many novels, and translated tasks.
     languages: Annotated[int, Field(ge=0, le=520)] = 0

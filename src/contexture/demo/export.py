@@ -1,4 +1,4 @@
-"""The pages of a MediaWiki export (schema 0.11): articles as wikitext, redirects, lists, broken pages and the like."""
+"""Pages of a MediaWiki export (schema 0.11): articles, redirects, lists, broken pages and others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +9,20 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from contexture.demo.grammar import compile_template, kinds, render, words
-from contexture.demo.names import pick, source, stem
-from contexture.demo.world import Outline, Page, Section, Sentence, fill, has_redirect, lead, outline, region_name
+from contexture.demo.names import page_stem, pick, seeded_random
+from contexture.demo.world import (
+    Article,
+    ArticleSection,
+    Outline,
+    Sentence,
+    fill_templates,
+    has_redirect,
+    make_lead,
+    make_outline,
+    region_name,
+)
 
-#: Page ids are handed out in blocks of this size, one for each region: its articles first, then its other pages.
+#: Number of page ids per region: first those of its articles, then those of its other pages.
 IDS_PER_REGION = 50
 #: Namespaces by number, from −2.
 _NAMESPACES = [
@@ -28,7 +38,7 @@ _RELATED = compile_template("* {town}\n* {person}\n* {river}, {guild}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ExportEntry:
     """One page of an export."""
 
     id: int
@@ -39,46 +49,46 @@ class Entry:
 
 
 def article_id(index: int) -> int:
-    """The page id of article `index`."""
+    """Return the page id of article `index`."""
     region, position = divmod(index, len(kinds()))
     return region * IDS_PER_REGION + position + 1
 
 
-def extras(seed: int, region: int, pages: int) -> Iterator[Entry]:
-    """The other pages of a region of a world of `pages` articles."""
+def extra_entries(seed: int, region: int, pages: int) -> Iterator[ExportEntry]:
+    """Yield the pages of a region that are no articles, in a world of `pages` articles."""
     first = region * len(kinds())
     members = range(first, min(first + len(kinds()), pages))
     next_id = region * IDS_PER_REGION + len(kinds())
-    for number, page in enumerate(_pages(seed, region, members), start=1):
-        yield Entry(next_id + number, *page)
+    for number, page in enumerate(_extra_pages(seed, region, members), start=1):
+        yield ExportEntry(next_id + number, *page)
 
 
-def _pages(seed: int, region: int, members: range) -> Iterator[tuple[str, int, str, str | None]]:
-    """Title, namespace, text and target of each page that is no article."""
+def _extra_pages(seed: int, region: int, members: range) -> Iterator[tuple[str, int, str, str | None]]:
+    """Yield title, namespace, text and redirect target of each page that is no article."""
     name = region_name(seed, region)
-    outlines = [outline(seed, index) for index in members]
-    for about in outlines:
-        if has_redirect(about.index):
-            yield about.alias, 0, f"#REDIRECT [[{about.title}]]\n\n{{{{R from other name}}}}", about.title
-    # A redirect to a redirect, and one to a section: real dumps have both.
+    outlines = [make_outline(seed, index) for index in members]
+    for outline in outlines:
+        if has_redirect(outline.index):
+            yield outline.alias, 0, f"#REDIRECT [[{outline.title}]]\n\n{{{{R from other name}}}}", outline.title
+    # Redirects to a redirect and to a section, as in real dumps.
     yield f"Ancient {outlines[0].title}", 0, f"#redirect [[{outlines[0].alias}]]", outlines[0].alias
     target = f"{outlines[-1].title}#See also"
     yield f"{name} studies", 0, f"#REDIRECT [[{target}]]", target
-    senses = "\n".join(f"* [[{about.title}]], a {about.kind.name} of {name}" for about in outlines[:3])
+    senses = "\n".join(f"* [[{outline.title}]], a {outline.kind.name} of {name}" for outline in outlines[:3])
     text = f"'''{name}''' may refer to:\n\n{senses}\n\n{{{{disambiguation}}}}"
     yield f"{name} (disambiguation)", 0, text, None
-    towns = "\n".join(f"* [[{about.title}]]" for about in outlines if about.kind.name == "town")
+    towns = "\n".join(f"* [[{outline.title}]]" for outline in outlines if outline.kind.name == "town")
     yield f"List of towns in {name}", 0, f"This is a list of the towns of {name}.\n\n{towns}", None
     yield f"Category:{name}", 14, f"Pages on '''{name}'''.\n\n[[Category:Regions]]", None
     text = "== Sources ==\nDoes anybody know a better source for this? ~~~~\n: No. ~~~~"
     yield f"Talk:{outlines[0].title}", 1, text, None
     yield f"Template:{name}", 10, f"<noinclude>About {name}.</noinclude>{{{{{{1|}}}}}}", None
-    opening = " ".join(sentence.text for sentence in lead(outlines[-1]))
-    yield f"{stem(seed, members[0]).capitalize()} notes", 0, _broken(region, opening), None
+    opening = " ".join(sentence.text for sentence in make_lead(outlines[-1]))
+    yield f"{page_stem(seed, members[0]).capitalize()} notes", 0, _break_markup(region, opening), None
 
 
-def _broken(region: int, text: str) -> str:
-    """A page as careless editors leave them, of another sort in each region."""
+def _break_markup(region: int, text: str) -> str:
+    """Return a page with broken markup of a kind that depends on the region."""
     return (
         f"{{{{Infobox town\n| name = never closed\n| area = {{{{convert|3|ha}}\n\n{text}",
         "",
@@ -89,50 +99,50 @@ def _broken(region: int, text: str) -> str:
     )[region % 6]
 
 
-def article(page: Page) -> str:
-    """The page as wikitext: notes, infobox, sections, see also, references and categories."""
-    about = page.outline
-    rng = source(about.seed, about.index, "wikitext")
+def make_wikitext(page: Article) -> str:
+    """Return an article as wikitext: notes, infobox, sections, see also, references and categories."""
+    outline = page.outline
+    rng = seeded_random(outline.seed, outline.index, "wikitext")
     lead, *sections = page.sections
-    blocks = [_infobox(about, rng) + "\n" + _paragraph(lead.paragraphs[0], about, rng)]
+    blocks = [_infobox(outline, rng) + "\n" + _paragraph(lead.paragraphs[0], outline, rng)]
     if rng.random() < 0.3:
-        blocks.insert(0, f"{{{{About|the {about.kind.name}}}}}\n{{{{Use British English|date=May 2021}}}}")
+        blocks.insert(0, f"{{{{About|the {outline.kind.name}}}}}\n{{{{Use British English|date=May 2021}}}}")
     if rng.random() < 0.3:
-        (caption,) = fill(about, [_CAPTION], about.slots, None, rng)
-        blocks.append(f"[[File:{about.title}.jpg|thumb|right|{caption}]]")
+        (caption,) = fill_templates(outline, [_CAPTION], outline.slots, None, rng)
+        blocks.append(f"[[File:{outline.title}.jpg|thumb|right|{caption}]]")
     for section in sections:
-        blocks += _section(section, about, rng)
+        blocks += _section(section, outline, rng)
     if rng.random() < 0.3:
         blocks.append(_table(rng))
-    blocks.append("== See also ==\n" + fill(about, [_RELATED], about.slots, None, rng)[0])
+    blocks.append("== See also ==\n" + fill_templates(outline, [_RELATED], outline.slots, None, rng)[0])
     blocks.append("== References ==\n{{Reflist|30em}}")
-    category = region_name(about.seed, about.region)
-    blocks.append(f"[[Category:{category}]]\n[[Category:{about.kind.name.capitalize()}s|{about.title}]]")
+    category = region_name(outline.seed, outline.region)
+    blocks.append(f"[[Category:{category}]]\n[[Category:{outline.kind.name.capitalize()}s|{outline.title}]]")
     return "\n\n".join(blocks)
 
 
-def _section(section: Section, about: Outline, rng: Random) -> list[str]:
+def _section(section: ArticleSection, outline: Outline, rng: Random) -> list[str]:
     blocks = [f"== {section.heading} =="]
     for subheading, paragraph in zip(section.subheadings, section.paragraphs, strict=True):
         if subheading:
             blocks.append(f"==={subheading}===")
-        blocks.append(_paragraph(paragraph, about, rng))
+        blocks.append(_paragraph(paragraph, outline, rng))
     return blocks
 
 
-def _paragraph(sentences: tuple[Sentence, ...], about: Outline, rng: Random) -> str:
-    return " ".join(sentence.text + _note(about, rng) for sentence in sentences)
+def _paragraph(sentences: tuple[Sentence, ...], outline: Outline, rng: Random) -> str:
+    return " ".join(sentence.text + _note(outline, rng) for sentence in sentences)
 
 
-def _note(about: Outline, rng: Random) -> str:
+def _note(outline: Outline, rng: Random) -> str:
     if rng.random() > 0.15:
         return ""
-    book = render(_BOOK, about.slots, rng)
+    book = render(_BOOK, outline.slots, rng)
     number = int(rng.random() * 100)
     return pick(
         (
             f"<ref>{book}</ref>",
-            f'<ref name="note{number}">{{{{cite book |title={about.title} |quote={book} }}}}</ref>',
+            f'<ref name="note{number}">{{{{cite book |title={outline.title} |quote={book} }}}}</ref>',
             f'<ref name="note{number}" />',
             "{{citation needed|date=May 2021}}",
             f"<!-- see {book} -->",
@@ -141,11 +151,11 @@ def _note(about: Outline, rng: Random) -> str:
     )
 
 
-def _infobox(about: Outline, rng: Random) -> str:
-    lines = fill(about, about.kind.infobox, about.slots, None, rng)
+def _infobox(outline: Outline, rng: Random) -> str:
+    lines = fill_templates(outline, outline.kind.infobox, outline.slots, None, rng)
     coordinates = f"{{{{coord|{int(rng.random() * 90)}|N|{int(rng.random() * 180)}|E|display=inline}}}}"
-    fields = [f"name = {about.title}", *lines, f"coordinates = {coordinates}"]
-    return "\n".join([f"{{{{Infobox {about.kind.name}", *(f"| {field}" for field in fields), "}}"])
+    fields = [f"name = {outline.title}", *lines, f"coordinates = {coordinates}"]
+    return "\n".join([f"{{{{Infobox {outline.kind.name}", *(f"| {field}" for field in fields), "}}"])
 
 
 def _table(rng: Random) -> str:
@@ -154,8 +164,8 @@ def _table(rng: Random) -> str:
     return f'{{| class="wikitable sortable"\n|+ Counts by year\n! Year !! Number\n{rows}|}}'
 
 
-def header() -> str:
-    """The opening of an export: everything before the first page."""
+def export_header() -> str:
+    """Return the text of an export before its first page."""
     namespaces = "\n".join(
         f'      <namespace key="{key}" case="first-letter"' + (f">{name}</namespace>" if name else " />")
         for key, name in enumerate(_NAMESPACES, start=-2)
@@ -176,8 +186,8 @@ xsi:schemaLocation="{_SCHEMA}/ {_SCHEMA}.xsd" version="0.11" xml:lang="en">
 """
 
 
-def element(entry: Entry) -> str:
-    """One page with its only revision."""
+def render_entry(entry: ExportEntry) -> str:
+    """Return the XML of a page with one revision."""
     data = entry.text.encode()
     digest = _base36(sha1(data, usedforsecurity=False).digest())
     revision = 1_000_000 + entry.id

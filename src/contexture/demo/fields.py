@@ -1,36 +1,36 @@
-"""Words that belong together, and sentences made of them."""
+"""Fields of related words, and sentences made of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 
 from contexture.demo.grammar import Options, Template, compile_lines, kinds, read_yaml, render, topics, words
-from contexture.demo.names import T, pick, shuffled
-from contexture.demo.world import Outline, Slots, capital, literal, outline
+from contexture.demo.names import T, pick, shuffle
+from contexture.demo.world import Outline, Slots, capitalize, literal, make_outline
 
-#: Novels and tasks are set in the regions of the default world, whatever the size of the export.
+#: Novels and tasks use the regions of the default world, independent of the size of the export.
 REGIONS = 12
 BRIGHT, GRIM = "bright", "grim"
-#: The coarse labels of TREC are fields, too.
-COARSE = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+#: Coarse labels of TREC, which are fields as well.
+TREC_LABELS = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 
 
 @lru_cache(maxsize=1)
 def fields() -> Mapping[str, tuple[str, ...]]:
-    """Nouns in the plural, each in one field only: those of `fields.yml`, and the terms of every topic."""
+    """Return field → plural nouns, each in one field only, from `fields.yml` and the terms of all topics."""
     nouns = {name: tuple(block.split()) for name, block in read_yaml("fields.yml").items() if name != "moods"}
     return nouns | {name: topic.terms for name, topic in topics().items()}
 
 
 @lru_cache(maxsize=1)
 def moods() -> Mapping[str, tuple[str, ...]]:
-    """Adjectives that praise (`BRIGHT`) and that blame (`GRIM`), as many of one as of the other."""
+    """Return equally many positive (`BRIGHT`) and negative (`GRIM`) adjectives."""
     return {name: tuple(block.split()) for name, block in read_yaml("fields.yml")["moods"].items()}
 
 
 @lru_cache(maxsize=4)
 def frames(file: str) -> Options:
-    """The sentence templates of a file of this package, by name; those that come in groups as `group/name`."""
+    """Return the sentence templates of a file of this package by name, or by `group/name`."""
     templates: dict[str, tuple[Template, ...]] = {}
     for name, block in read_yaml(file).items():
         groups = block if isinstance(block, dict) else {"": block}
@@ -40,16 +40,16 @@ def frames(file: str) -> Options:
 
 @lru_cache(maxsize=REGIONS)
 def towns(seed: int, region: int) -> tuple[Outline, ...]:
-    """The towns of a region."""
+    """Return the towns of a region."""
     first = region * len(kinds())
-    return tuple(outline(seed, first + i) for i, kind in enumerate(kinds()) if kind.name == "town")
+    return tuple(make_outline(seed, first + i) for i, kind in enumerate(kinds()) if kind.name == "town")
 
 
 def draw_scene(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
-    """A town, and what a scene set in it can name: `town`, `name`, `friend`, and `she` (or he) for `name`."""
+    """Return a town and the slots of a scene in it: `town`, `name`, `friend`, and the pronoun `she` for `name`."""
     town = pick(towns(seed, region), rng)
     pronoun = pick(("woman", "man"), rng)
-    people = {key: shuffled(_names(key), rng) for key in ("woman", "man")}
+    people = {key: shuffle(_first_names(key), rng) for key in ("woman", "man")}
     name = people[pronoun].pop()
     return town, {
         "town": literal(town.title),
@@ -60,27 +60,27 @@ def draw_scene(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
 
 
 @lru_cache(maxsize=2)
-def _names(key: str) -> tuple[Template, ...]:
-    """First names that are no word of a field as well, as Piers is."""
+def _first_names(key: str) -> tuple[Template, ...]:
+    """Return first names that are no words of a field (unlike Piers)."""
     nouns = {word for field in fields().values() for word in field}
     return tuple(name for name in words().lists[key] if str(name.parts[0]).lower() not in nouns)
 
 
 def draw_people(seed: int, rng: Random) -> Slots:
-    """Town and people of any region, see `draw_scene`."""
+    """Return the slots of a scene in a random region; see `draw_scene`."""
     return draw_scene(seed, int(rng.random() * REGIONS), rng)[1]
 
 
 def fill_letters(keys: str, values: Iterable[str]) -> Slots:
-    """The values as slots with names of one letter each: `fill_letters("abc", nouns)`."""
+    """Return values as slots named by one letter each: `fill_letters("abc", nouns)`."""
     return {key: literal(value) for key, value in zip(keys, values, strict=True)}
 
 
 def sample(options: Sequence[T], count: int, rng: Random) -> list[T]:
-    """`count` different ones of `options`."""
-    return shuffled(options, rng)[:count]
+    """Return `count` different elements of `options`."""
+    return shuffle(options, rng)[:count]
 
 
-def sentence(template: Template, slots: Slots, rng: Random) -> str:
-    """The template as a sentence with a capital."""
-    return capital(render(template, slots, rng))
+def render_sentence(template: Template, slots: Slots, rng: Random) -> str:
+    """Render a template as a capitalized sentence."""
+    return capitalize(render(template, slots, rng))

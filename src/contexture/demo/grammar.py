@@ -1,4 +1,4 @@
-"""Sentence templates: `{slot}` is filled in, `[a/b]` is drawn anew in every sentence, `<a/b>` once for a page."""
+"""Sentence templates: `{slot}` is filled in, `[a/b]` is drawn per sentence, `<a/b>` once per page."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"(\[[^\]]*\]|\{\w+\})")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place to be filled in by name."""
+    """A named slot."""
 
     name: str
 
@@ -33,7 +33,7 @@ class Template:
 
 
 def compile_template(text: str) -> Template:
-    """The template written as `text`; choices may hold slots but no further choices."""
+    """Parse a template; choices may contain slots but no choices."""
     parts: list[str | Slot | tuple[Template, ...]] = []
     slots: set[str] = set()
     for token in filter(None, _TOKEN.split(text)):
@@ -50,7 +50,7 @@ def compile_template(text: str) -> Template:
 
 
 def render(template: Template, slots: Mapping[str, Template], rng: Random) -> str:
-    """The template as text. Raises KeyError for a slot that `slots` does not name."""
+    """Render a template as text; raise KeyError for a slot that is not in `slots`."""
     text = []
     for part in template.parts:
         if isinstance(part, str):
@@ -63,7 +63,7 @@ def render(template: Template, slots: Mapping[str, Template], rng: Random) -> st
 
 
 def alternatives(text: str) -> tuple[Template, ...]:
-    """One template for every way to settle the `<a/b>` of `text`."""
+    """Return one template per combination of the `<a/b>` in `text`."""
     pieces = [piece.split("/") if i % 2 else [piece] for i, piece in enumerate(re.split(r"[<\[]([^>\]]*)[>\]]", text))]
     return tuple(compile_template("".join(choice)) for choice in product(*pieces))
 
@@ -73,7 +73,7 @@ Options = Mapping[str, tuple[Template, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a paragraph can be about: its facts, and for each of them the ways to state it and to ask for it."""
+    """The topic of a paragraph: its facts, and templates to state and to ask for each."""
 
     name: str
     group: str
@@ -89,7 +89,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of page: how its pages are named, spoken of and defined, and what they can be about."""
+    """A kind of article: templates for its names and definition, and its possible topics."""
 
     name: str
     title: tuple[Template, ...]
@@ -105,20 +105,20 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Word lists for every page, and the headings of sections with several topics."""
+    """Word lists for all articles, and headings of sections with several topics."""
 
     lists: Options
     sections: Mapping[str, tuple[str, ...]]
 
 
 def read_yaml(file: str) -> dict[str, Any]:
-    """The content of a file of this package."""
+    """Return the content of a YAML file of this package."""
     content: dict[str, Any] = yaml.safe_load((files("contexture.demo") / file).read_text(encoding="utf-8"))
     return content
 
 
 def compile_lines(block: str) -> tuple[Template, ...]:
-    """A template for each line."""
+    """Return a template for each line."""
     return tuple(compile_template(line) for line in block.splitlines())
 
 
@@ -133,7 +133,7 @@ def _table(block: str) -> tuple[Options, ...]:
 
 @lru_cache(maxsize=1)
 def topics() -> Mapping[str, Topic]:
-    """All topics by name, from the files in `topics/`."""
+    """Return all topics by name."""
     names = sorted(path.name.removesuffix(".yml") for path in (files("contexture.demo") / "topics").iterdir())
     return {name: _read_topic(name, read_yaml(f"topics/{name}.yml")) for name in names}
 
@@ -158,7 +158,7 @@ def _read_topic(name: str, raw: dict[str, Any]) -> Topic:
 
 @lru_cache(maxsize=1)
 def kinds() -> tuple[Kind, ...]:
-    """The kind of each page of a region, in order: `kinds()[index % len(kinds())]` is that of page `index`."""
+    """Return the kinds of the articles of a region; article `index` has `kinds()[index % len(kinds())]`."""
     raw = read_yaml("kinds.yml")
     return tuple(kind for name in raw for kind in [_read_kind(name, raw[name])] * raw[name]["count"])
 
@@ -180,7 +180,7 @@ def _read_kind(name: str, raw: dict[str, Any]) -> Kind:
 
 @lru_cache(maxsize=1)
 def words() -> Words:
-    """The word lists in `words.yml`."""
+    """Return the word lists in `words.yml`."""
     raw = read_yaml("words.yml")
     sections = {group: tuple(headings.split(" / ")) for group, headings in raw.pop("sections").items()}
     return Words({key: _options(str(value).split()) for key, value in raw.items()}, sections)

@@ -1,4 +1,4 @@
-"""Randomness by name, and readable names without end."""
+"""Seeded randomness, and unlimited readable names."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,35 +10,30 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SYLLABLES = tuple("".join(s) for s in product("bdfghklmnprstvw", "aeiou", "lrnms"))
-# Any of them has no factor in common with a power of the number of syllables (3·5³), so that multiplying by it
-# permutes the names of one length.
+# Coprime to powers of the number of syllables (3·5³), so that multiplication permutes the names of one length.
 _STRIDES = (1_000_003, 15_485_863, 32_452_843, 49_979_687)
 
 
-def source(*ids: int | str) -> Random:
-    """Random numbers that depend on nothing but `ids`, on every machine and in any order of calls."""
+def seeded_random(*ids: int | str) -> Random:
+    """Return a random generator that depends on `ids` alone."""
     key = "/".join(map(str, ids)).encode()
     return Random(int.from_bytes(blake2b(key, digest_size=8).digest()))
 
 
-# Only Random.random() is promised to give the same numbers in every Python version; choice and shuffle are not.
+# Python only guarantees the same numbers in all versions for Random.random(), not for choice and shuffle.
 def pick(options: Sequence[T], rng: Random) -> T:
-    """One of `options`, each as likely as another."""
+    """Return a random element of `options`."""
     return options[int(rng.random() * len(options))]
 
 
-def shuffled(options: Sequence[T], rng: Random) -> list[T]:
-    """All of `options` in random order."""
+def shuffle(options: Sequence[T], rng: Random) -> list[T]:
+    """Return all of `options` in random order."""
     keys = [rng.random() for _ in options]
     return [options[i] for i in sorted(range(len(options)), key=keys.__getitem__)]
 
 
-def stem(seed: int, index: int) -> str:
-    """The lower-case name of page `index`: two syllables of three letters, more when these are used up.
-
-    Different indices have different stems: names of one length are permuted by a stride, and names of different
-    lengths differ in length.
-    """
+def page_stem(seed: int, index: int) -> str:
+    """Return the unique lower-case name of page `index`: two syllables of three letters, or more for large indices."""
     length, size = 2, len(SYLLABLES) ** 2
     while index >= size:
         index -= size
@@ -55,5 +50,5 @@ def stem(seed: int, index: int) -> str:
 
 @lru_cache(maxsize=8)
 def _permutation(seed: int) -> tuple[int, int]:
-    rng = source(seed, "names")
+    rng = seeded_random(seed, "names")
     return pick(_STRIDES, rng), int(rng.random() * 2**40)

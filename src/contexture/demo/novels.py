@@ -1,102 +1,123 @@
-"""Novels of the demo world: in order, so that a sentence can be predicted from its neighbours."""
+"""Novels of the demo world, in which a sentence can be predicted from its neighbours."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from contexture.demo.fields import BRIGHT, REGIONS, draw_scene, fields, fill_letters, frames, moods, sample, sentence
+from contexture.demo.fields import (
+    BRIGHT,
+    REGIONS,
+    draw_scene,
+    fields,
+    fill_letters,
+    frames,
+    moods,
+    render_sentence,
+    sample,
+)
 from contexture.demo.grammar import Template, kinds, topics
-from contexture.demo.names import pick, shuffled, source
-from contexture.demo.world import Outline, Slots, capital, facts, fill, literal, outline, unlink
+from contexture.demo.names import pick, seeded_random, shuffle
+from contexture.demo.world import (
+    Outline,
+    Slots,
+    capitalize,
+    draw_facts,
+    fill_templates,
+    literal,
+    make_outline,
+    strip_links,
+)
 
-_FRAMES = "novels.yml"
-_CHAPTERS = 6
-#: How many of a novel's scenes are about a field, where it is not one: larger fields take more to become known.
-_SCENES = {"feelings": 4, "records": 4}
-#: Shares of a scene's sentences that tell its mood and, where it is about a topic, that state a fact.
-_FEELING, _FACT = 0.35, 0.2
+_FRAMES_FILE = "novels.yml"
+_NUM_CHAPTERS = 6
+#: Scenes per novel about a field, 1 by default; large fields need more.
+_NUM_SCENES = {"feelings": 4, "records": 4}
+#: Shares of a scene's sentences that express its mood, and that state a fact if it is about a topic.
+_FEELING_SHARE, _FACT_SHARE = 0.35, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A heading and paragraphs of sentences, a scene each."""
+    """A heading and paragraphs of sentences; each paragraph is a scene."""
 
     heading: str
     paragraphs: tuple[tuple[str, ...], ...]
 
 
-def file_name(seed: int, index: int, translate: Callable[[str], str] = str) -> str:
-    """The name of novel `index` in a folder of books; no two novels have one name."""
-    return re.sub(r"\W+", "_", translate(f"Tales of {outline(seed, _home(index)).title}")) + ".txt"
+def novel_file_name(seed: int, index: int, translate: Callable[[str], str] = str) -> str:
+    """Return the unique file name of novel `index`."""
+    return re.sub(r"\W+", "_", translate(f"Tales of {make_outline(seed, _title_page(index)).title}")) + ".txt"
 
 
-def novel(seed: int, index: int, *series: str) -> Iterator[Chapter]:
-    """Novel `index` of the world of `seed`, of some 200 sentences: a function of the two and its series alone.
+def make_novel(seed: int, index: int, *series: str) -> Iterator[Chapter]:
+    """Yield the chapters of novel `index`, about 200 sentences, which depend on the arguments alone.
 
-    The novels of another series have the same towns and people, but other scenes. A scene of six to nine sentences
-    keeps to one town, two people, one field of words (`fields`) and one mood; all frames go with all of them.
+    Novels of another series have the same towns and people, but other scenes. A scene of six to nine sentences has one
+    town, two people, one field of words (`fields`) and one mood.
     """
-    rng = source(seed, "novel", index, *series)
-    region = _home(index) // len(kinds())
-    scenes = shuffled([name for name in fields() for _ in range(_SCENES.get(name, 1))], rng)
-    for number in range(_CHAPTERS):
-        paragraphs = [tuple(_scene(*draw_scene(seed, region, rng), name, rng)) for name in scenes[number::_CHAPTERS]]
-        way = pick(frames(_FRAMES)["heading"], rng)
-        heading = _filled(way, draw_scene(seed, region, rng)[1], scenes[number], BRIGHT, rng)
+    rng = seeded_random(seed, "novel", index, *series)
+    region = _title_page(index) // len(kinds())
+    scenes = shuffle([name for name in fields() for _ in range(_NUM_SCENES.get(name, 1))], rng)
+    for number in range(_NUM_CHAPTERS):
+        paragraphs = [
+            tuple(_make_scene(*draw_scene(seed, region, rng), name, rng)) for name in scenes[number::_NUM_CHAPTERS]
+        ]
+        frame = pick(frames(_FRAMES_FILE)["heading"], rng)
+        heading = _fill_frame(frame, draw_scene(seed, region, rng)[1], scenes[number], BRIGHT, rng)
         yield Chapter(f"Chapter {number + 1}. {heading}", tuple(paragraphs))
 
 
-def translated(chapter: Chapter, translate: Callable[[str], str]) -> Chapter:
-    """The chapter in another language, sentence by sentence."""
+def translate_chapter(chapter: Chapter, translate: Callable[[str], str]) -> Chapter:
+    """Return the chapter, translated sentence by sentence."""
     return Chapter(translate(chapter.heading), tuple(tuple(map(translate, lines)) for lines in chapter.paragraphs))
 
 
-def sentences(chapters: Iterable[Chapter]) -> Iterator[str]:
-    """All sentences but the headings."""
+def iter_sentences(chapters: Iterable[Chapter]) -> Iterator[str]:
+    """Return all sentences without headings."""
     return (sentence for chapter in chapters for paragraph in chapter.paragraphs for sentence in paragraph)
 
 
-def text(chapter: Chapter) -> str:
-    """A chapter as lines of a novel's file: the heading and each paragraph, with an empty line behind each."""
+def chapter_text(chapter: Chapter) -> str:
+    """Return the text of a chapter in a file: heading and paragraphs, each followed by an empty line."""
     lines = [f"# {chapter.heading}", *(" ".join(paragraph) for paragraph in chapter.paragraphs)]
     return "".join(f"{line}\n\n" for line in lines)
 
 
-def _home(index: int) -> int:
-    """The page that gives novel `index` its name: one region after another, then the pages that no region has."""
+def _title_page(index: int) -> int:
+    """Return the index of the article that names novel `index`."""
     first = REGIONS * len(kinds())
     return index if index >= first else index % REGIONS * len(kinds()) + index // REGIONS
 
 
-def _scene(town: Outline, people: Slots, field: str, rng: Random) -> list[str]:
-    ways = {name: _in_turn(options, rng) for name, options in frames(_FRAMES).items()}
+def _make_scene(town: Outline, people: Slots, field: str, rng: Random) -> list[str]:
+    ways = {name: _cycle_shuffled(options, rng) for name, options in frames(_FRAMES_FILE).items()}
     mood = pick(tuple(moods()), rng)
-    texts = [_filled(next(ways["opening"]), people, field, mood, rng)]
+    texts = [_fill_frame(next(ways["opening"]), people, field, mood, rng)]
     for _ in range(5 + int(rng.random() * 4)):
         kind = rng.random()
-        if _FEELING <= kind < _FEELING + _FACT and field in topics():
-            texts.append(_fact(next(ways["fact"]), town, people, field, rng))
+        if _FEELING_SHARE <= kind < _FEELING_SHARE + _FACT_SHARE and field in topics():
+            texts.append(_make_quote(next(ways["fact"]), town, people, field, rng))
         else:
-            frame = "feeling" if kind < _FEELING else "telling"
-            texts.append(_filled(next(ways[frame]), people, field, mood, rng))
+            frame_name = "feeling" if kind < _FEELING_SHARE else "telling"
+            texts.append(_fill_frame(next(ways[frame_name]), people, field, mood, rng))
     return texts
 
 
-def _in_turn(options: Sequence[Template], rng: Random) -> Iterator[Template]:
-    """All of `options` in random order, again and again."""
+def _cycle_shuffled(options: Sequence[Template], rng: Random) -> Iterator[Template]:
+    """Yield all of `options` in random order, repeatedly."""
     while True:
-        yield from shuffled(options, rng)
+        yield from shuffle(options, rng)
 
 
-def _filled(way: Template, people: Slots, field: str, mood: str, rng: Random) -> str:
+def _fill_frame(frame: Template, people: Slots, field: str, mood: str, rng: Random) -> str:
     things = fill_letters("abc", sample(fields()[field], 3, rng)) | fill_letters("xy", sample(moods()[mood], 2, rng))
-    return sentence(way, people | things, rng)
+    return render_sentence(frame, people | things, rng)
 
 
-def _fact(way: Template, town: Outline, people: Slots, name: str, rng: Random) -> str:
-    """What the encyclopedia could say of the town, in somebody's mouth."""
+def _make_quote(frame: Template, town: Outline, people: Slots, name: str, rng: Random) -> str:
+    """Return a sentence in which somebody states a fact about the town."""
     topic = topics()[name]
     statement = pick(topic.say[pick(tuple(topic.say), rng)], rng)
-    (said,) = fill(town, [statement], facts(town, topic), name, rng)
-    return sentence(way, people | {"fact": literal(unlink(capital(said)).removesuffix("."))}, rng)
+    (fact,) = fill_templates(town, [statement], draw_facts(town, topic), name, rng)
+    return render_sentence(frame, people | {"fact": literal(strip_links(capitalize(fact)).removesuffix("."))}, rng)

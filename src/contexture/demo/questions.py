@@ -1,4 +1,4 @@
-"""Questions about a page: with sentences of the page as candidates (WikiQA), and with answers in its text (SQuAD)."""
+"""Questions about articles, with sentences as candidates (WikiQA) or answers in the text (SQuAD)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,155 +10,160 @@ from contexture.demo.config import DemoConfig
 from contexture.demo.export import article_id
 from contexture.demo.fields import REGIONS, towns
 from contexture.demo.grammar import Topic, kinds, render, topics
-from contexture.demo.names import pick, shuffled, source
-from contexture.demo.world import Outline, Page, Sentence, Slots, capital, facts, recurring
+from contexture.demo.names import pick, seeded_random, shuffle
+from contexture.demo.world import Article, Outline, Sentence, Slots, capitalize, draw_facts, recurring_terms
 
-HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
+WIKIQA_HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 SPLITS = ("train", "dev", "test")
-#: Questions asked about each article; all of them fall into the same split.
+#: WikiQA questions per article; all are in the same split.
 QUESTIONS_PER_PAGE = 2
-#: Questions about each article whose answer is to be found among the paragraphs of all articles.
+#: SQuAD questions per article.
 SQUAD_QUESTIONS_PER_PAGE = 8
-#: Share of the articles whose questions go to dev and to test; the rest is train.
+#: Shares of articles whose questions are dev and test; the rest is train.
 DEV_SHARE, TEST_SHARE = 0.16, 0.28
 
-#: Shares of the questions whose candidates are all wrong and all right; published sets have such questions too.
-_UNANSWERED, _ALL_RIGHT = 0.12, 0.02
-#: Share of the questions that name a recurring term of their paragraph. For these, word overlap is enough; for the
-#: others it is hardly better than chance.
-_WITH_TERM = 0.2
+#: Shares of questions whose candidates are all wrong, and all right, as in published sets.
+_UNANSWERED_SHARE, _ALL_RIGHT_SHARE = 0.12, 0.02
+#: Share of questions with a recurring term of their paragraph. Word overlap answers these; for the others it is hardly
+#: better than chance.
+_TERM_SHARE = 0.2
 
-#: What a page is called; all else that is said of it are its facts.
-_NAMES = ("stem", "here", "about", "region", "title", "lower")
+#: Slots with names of a page, which are no facts.
+_NAME_SLOTS = ("stem", "here", "about", "region", "title", "lower")
 
-#: A topic and an aspect of it.
+#: Topic and aspect.
 Fact = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class PageSentence:
-    """A sentence, its number in the page and that of its paragraph."""
+    """A sentence with its number in the page and the number of its paragraph."""
 
     sentence: Sentence
     number: int
     paragraph: int
 
-    def states(self, topic: Topic, aspect: str) -> bool:
-        """Whether the sentence was written to state this fact."""
+    def has_fact(self, topic: Topic, aspect: str) -> bool:
+        """Return whether the sentence states this fact."""
         return self.sentence.fact == (topic.name, aspect)
 
 
-def split(config: DemoConfig, index: int) -> str:
-    """The split that all questions about article `index` belong to; every region has pages of all three."""
+def choose_split(config: DemoConfig, index: int) -> str:
+    """Return the split of all questions about article `index`; each region has articles of all three."""
     region, position = divmod(index, len(kinds()))
-    rank = shuffled(range(len(kinds())), source(config.seed, "split", region)).index(position)
+    rank = shuffle(range(len(kinds())), seeded_random(config.seed, "split", region)).index(position)
     dev, test = round(DEV_SHARE * len(kinds())), round(TEST_SHARE * len(kinds()))
     return "dev" if rank < dev else "test" if rank < dev + test else "train"
 
 
-def rows(config: DemoConfig, page: Page) -> Iterator[tuple[str, ...]]:
-    """The questions about a page as rows of the WikiQA format, a question's candidates in page order."""
-    about = page.outline
-    rng = source(config.seed, about.index, "questions")
+def wikiqa_rows(config: DemoConfig, page: Article) -> Iterator[tuple[str, ...]]:
+    """Yield rows in the WikiQA format; candidates are in page order."""
+    outline = page.outline
+    rng = seeded_random(config.seed, outline.index, "questions")
     sentences = page_sentences(page)
-    asked_facts = shuffled([(topic, aspect) for topic in about.topics for aspect in topics()[topic].ask], rng)
-    document = f"D{article_id(about.index)}"
-    for number, (name, aspect) in enumerate(_choose(asked_facts, sentences, QUESTIONS_PER_PAGE, rng)):
+    asked_facts = shuffle([(topic, aspect) for topic in outline.topics for aspect in topics()[topic].ask], rng)
+    document = f"D{article_id(outline.index)}"
+    for number, (name, aspect) in enumerate(_choose_facts(asked_facts, sentences, QUESTIONS_PER_PAGE, rng)):
         topic = topics()[name]
-        question = ask(about, topic, aspect, rng)
-        if rng.random() < _WITH_TERM:
-            question = with_term(question, about, topic, rng)
-        for candidate in _candidates(sentences, topic, aspect, rng):
+        question = make_question(outline, topic, aspect, rng)
+        if rng.random() < _TERM_SHARE:
+            question = add_term(question, outline, topic, rng)
+        for candidate in _choose_candidates(sentences, topic, aspect, rng):
             yield (
-                f"Q{about.index * QUESTIONS_PER_PAGE + number + 1}",
+                f"Q{outline.index * QUESTIONS_PER_PAGE + number + 1}",
                 question,
                 document,
-                about.title,
+                outline.title,
                 f"{document}-{candidate.number}",
                 candidate.sentence.plain,
-                str(int(candidate.states(topic, aspect))),
+                str(int(candidate.has_fact(topic, aspect))),
             )
 
 
-def ask(about: Outline, topic: Topic, aspect: str, rng: Random) -> str:
-    """A question for a fact that names its page."""
-    return capital(render(pick(topic.ask[aspect], rng), about.slots, rng))
+def make_question(outline: Outline, topic: Topic, aspect: str, rng: Random) -> str:
+    """Return a question for a fact that names its page."""
+    return capitalize(render(pick(topic.ask[aspect], rng), outline.slots, rng))
 
 
-def with_term(question: str, about: Outline, topic: Topic, rng: Random) -> str:
-    """The question with one of the recurring terms of its paragraph."""
-    return f"Speaking of {pick(recurring(about, topic), rng)}, {question[0].lower()}{question[1:]}"
+def add_term(question: str, outline: Outline, topic: Topic, rng: Random) -> str:
+    """Add a recurring term of the paragraph to a question."""
+    return f"Speaking of {pick(recurring_terms(outline, topic), rng)}, {question[0].lower()}{question[1:]}"
 
 
-def page_sentences(page: Page) -> list[PageSentence]:
-    """All sentences of a page."""
+def page_sentences(page: Article) -> list[PageSentence]:
+    """Return all sentences of a page."""
     numbered = [(i, sentence) for i, paragraph in enumerate(page.paragraphs) for sentence in paragraph]
     return [PageSentence(sentence, number, i) for number, (i, sentence) in enumerate(numbered)]
 
 
-def _choose(facts_to_ask: list[Fact], sentences: list[PageSentence], count: int, rng: Random) -> list[Fact]:
-    """`count` facts to ask for, a few of which the page does not state."""
+def _choose_facts(facts_to_ask: list[Fact], sentences: list[PageSentence], count: int, rng: Random) -> list[Fact]:
+    """Choose `count` facts to ask for, a few of which the page does not state."""
     page_facts = {row.sentence.fact for row in sentences}
     answered = [fact for fact in facts_to_ask if fact in page_facts]
-    # What a topic is about shows in all of its sentences: only its other facts can go unanswered.
+    # All sentences of a topic show its first aspect, so only the other aspects can be unanswered.
     unanswered = [(t, a) for t, a in facts_to_ask if (t, a) not in page_facts and a != next(iter(topics()[t].ask))]
     chosen = []
     for _ in range(count):
-        pool = unanswered if unanswered and rng.random() < _UNANSWERED else answered
+        pool = unanswered if unanswered and rng.random() < _UNANSWERED_SHARE else answered
         chosen.append(pool.pop())
     return chosen
 
 
-def _candidates(sentences: list[PageSentence], topic: Topic, aspect: str, rng: Random) -> list[PageSentence]:
-    right = [row for row in sentences if row.states(topic, aspect)]
-    if right and rng.random() < _ALL_RIGHT:
+def _choose_candidates(sentences: list[PageSentence], topic: Topic, aspect: str, rng: Random) -> list[PageSentence]:
+    right = [row for row in sentences if row.has_fact(topic, aspect)]
+    if right and rng.random() < _ALL_RIGHT_SHARE:
         return right
     size = 5 + int(rng.random() * 8)
     chosen = right[-1:] + [row for row in right[:-1] if rng.random() < 0.5]
-    # The page's own name for the topic shows in all sentences on it, and would make them answers of a kind.
-    near = aspect != next(iter(topic.ask)) and rng.random() < 0.4
-    wrong = [row for row in sentences if not row.states(topic, aspect) and (near or row.sentence.topic != topic.name)]
+    # All sentences of a topic show its first aspect and would be partly right.
+    allows_topic = aspect != next(iter(topic.ask)) and rng.random() < 0.4
+    wrong = [
+        row
+        for row in sentences
+        if not row.has_fact(topic, aspect) and (allows_topic or row.sentence.topic != topic.name)
+    ]
     first: dict[int, PageSentence] = {}
     further: list[PageSentence] = []
-    for row in shuffled(wrong, rng):
+    for row in shuffle(wrong, rng):
         if first.setdefault(row.paragraph, row) is not row:
             further.append(row)
     chosen += [*first.values(), *further][: size - len(chosen)]
     return sorted(chosen, key=lambda row: row.number)
 
 
-def squad_article(config: DemoConfig, page: Page) -> dict[str, Any]:
-    """A page as an entry of the `data` of SQuAD v1.1: each paragraph is a context with the questions about it.
+def squad_article(config: DemoConfig, page: Article) -> dict[str, Any]:
+    """Return a page as an entry of `data` in SQuAD v1.1; each paragraph is a context with questions.
 
-    A context opens with what it is about ("Weather in Ashmont: …"), as no other sentence of it names the page, and
-    questions do. A fact is asked for if exactly one paragraph states it; if that does so twice, both are answers, as
-    if by two annotators.
+    A context begins with its subject ("Weather in Ashmont: …"), because questions name the page and other sentences do
+    not. Questions ask for facts that exactly one paragraph states; both answers count if it states a fact twice.
     """
-    about = page.outline
-    rng = source(config.seed, about.index, "retrieval")
-    contexts = [_Context(about, heading, sentences, rng) for heading, sentences in _paragraphs(page)]
+    outline = page.outline
+    rng = seeded_random(config.seed, outline.index, "retrieval")
+    contexts = [_SquadContext(outline, heading, sentences, rng) for heading, sentences in _paragraphs(page)]
     contexts_by_fact: dict[Fact, set[int]] = {}
     for number, context in enumerate(contexts):
         for _, sentence in context.starts:
             if sentence.topic is not None and sentence.aspect is not None:
                 contexts_by_fact.setdefault((sentence.topic, sentence.aspect), set()).add(number)
     single = [(*fact, min(numbers)) for fact, numbers in sorted(contexts_by_fact.items()) if len(numbers) == 1]
-    for i, (name, aspect, number) in enumerate(shuffled(single, rng)[:SQUAD_QUESTIONS_PER_PAGE], start=1):
+    for i, (name, aspect, number) in enumerate(shuffle(single, rng)[:SQUAD_QUESTIONS_PER_PAGE], start=1):
         topic = topics()[name]
-        question = ask(about, topic, aspect, rng)
+        question = make_question(outline, topic, aspect, rng)
         if contexts[number].heading:
-            question = with_term(question, about, topic, rng)
+            question = add_term(question, outline, topic, rng)
         answers = contexts[number].answers(topic, aspect)
-        contexts[number].qas.append({"id": f"S{article_id(about.index)}-{i}", "question": question, "answers": answers})
-    return {"title": about.title, "paragraphs": [{"context": c.text, "qas": c.qas} for c in contexts]}
+        contexts[number].qas.append(
+            {"id": f"S{article_id(outline.index)}-{i}", "question": question, "answers": answers}
+        )
+    return {"title": outline.title, "paragraphs": [{"context": c.text, "qas": c.qas} for c in contexts]}
 
 
-class _Context:
-    """A paragraph, the offset of each sentence in its text, and what is asked about it."""
+class _SquadContext:
+    """A paragraph with the offsets of its sentences and its questions."""
 
-    def __init__(self, about: Outline, heading: str, sentences: tuple[Sentence, ...], rng: Random) -> None:
-        self.about, self.heading = about, heading
-        self.text = f"{heading} {render(about.slots['about'], about.slots, rng)}:" if heading else ""
+    def __init__(self, outline: Outline, heading: str, sentences: tuple[Sentence, ...], rng: Random) -> None:
+        self.about, self.heading = outline, heading
+        self.text = f"{heading} {render(outline.slots['about'], outline.slots, rng)}:" if heading else ""
         self.qas: list[dict[str, Any]] = []
         self.starts: list[tuple[int, Sentence]] = []
         for sentence in sentences:
@@ -167,13 +172,13 @@ class _Context:
             self.text += sentence.plain
 
     def answers(self, topic: Topic, aspect: str) -> list[dict[str, Any]]:
-        """The answers to the question for a fact: one in each sentence that states it."""
+        """Return the answers to the question for a fact, one per sentence that states it."""
         matches = [(start, s.plain) for start, s in self.starts if s.fact == (topic.name, aspect)]
-        spans = [(start, *_span(self.about, topic, aspect, sentence)) for start, sentence in matches]
+        spans = [(start, *_answer_span(self.about, topic, aspect, sentence)) for start, sentence in matches]
         return [{"text": text, "answer_start": start + offset} for start, offset, text in spans]
 
 
-def _paragraphs(page: Page) -> list[tuple[str, tuple[Sentence, ...]]]:
+def _paragraphs(page: Article) -> list[tuple[str, tuple[Sentence, ...]]]:
     return [
         (subheading or section.heading, paragraph)
         for section in page.sections
@@ -181,35 +186,35 @@ def _paragraphs(page: Page) -> list[tuple[str, tuple[Sentence, ...]]]:
     ]
 
 
-def _span(about: Outline, topic: Topic, aspect: str, sentence: str) -> tuple[int, str]:
-    """Offset and words of the fact in a sentence that states it; of a hidden fact all but the full stop."""
-    for words in fact_words(about, topic.name, aspect):
+def _answer_span(outline: Outline, topic: Topic, aspect: str, sentence: str) -> tuple[int, str]:
+    """Return offset and words of the fact in a sentence; without its words, all but the full stop."""
+    for words in fact_words(outline, topic.name, aspect):
         start = sentence.lower().find(words.lower())
         if start >= 0:
             return start, sentence[start : start + len(words)]
     return 0, sentence.removesuffix(".")
 
 
-def fact_words(about: Outline, topic: str, aspect: str, slots: Slots | None = None) -> list[str]:
-    """The words that may express a fact of a page, by its own facts or by `slots`."""
-    slots = slots or facts(about, topics()[topic])
-    rng = source(about.seed, "words")  # facts are settled: nothing is drawn
+def fact_words(outline: Outline, topic: str, aspect: str, slots: Slots | None = None) -> list[str]:
+    """Return the words that may express a fact, with the values of the page or of `slots`."""
+    slots = slots or draw_facts(outline, topics()[topic])
+    rng = seeded_random(outline.seed, "words")  # facts contain no choices, so nothing is drawn
     return [render(slots[key], slots, rng) for key in fact_slots(topic, aspect)]
 
 
 @lru_cache(maxsize=256)
 def fact_slots(name: str, aspect: str) -> tuple[str, ...]:
-    """The slots that may hold the fact: the one of its name, then those that all ways to state it share."""
+    """Return the slots of a fact: the one with its name, then those that all its statements share."""
     topic = topics()[name]
-    shared = frozenset.intersection(*(way.slots for way in topic.say[aspect]))
+    shared = frozenset.intersection(*(template.slots for template in topic.say[aspect]))
     known = topic.facts.keys() | topic.themes[0].keys()
     return tuple(slot for slot in (aspect, *sorted(shared - {aspect})) if slot in known)
 
 
-def contrary(about: Outline, topic: str, aspect: str) -> Slots:
-    """The facts of a town with another fact of this aspect, under the names of this page."""
-    rng = source(about.seed, about.index, topic, aspect, "contrary")
-    true = set(fact_words(about, topic, aspect))
-    candidates = shuffled([town for region in range(REGIONS) for town in towns(about.seed, region)], rng)
+def contrary_facts(outline: Outline, topic: str, aspect: str) -> Slots:
+    """Return facts with another value of this aspect, taken from a town, under the names of this page."""
+    rng = seeded_random(outline.seed, outline.index, topic, aspect, "contrary")
+    true = set(fact_words(outline, topic, aspect))
+    candidates = shuffle([town for region in range(REGIONS) for town in towns(outline.seed, region)], rng)
     town = next(town for town in candidates if not true & set(fact_words(town, topic, aspect)))
-    return facts(town, topics()[topic]) | {key: about.slots[key] for key in _NAMES}
+    return draw_facts(town, topics()[topic]) | {key: outline.slots[key] for key in _NAME_SLOTS}

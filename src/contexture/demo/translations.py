@@ -1,4 +1,4 @@
-"""The folder of the made-up languages, but for their novels: parallel sentences, and tasks in translation.
+"""Parallel sentences and translated tasks of the made-up languages.
 
 The layouts are those of Moses, Tatoeba, XTREME's XNLI and PAWS-X, and SentEval.
 """
@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 from contexture.demo.config import DemoConfig
-from contexture.demo.languages import codes, translator
-from contexture.demo.names import source
-from contexture.demo.novels import novel, sentences
+from contexture.demo.languages import language_codes, make_translator
+from contexture.demo.names import seeded_random
+from contexture.demo.novels import iter_sentences, make_novel
 from contexture.demo.sentence_tasks import PREMISES, TaskFile, inference_rows, mrpc, task_files
 
-#: Parts of the folder.
-BITEXT, TATOEBA, XNLI, PAWSX = "bitext", "tatoeba", "xnli", "pawsx"
+#: Folders of the parts.
+BITEXT_DIR, TATOEBA_DIR, XNLI_DIR, PAWSX_DIR = "bitext", "tatoeba", "xnli", "pawsx"
 
-_PAIRS, _TEST_PAIRS = 1_000, 300
-#: Of the sentences that are drawn, some stand in a novel.
-_DRAWN = 1.5
-#: The columns with sentences of SentEval's files, by how their names begin; the first line of some names the columns.
+_NUM_PAIRS, _NUM_TEST_PAIRS = 1_000, 300
+#: Draw more sentences than needed, because some occur in novels.
+_OVERSAMPLING = 1.5
+#: Start of a path of SentEval → columns with sentences, and files with a header.
 _COLUMNS = {
     "MR/": (0,), "SUBJ/": (0,), "SICK/": (1, 2), "MRPC/": (3, 4), "STS/STSBenchmark/": (5, 6),
     "STS/STS14-en-test/STS.input.": (0, 1), "STS/STS14-en-test/STS.gs.": (),
@@ -29,65 +29,65 @@ Translate = Callable[[str], str]
 
 
 def bitext_names(code: str) -> tuple[str, str]:
-    """The files with the English side and the other of a language's parallel sentences."""
-    return f"{BITEXT}/train.en-{code}.en", f"{BITEXT}/train.en-{code}.{code}"
+    """Return the files with the English and the other side of a language's parallel sentences."""
+    return f"{BITEXT_DIR}/train.en-{code}.en", f"{BITEXT_DIR}/train.en-{code}.{code}"
 
 
 def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
-    """Path, with `/`, and lines of each file.
+    """Yield path with `/` and lines of each file.
 
-    No sentence of Tatoeba or of the parallel ones is in a novel, in a task or in the other of the two. A task has the
-    same sentences in all languages, in the same order; parallel sentences are others for each language.
+    Sentences of Tatoeba and parallel sentences are disjoint and occur in no novel or task. A task has the same
+    sentences in all languages, in the same order; parallel sentences differ by language.
     """
-    languages = {code: translator(config.seed, code) for code in codes(config.languages)}
-    new = _new_sentences(config)
+    languages = {code: make_translator(config.seed, code) for code in language_codes(config.languages)}
+    new = _draw_sentences(config)
     for code, translate in languages.items():
         for name, lines in zip(bitext_names(code), (new[code], list(map(translate, new[code]))), strict=True):
             yield name, lines
-        yield f"{TATOEBA}/tatoeba.{code}-eng.eng", new[TATOEBA]
-        yield f"{TATOEBA}/tatoeba.{code}-eng.{code}", list(map(translate, new[TATOEBA]))
+        yield f"{TATOEBA_DIR}/tatoeba.{code}-eng.eng", new[TATOEBA_DIR]
+        yield f"{TATOEBA_DIR}/tatoeba.{code}-eng.{code}", list(map(translate, new[TATOEBA_DIR]))
     for code, translate in ({"en": str} | languages).items():
         for part in PREMISES:
-            yield f"{XNLI}/{part}-{code}.tsv", _inference(config.seed, part, translate)
-        yield f"{PAWSX}/test-{code}.tsv", _paraphrases(config.seed, translate)
+            yield f"{XNLI_DIR}/{part}-{code}.tsv", _xnli_lines(config.seed, part, translate)
+        yield f"{PAWSX_DIR}/test-{code}.tsv", _pawsx_lines(config.seed, translate)
     for code, translate in languages.items():
         for name, lines in sentence_task_files(config.seed, translate):
             yield f"senteval/{code}/{name}", lines
 
 
-def _new_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
-    """Sentences for Tatoeba and for each language's parallel ones, of novels that nobody reads, all different."""
-    wanted = dict.fromkeys(codes(config.languages), _PAIRS) | {TATOEBA: _TEST_PAIRS}
+def _draw_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
+    """Return different sentences for Tatoeba and for the parallel sentences of each language, from unwritten novels."""
+    sizes = dict.fromkeys(language_codes(config.languages), _NUM_PAIRS) | {TATOEBA_DIR: _NUM_TEST_PAIRS}
     series_of: dict[str, str] = {}
-    for name, size in wanted.items():
-        enough = len(series_of) + _DRAWN * size
+    for name, size in sizes.items():
+        min_sentences = len(series_of) + _OVERSAMPLING * size
         for index in count():
-            for sentence in sentences(novel(config.seed, index, "parallel", name)):
+            for sentence in iter_sentences(make_novel(config.seed, index, "parallel", name)):
                 series_of.setdefault(sentence, name)
-            if len(series_of) >= enough:
+            if len(series_of) >= min_sentences:
                 break
-    for series in ((), *((code,) for code in codes(config.languages))):
+    for series in ((), *((code,) for code in language_codes(config.languages))):
         for index in range(config.novels):
-            for sentence in sentences(novel(config.seed, index, *series)):
+            for sentence in iter_sentences(make_novel(config.seed, index, *series)):
                 series_of.pop(sentence, None)
-    new = {name: [text for text, series in series_of.items() if series == name] for name in wanted}
-    return {name: texts[: wanted[name]] for name, texts in new.items()}
+    new = {name: [text for text, series in series_of.items() if series == name] for name in sizes}
+    return {name: texts[: sizes[name]] for name, texts in new.items()}
 
 
-def _inference(seed: int, part: str, translate: Translate) -> list[str]:
-    """Premise, hypothesis and label, without a header."""
+def _xnli_lines(seed: int, part: str, translate: Translate) -> list[str]:
+    """Return lines of premise, hypothesis and label."""
     rows = inference_rows(seed, part)
     return [f"{translate(row['sentence1'])}\t{translate(row['sentence2'])}\t{row['gold_label']}" for row in rows]
 
 
-def _paraphrases(seed: int, translate: Translate) -> list[str]:
-    """Two sentences; the published test files have no label."""
-    _, lines = next(mrpc(seed, source(seed, PAWSX)))
+def _pawsx_lines(seed: int, translate: Translate) -> list[str]:
+    """Return lines of two sentences; the published test files have no label."""
+    _, lines = next(mrpc(seed, seeded_random(seed, PAWSX_DIR)))
     return ["\t".join(map(translate, line.split("\t")[3:])) for line in lines[1:]]
 
 
 def sentence_task_files(seed: int, translate: Translate) -> Iterator[TaskFile]:
-    """SentEval's files with their sentences in another language."""
+    """Yield SentEval's files with translated sentences."""
     for name, lines in task_files(seed):
         if name.startswith("TREC/"):
             parted = [line.split(" ", 1) for line in lines]
@@ -95,9 +95,9 @@ def sentence_task_files(seed: int, translate: Translate) -> Iterator[TaskFile]:
         for start, columns in _COLUMNS.items():
             if name.startswith(start):
                 named = int(start in _NAMED_COLUMNS)
-                yield name, lines[:named] + [_translated(line, columns, translate) for line in lines[named:]]
+                yield name, lines[:named] + [_translate_cells(line, columns, translate) for line in lines[named:]]
 
 
-def _translated(line: str, columns: tuple[int, ...], translate: Translate) -> str:
+def _translate_cells(line: str, columns: tuple[int, ...], translate: Translate) -> str:
     cells = line.split("\t")
     return "\t".join(translate(cell) if i in columns else cell for i, cell in enumerate(cells))

@@ -1,4 +1,4 @@
-"""Pages of the demo world. Everything about page i is a function of (seed, i) alone."""
+"""Articles of the demo world; article i depends on (seed, i) alone."""
 
 import re
 from collections.abc import Iterable
@@ -7,14 +7,14 @@ from functools import lru_cache
 from random import Random
 
 from contexture.demo.grammar import LINK_SLOTS, Kind, Template, Topic, kinds, render, topics, words
-from contexture.demo.names import pick, shuffled, source, stem
+from contexture.demo.names import page_stem, pick, seeded_random, shuffle
 
 Slots = dict[str, Template]
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What other pages need to know of a page: its names and what it is about."""
+    """Names and topics of an article, as other articles need them."""
 
     seed: int
     index: int
@@ -27,13 +27,13 @@ class Outline:
 
     @property
     def region(self) -> int:
-        """Number of the region, a group of pages that know each other."""
+        """Number of the region, a group of articles that link to each other."""
         return self.index // len(kinds())
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence in wikitext and the fact it was written to state (`topic`, `aspect`), if any."""
+    """A sentence in wikitext and the fact that it states (`topic`, `aspect`), if any."""
 
     text: str
     topic: str | None = None
@@ -41,8 +41,8 @@ class Sentence:
 
     @property
     def plain(self) -> str:
-        """The sentence as a reader sees it."""
-        return unlink(self.text)
+        """The sentence without markup."""
+        return strip_links(self.text)
 
     @property
     def fact(self) -> tuple[str | None, str | None]:
@@ -51,7 +51,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ArticleSection:
     """A heading and its paragraphs; the lead section has an empty heading."""
 
     heading: str
@@ -60,11 +60,11 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Article:
     """An article."""
 
     outline: Outline
-    sections: tuple[Section, ...]
+    sections: tuple[ArticleSection, ...]
 
     @property
     def paragraphs(self) -> list[tuple[Sentence, ...]]:
@@ -75,27 +75,27 @@ class Page:
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")
 
 
-def unlink(text: str) -> str:
-    """`text` with links replaced by what they show, and without bold marks."""
+def strip_links(text: str) -> str:
+    """Replace links by their labels, and remove bold marks."""
     return _LINK.sub(r"\1", text).replace("'''", "")
 
 
 def literal(text: str) -> Template:
-    """A template that is just `text`."""
+    """Return a template of literal text."""
     return Template((text,), frozenset())
 
 
 def region_name(seed: int, region: int) -> str:
-    """The name of a region, unique as the name of its first page is."""
-    return f"{stem(seed, region * len(kinds())).capitalize()}mark"
+    """Return the unique name of a region."""
+    return f"{page_stem(seed, region * len(kinds())).capitalize()}mark"
 
 
 @lru_cache(maxsize=256)
-def outline(seed: int, index: int) -> Outline:
-    """The outline of page `index`."""
-    rng = source(seed, index, "outline")
+def make_outline(seed: int, index: int) -> Outline:
+    """Return the outline of article `index`."""
+    rng = seeded_random(seed, index, "outline")
     kind = kinds()[index % len(kinds())]
-    name = stem(seed, index).capitalize()
+    name = page_stem(seed, index).capitalize()
     slots: Slots = {"stem": literal(name), "here": kind.here, "about": kind.about}
     slots["region"] = literal(region_name(seed, index // len(kinds())))
     slots |= {key: pick(options, rng) for key, options in words().lists.items()}
@@ -103,7 +103,7 @@ def outline(seed: int, index: int) -> Outline:
     slots["title"] = literal(title)
     slots["lower"] = literal(title[0].lower() + title[1:])
     order = list(words().sections)
-    chosen = shuffled(kind.topics, rng)[: 5 + int(rng.random() * 4)]
+    chosen = shuffle(kind.topics, rng)[: 5 + int(rng.random() * 4)]
     return Outline(
         seed,
         index,
@@ -116,12 +116,12 @@ def outline(seed: int, index: int) -> Outline:
     )
 
 
-def facts(about: Outline, topic: Topic) -> Slots:
-    """The facts of one topic of a page. Half of the pages of a region share the region's theme."""
-    rng = source(about.seed, about.index, topic.name)
-    regional = source(about.seed, "region", about.region, topic.name)
+def draw_facts(outline: Outline, topic: Topic) -> Slots:
+    """Return the facts of a topic of an article; half of the articles of a region share its theme."""
+    rng = seeded_random(outline.seed, outline.index, topic.name)
+    regional = seeded_random(outline.seed, "region", outline.region, topic.name)
     theme = pick(topic.themes, regional if rng.random() < 0.5 else rng)
-    slots = dict(about.slots)
+    slots = dict(outline.slots)
     for key, options in (*words().lists.items(), *topic.facts.items(), *theme.items()):
         slots[key] = pick(options, rng)
     first = pick((slots["woman"], slots["man"]), rng)
@@ -129,16 +129,16 @@ def facts(about: Outline, topic: Topic) -> Slots:
     return slots
 
 
-def link(about: Outline, kind: str, topic: str | None, linked: set[int], rng: Random) -> str:
-    """A link, as wikitext, to a page of `kind` that is not in `linked`, preferably one that opens with `topic`."""
-    region = about.region
+def draw_link(outline: Outline, kind: str, topic: str | None, linked: set[int], rng: Random) -> str:
+    """Return a wikitext link to an article of `kind` that is not in `linked`, preferably with `topic` in its lead."""
+    region = outline.region
     if region and rng.random() < 0.15:
         region = int(rng.random() * region)
     first = region * len(kinds())
     candidates = [first + i for i, other in enumerate(kinds()) if other.name == kind and first + i not in linked]
-    index = min(shuffled(candidates, rng), key=lambda index: topic not in outline(about.seed, index).lead)
+    index = min(shuffle(candidates, rng), key=lambda index: topic not in make_outline(outline.seed, index).lead)
     linked.add(index)
-    target = outline(about.seed, index)
+    target = make_outline(outline.seed, index)
     label = render(pick(target.kind.anchors, rng), target.slots, rng)
     page = target.title
     if has_redirect(index) and rng.random() < 0.3:
@@ -149,16 +149,18 @@ def link(about: Outline, kind: str, topic: str | None, linked: set[int], rng: Ra
 
 
 def has_redirect(index: int) -> bool:
-    """Whether a redirect leads to page `index`."""
+    """Return whether a redirect leads to article `index`."""
     return index % len(kinds()) % 3 == 0
 
 
-def fill(about: Outline, templates: Iterable[Template], slots: Slots, topic: str | None, rng: Random) -> list[str]:
-    """The templates as wikitext; a page is linked where it is first named and called by its name afterwards."""
+def fill_templates(
+    outline: Outline, templates: Iterable[Template], slots: Slots, topic: str | None, rng: Random
+) -> list[str]:
+    """Render templates as wikitext; only the first mention of an article is a link."""
     chosen = list(templates)
     needed = sorted(LINK_SLOTS & frozenset().union(*(template.slots for template in chosen)))
-    linked = {about.index}
-    slots = slots | {slot: literal(link(about, slot.rstrip("2"), topic, linked, rng)) for slot in needed}
+    linked = {outline.index}
+    slots = slots | {slot: literal(draw_link(outline, slot.rstrip("2"), topic, linked, rng)) for slot in needed}
     seen: set[str] = set()
 
     def link_first(match: re.Match[str]) -> str:
@@ -170,28 +172,28 @@ def fill(about: Outline, templates: Iterable[Template], slots: Slots, topic: str
     return [_LINK.sub(link_first, render(template, slots, rng)) for template in chosen]
 
 
-def capital(text: str) -> str:
-    """The wikitext with a capital where the reader sees the first letter."""
+def capitalize(text: str) -> str:
+    """Capitalize the first visible letter of wikitext."""
     match = _LINK.match(text)
     start = match.start(1) if match else 0
     return text[:start] + text[start].upper() + text[start + 1 :]
 
 
-def paragraph(about: Outline, topic: Topic) -> tuple[Sentence, ...]:
-    """Four to six sentences on the facts of one topic, now and then one fact twice in different words."""
-    rng = source(about.seed, about.index, topic.name, "paragraph")
+def make_paragraph(outline: Outline, topic: Topic) -> tuple[Sentence, ...]:
+    """Return four to six sentences on the facts of a topic, sometimes one fact twice in different words."""
+    rng = seeded_random(outline.seed, outline.index, topic.name, "paragraph")
     order = list(topic.say)
-    aspects = sorted(shuffled(order, rng)[: 4 + int(rng.random() * 3)], key=order.index)
+    aspects = sorted(shuffle(order, rng)[: 4 + int(rng.random() * 3)], key=order.index)
     if len(aspects) > 4 and rng.random() < 0.4:
         aspects[-1] = pick(aspects[:-1], rng)
-    ways = {aspect: shuffled(topic.say[aspect], rng) for aspect in order}
-    chosen = [ways[aspect].pop() for aspect in aspects]
-    chosen = [_with_terms(_with_tail(template, topic, rng), about, topic, rng) for template in chosen]
-    texts = fill(about, chosen, facts(about, topic), topic.name, rng)
-    return tuple(Sentence(capital(text), topic.name, aspect) for text, aspect in zip(texts, aspects, strict=True))
+    templates = {aspect: shuffle(topic.say[aspect], rng) for aspect in order}
+    chosen = [templates[aspect].pop() for aspect in aspects]
+    chosen = [_add_terms(_add_tail(template, topic, rng), outline, topic, rng) for template in chosen]
+    texts = fill_templates(outline, chosen, draw_facts(outline, topic), topic.name, rng)
+    return tuple(Sentence(capitalize(text), topic.name, aspect) for text, aspect in zip(texts, aspects, strict=True))
 
 
-def _with_tail(template: Template, topic: Topic, rng: Random) -> Template:
+def _add_tail(template: Template, topic: Topic, rng: Random) -> Template:
     if rng.random() > 0.25:
         return template
     tail = pick(topic.tails, rng)
@@ -200,47 +202,47 @@ def _with_tail(template: Template, topic: Topic, rng: Random) -> Template:
     return Template((*start, end.removesuffix("."), *tail.parts, "."), template.slots | tail.slots)
 
 
-def recurring(about: Outline, topic: Topic) -> list[str]:
-    """The four things that the paragraph on this topic keeps coming back to."""
-    return shuffled(topic.terms, source(about.seed, about.index, topic.name, "terms"))[:4]
+def recurring_terms(outline: Outline, topic: Topic) -> list[str]:
+    """Return the four terms that recur in the paragraph on this topic."""
+    return shuffle(topic.terms, seeded_random(outline.seed, outline.index, topic.name, "terms"))[:4]
 
 
-def _with_terms(template: Template, about: Outline, topic: Topic, rng: Random) -> Template:
-    """End the sentence on three of the things that its paragraph keeps coming back to."""
-    first, second, third = shuffled(recurring(about, topic), rng)[:3]
+def _add_terms(template: Template, outline: Outline, topic: Topic, rng: Random) -> Template:
+    """End the sentence with three recurring terms of its paragraph."""
+    first, second, third = shuffle(recurring_terms(outline, topic), rng)[:3]
     ending = pick((" amid {}, {} and {}.", ", what with {}, {} and {}.", ", a matter of {}, {} and {}."), rng)
     *start, end = template.parts
     return Template((*start, str(end).removesuffix(".") + ending.format(first, second, third)), template.slots)
 
 
-def lead(about: Outline) -> tuple[Sentence, ...]:
-    """The first section: what the page is, and a sentence on each of three of its topics."""
-    rng = source(about.seed, about.index, "lead")
-    opening = fill(about, [pick(about.kind.define, rng)], about.slots, None, rng)
-    sentences = [Sentence(capital(opening[0]))]
-    for name in about.lead:
+def make_lead(outline: Outline) -> tuple[Sentence, ...]:
+    """Return the first section: a definition, and a sentence on each of three topics."""
+    rng = seeded_random(outline.seed, outline.index, "lead")
+    opening = fill_templates(outline, [pick(outline.kind.define, rng)], outline.slots, None, rng)
+    sentences = [Sentence(capitalize(opening[0]))]
+    for name in outline.lead:
         topic = topics()[name]
         aspect = pick(list(topic.lead), rng)
-        (text,) = fill(about, [pick(topic.lead[aspect], rng)], facts(about, topic), name, rng)
-        sentences.append(Sentence(capital(text), name, aspect))
+        (text,) = fill_templates(outline, [pick(topic.lead[aspect], rng)], draw_facts(outline, topic), name, rng)
+        sentences.append(Sentence(capitalize(text), name, aspect))
     return tuple(sentences)
 
 
-def page(seed: int, index: int) -> Page:
-    """Page `index` of the world of `seed`."""
-    about = outline(seed, index)
-    rng = source(seed, index, "sections")
-    sections = [Section("", (lead(about),), ("",))]
+def make_article(seed: int, index: int) -> Article:
+    """Return article `index` of the world of `seed`."""
+    outline = make_outline(seed, index)
+    rng = seeded_random(seed, index, "sections")
+    sections = [ArticleSection("", (make_lead(outline),), ("",))]
     groups: dict[str, list[Topic]] = {}
-    for name in about.topics:
+    for name in outline.topics:
         groups.setdefault(topics()[name].group, []).append(topics()[name])
     for group, members in groups.items():
-        paragraphs = tuple(paragraph(about, topic) for topic in members)
+        paragraphs = tuple(make_paragraph(outline, topic) for topic in members)
         headings = tuple(pick(topic.headings, rng) for topic in members)
         if len(members) == 1:
-            sections.append(Section(headings[0], paragraphs, ("",)))
+            sections.append(ArticleSection(headings[0], paragraphs, ("",)))
         else:
             split = rng.random() < 0.4
             subheadings = headings if split else ("",) * len(members)
-            sections.append(Section(pick(words().sections[group], rng), paragraphs, subheadings))
-    return Page(about, tuple(sections))
+            sections.append(ArticleSection(pick(words().sections[group], rng), paragraphs, subheadings))
+    return Article(outline, tuple(sections))

@@ -1,4 +1,4 @@
-"""The demo world as files, in the formats that real data comes in."""
+"""Write the demo world in the formats of real data."""
 
 import bz2
 import json
@@ -11,73 +11,80 @@ from typing import TextIO
 
 from contexture.demo.claims import claim_rows
 from contexture.demo.config import DemoConfig
-from contexture.demo.export import FOOTER, Entry, article, article_id, element, extras, header
+from contexture.demo.export import (
+    FOOTER,
+    ExportEntry,
+    article_id,
+    export_header,
+    extra_entries,
+    make_wikitext,
+    render_entry,
+)
 from contexture.demo.grammar import kinds
-from contexture.demo.languages import codes, translator
-from contexture.demo.novels import file_name, novel, text, translated
-from contexture.demo.questions import HEADER, SPLITS, rows, split, squad_article
-from contexture.demo.sentence_tasks import inference_files, rows_of, task_files
+from contexture.demo.languages import language_codes, make_translator
+from contexture.demo.novels import chapter_text, make_novel, novel_file_name, translate_chapter
+from contexture.demo.questions import SPLITS, WIKIQA_HEADER, choose_split, squad_article, wikiqa_rows
+from contexture.demo.sentence_tasks import count_rows, inference_files, task_files
 from contexture.demo.translations import translated_files
-from contexture.demo.world import page
+from contexture.demo.world import make_article
 
-EXPORT = "demo-pages-articles.xml.bz2"
-RETRIEVAL = "squad-demo.json"
-BOOKS = "books"
-SENTENCES = "senteval"
-PAIRS = "pairs"
-CLAIMS = "fever"
-LANGUAGES = "languages"
-#: The folder that the world is written to before its files and folders get their names.
-_WORK = ".part"
+EXPORT_FILE = "demo-pages-articles.xml.bz2"
+SQUAD_FILE = "squad-demo.json"
+BOOKS_DIR = "books"
+SENTEVAL_DIR = "senteval"
+SNLI_DIR = "pairs"
+FEVER_DIR = "fever"
+LANGUAGES_DIR = "languages"
+#: Folder for the world until all of it is written.
+_WORK_DIR = ".part"
 
 
 def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
-    """Write a MediaWiki export, questions, novels and tasks for encoders of sentences into `folder`.
+    """Write a MediaWiki export, questions, novels and sentence tasks to `folder`.
 
-    Questions are three files in the WikiQA format and one in that of SQuAD v1.1. `BOOKS` has a file for each novel,
-    `SENTENCES` the layout of SentEval's `data/downstream`, `PAIRS` the files of SNLI, and `CLAIMS` claims with
-    retrieved evidence, one file for each split. If the world has further languages, `LANGUAGES` has novels in each,
-    `BOOKS/<code>`, and the files of `translated_files`.
+    Questions are three files in the WikiQA format and one in that of SQuAD v1.1. `BOOKS_DIR` has a file per novel,
+    `SENTEVAL_DIR` the layout of SentEval's `data/downstream`, `SNLI_DIR` the files of SNLI, and `FEVER_DIR` claims with
+    retrieved evidence, a file per split. With languages, `LANGUAGES_DIR` has their novels and `translated_files`.
 
-    The same configuration gives the same bytes, and memory does not grow with the number of pages or novels. A file or
-    folder has its name only when all are complete; those of an earlier call are then replaced as a whole.
+    The same configuration gives the same bytes, and memory does not grow with the number of pages or novels. Existing
+    files and folders are replaced when all new ones are complete.
 
     Returns:
         Counts: `articles`, `pages` (all page elements), `retrieval_paragraphs` and `retrieval_questions`, for each
         split `<split>_questions`, `<split>_candidates`, `<split>_answers` and `<split>_claims`, then `novels`,
         `novel_sentences`, `sentence_task_rows` and `pair_rows`; with languages also `language_novels`,
-        `language_novel_sentences`, and for each further part of their folder the lines of its files,
-        `language_bitext` …
+        `language_novel_sentences`, and the number of lines of each other part, such as `language_bitext`.
 
     Raises:
-        OSError: the folder cannot be made or written; nothing half-written is left.
+        OSError: the folder cannot be written; no incomplete files are left.
     """
-    work = folder / _WORK
-    _remove(work)  # of a run that was killed
-    work.mkdir(parents=True)
+    work_dir = folder / _WORK_DIR
+    _remove(work_dir)  # of an interrupted run
+    work_dir.mkdir(parents=True)
     try:
-        counts = _write_articles(config, work) | _write_novels(config, work / BOOKS)
+        counts = _write_articles(config, work_dir) | _write_novels(config, work_dir / BOOKS_DIR)
         counts["sentence_task_rows"] = sum(
-            rows_of(name, _write_lines(work / SENTENCES / name, lines)) for name, lines in task_files(config.seed)
+            count_rows(name, _write_lines(work_dir / SENTEVAL_DIR / name, lines))
+            for name, lines in task_files(config.seed)
         )
         counts["pair_rows"] = sum(
-            _write_lines(work / PAIRS / name, lines) for name, lines in inference_files(config.seed)
+            _write_lines(work_dir / SNLI_DIR / name, lines) for name, lines in inference_files(config.seed)
         )
         if config.languages:
-            counts |= _write_languages(config, work / LANGUAGES)
-        for path in sorted(work.iterdir()):
+            counts |= _write_languages(config, work_dir / LANGUAGES_DIR)
+        for path in sorted(work_dir.iterdir()):
             _replace(path, folder / path.name)
         if not config.languages:
-            _remove(folder / LANGUAGES)  # of an earlier world with languages
+            _remove(folder / LANGUAGES_DIR)  # of a previous world with languages
     finally:
-        _remove(work)
+        _remove(work_dir)
     return counts
 
 
 def _replace(new: Path, path: Path) -> None:
-    """Move a file or folder to its final path; if a folder cannot be moved there, the old one stays."""
+    """Move a file or folder to its final path; keep the old folder if that fails."""
     old = path.with_name(f".{path.name}.old")
-    _remove(old)  # of a run that was killed
+    _remove(old)  # of an interrupted run
     if not new.is_dir() or not path.exists():
         new.replace(path)
         return
@@ -98,37 +105,37 @@ def _remove(path: Path) -> None:
 
 
 def _write_novels(config: DemoConfig, folder: Path, code: str | None = None) -> dict[str, int]:
-    """Write the English novels, or others in a language."""
+    """Write the novels in English, or in the language of `code`."""
     folder.mkdir(parents=True)
     series = [code] if code else []
-    translate = translator(config.seed, code) if code else str
+    translate = make_translator(config.seed, code) if code else str
     sentences = 0
     for index in range(config.novels):
-        with _create(folder / file_name(config.seed, index, translate)) as file:
-            for chapter in novel(config.seed, index, *series):
-                file.write(text(translated(chapter, translate)))
+        with _open_new(folder / novel_file_name(config.seed, index, translate)) as file:
+            for chapter in make_novel(config.seed, index, *series):
+                file.write(chapter_text(translate_chapter(chapter, translate)))
                 sentences += sum(map(len, chapter.paragraphs))
     return {"novels": config.novels, "novel_sentences": sentences}
 
 
 def _write_languages(config: DemoConfig, folder: Path) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    for code in codes(config.languages):
-        novels = _write_novels(config, folder / BOOKS / code, code)
+    for code in language_codes(config.languages):
+        novels = _write_novels(config, folder / BOOKS_DIR / code, code)
         counts.update({f"language_{key}": number for key, number in novels.items()})
     for name, lines in translated_files(config):
         counts[f"language_{name.split('/')[0]}"] += _write_lines(folder / name, lines)
     return counts
 
 
-def _create(path: Path) -> TextIO:
+def _open_new(path: Path) -> TextIO:
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("w", encoding="utf-8", newline="\n")
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> int:
-    """Write a file; return its number of lines."""
-    with _create(path) as file:
+    """Write a file and return its number of lines."""
+    with _open_new(path) as file:
         return sum(1 for line in lines if file.write(f"{line}\n"))
 
 
@@ -136,23 +143,23 @@ def _write_articles(config: DemoConfig, folder: Path) -> dict[str, int]:
     counts = {"articles": config.pages, "pages": 0, "retrieval_paragraphs": 0, "retrieval_questions": 0}
     counts |= {f"{name}_{key}": 0 for name in SPLITS for key in ("questions", "candidates", "answers", "claims")}
     with ExitStack() as stack:
-        xml = stack.enter_context(bz2.open(folder / EXPORT, "wt", encoding="utf-8", newline="\n"))
-        tables = {name: stack.enter_context(_create(folder / f"WikiQA-{name}.tsv")) for name in SPLITS}
-        claims = {name: stack.enter_context(_create(folder / CLAIMS / f"{name}.jsonl")) for name in SPLITS}
-        squad = stack.enter_context(_create(folder / RETRIEVAL))
-        xml.write(header())
+        xml = stack.enter_context(bz2.open(folder / EXPORT_FILE, "wt", encoding="utf-8", newline="\n"))
+        tables = {name: stack.enter_context(_open_new(folder / f"WikiQA-{name}.tsv")) for name in SPLITS}
+        claims = {name: stack.enter_context(_open_new(folder / FEVER_DIR / f"{name}.jsonl")) for name in SPLITS}
+        squad = stack.enter_context(_open_new(folder / SQUAD_FILE))
+        xml.write(export_header())
         squad.write('{"version": "1.1", "data": [')
         for file in tables.values():
-            file.write(HEADER)
+            file.write(WIKIQA_HEADER)
         for index in range(config.pages):
-            content = page(config.seed, index)
-            entries = [Entry(article_id(index), content.outline.title, 0, article(content))]
+            content = make_article(config.seed, index)
+            entries = [ExportEntry(article_id(index), content.outline.title, 0, make_wikitext(content))]
             if (index + 1) % len(kinds()) == 0 or index + 1 == config.pages:
-                entries += extras(config.seed, index // len(kinds()), config.pages)
-            xml.writelines(map(element, entries))
+                entries += extra_entries(config.seed, index // len(kinds()), config.pages)
+            xml.writelines(map(render_entry, entries))
             counts["pages"] += len(entries)
-            name = split(config, index)
-            candidates = list(rows(config, content))
+            name = choose_split(config, index)
+            candidates = list(wikiqa_rows(config, content))
             tables[name].writelines("\t".join(row) + "\n" for row in candidates)
             counts[f"{name}_questions"] += len({row[0] for row in candidates})
             counts[f"{name}_candidates"] += len(candidates)

@@ -1,1 +1,1 @@
-"""Search: BM25, exact and approximate vector search, fusion, and their indexes on disk."""
+"""BM25, exact and approximate vector search, rank fusion, and their indexes on disk."""

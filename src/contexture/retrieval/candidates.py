@@ -1,4 +1,4 @@
-"""Candidates as words and as vectors on disk, and how a model embeds them and the questions."""
+"""Embed queries and candidates, and keep vectors and BM25 indexes of candidates on disk."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -14,64 +14,67 @@ from contexture.folders import work_folder
 from contexture.retrieval.bm25 import Bm25, write_bm25
 from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.vectors import Array, Vectors, unit, write_vectors
+from contexture.retrieval.vectors import Array, Vectors, normalize, write_vectors
 
-#: The parts of a candidate.
-PARTS = ["sentence", "passage"]
-#: The columns of candidates that are read, in this order.
-COLUMNS = ["candidate_id", *PARTS]
+#: Text columns of a candidate.
+TEXT_COLUMNS = ["sentence", "passage"]
+#: Columns of candidates that are read, in this order.
+CANDIDATE_COLUMNS = ["candidate_id", *TEXT_COLUMNS]
 
 
 class Retriever:
-    """Embeds queries and candidates so that their inner products rank them.
+    """Embeds queries and candidates for search by inner product.
 
-    The vectors of one encoder of this project stay as they are; those of several, concatenated, and those of published
-    models are scaled to length 1.
+    Vectors are scaled to length 1 if several encoders are concatenated, or if the encoder is a published model.
     """
 
-    def __init__(self, encoders: Sequence[str], columns: Sequence[str] = COLUMNS) -> None:
-        """Load the encoders, folders or names; ValueError, naming it, if one cannot be loaded."""
+    def __init__(self, encoders: Sequence[str], columns: Sequence[str] = CANDIDATE_COLUMNS) -> None:
+        """Load encoders by folder or name; raise ValueError with the name of an encoder that cannot be loaded."""
         self.columns = list(columns)
         self.model = load_models(encoders)
-        self.unit = len(encoders) > 1 or not is_encoder(Path(encoders[0]))
+        self.normalizes = len(encoders) > 1 or not is_encoder(Path(encoders[0]))
 
-    def queries(self, queries: Sequence[str]) -> Array:
-        """Vectors of queries, (Q, D)."""
+    def embed_queries(self, queries: Sequence[str]) -> Array:
+        """Return the vectors of queries, (Q, D)."""
         return self._embed(queries, "query")
 
-    def candidates(self, candidates: ParquetRows, folder: Path) -> Vectors:
-        """Vectors of all candidates, kept in `folder` and reused for the same model and texts.
+    def embed_candidates(self, candidates: ParquetRows, folder: Path) -> Vectors:
+        """Return the vectors of all candidates; `folder` keeps them and is reused for the same model and texts.
 
-        The texts of one shard of vectors are in memory at a time.
+        Only the texts of one shard are in memory at a time.
         """
 
         def embed(rows: range) -> Array:
-            return self._embed(candidates.part(rows, self.columns[1:]), "document")
+            return self._embed(candidates.read_range(rows, self.columns[1:]), "document")
 
-        identity = {"model": self.model.identity, "unit": self.unit, "texts": texts_checksum(candidates, self.columns)}
+        identity = {
+            "model": self.model.identity,
+            "unit": self.normalizes,
+            "texts": hash_texts(candidates, self.columns),
+        }
         dimension = embed(range(1)).shape[1] if len(candidates) else 0
         folder.parent.mkdir(parents=True, exist_ok=True)
         return write_vectors(folder, len(candidates), dimension, embed, identity)
 
     def _embed(self, texts: Sequence[Any], role: Role) -> Array:
         vectors = self.model.embed(texts, role)
-        return unit(vectors) if self.unit else vectors
+        return normalize(vectors) if self.normalizes else vectors
 
 
-def texts_of(candidates: pd.DataFrame) -> list[tuple[str, str]]:
-    """Candidates as texts of two parts."""
-    return list(candidates[PARTS].itertuples(index=False, name=None))
+def candidate_texts(candidates: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the (sentence, passage) pairs of candidates."""
+    return list(candidates[TEXT_COLUMNS].itertuples(index=False, name=None))
 
 
-def index_words(candidates: ParquetRows, parts: Sequence[str], folder: Path, config: Bm25Config) -> Bm25:
-    """BM25 over the parts of all candidates together, written to `folder`; ValueError as of `write_bm25`."""
-    with work_folder(folder) as work:
-        write_bm25(map(" ".join, candidates.tuples(list(parts))), work, config)
+def build_bm25(candidates: ParquetRows, columns: Sequence[str], folder: Path, config: Bm25Config) -> Bm25:
+    """Build BM25 in `folder` over the joined columns of all candidates; raise ValueError as `write_bm25` does."""
+    with work_folder(folder) as work_dir:
+        write_bm25(map(" ".join, candidates.tuples(list(columns))), work_dir, config)
     return Bm25(folder)
 
 
-def texts_checksum(candidates: ParquetRows, columns: Sequence[str] = COLUMNS) -> str:
-    """SHA-256 of the candidates' ids and texts, in their order."""
+def hash_texts(candidates: ParquetRows, columns: Sequence[str] = CANDIDATE_COLUMNS) -> str:
+    """Return the SHA-256 of the candidates' ids and texts, in order."""
     digest = hashlib.sha256()
     for row in candidates.tuples(list(columns)):
         update_digest(digest, row)
@@ -79,7 +82,7 @@ def texts_checksum(candidates: ParquetRows, columns: Sequence[str] = COLUMNS) ->
 
 
 def update_digest(digest: Any, texts: Iterable[str]) -> None:
-    """Add texts to a hash of `hashlib`, each with its length, so that they do not run together."""
+    """Add texts to a `hashlib` hash, each preceded by its length."""
     for text in texts:
         content = text.encode()
         digest.update(len(content).to_bytes(8))

@@ -1,4 +1,4 @@
-"""Settings of search, without the libraries that do it: a run is checked before they are loaded."""
+"""Settings of search. They import no search library, so that settings are checked before the slow imports."""
 
 from typing import Annotated, Literal
 
@@ -7,12 +7,12 @@ from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT, Positive
 
-#: Languages whose function words bm25s knows.
+#: Languages with a stop word list in bm25s.
 StopWords = Literal[
     "chinese", "danish", "dutch", "english", "french", "german", "italian",
     "korean", "norwegian", "portuguese", "russian", "spanish", "swedish", "turkish",
 ]  # fmt: skip
-#: The same by their codes of ISO 639-1.
+#: ISO 639-1 code → language.
 STOP_WORDS: dict[str, StopWords] = {
     "da": "danish", "de": "german", "en": "english", "es": "spanish", "fr": "french", "it": "italian", "ko": "korean",
     "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ru": "russian", "sv": "swedish", "tr": "turkish",
@@ -22,23 +22,23 @@ STOP_WORDS: dict[str, StopWords] = {
 
 @dataclass(config=STRICT, frozen=True)
 class Bm25Config:
-    """Lucene's BM25 at the library's defaults; the paper does not say which it used."""
+    """Lucene's BM25 with the defaults of bm25s; the paper does not report its parameters."""
 
-    # How soon another occurrence of a word ceases to count.
+    # Term frequency saturation.
     k1: Annotated[float, Field(ge=0)] = 1.5
-    # How much longer texts are held back, 0 to 1.
+    # Length normalization, 0 to 1.
     b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    # Language whose function words are left out; null keeps all words.
+    # Language whose stop words are removed; null keeps all words.
     stop_words: StopWords | None = "english"
 
 
 @dataclass(config=STRICT, frozen=True)
 class IndexConfig:
-    """How to search."""
+    """Kind and parameters of a vector index."""
 
-    # flat: exact. ivf: only the lists of vectors near the query. hnsw: along a graph of near vectors.
+    # flat: exact search. ivf: inverted lists. hnsw: graph of neighbours.
     kind: Literal["flat", "ivf", "hnsw"] = "flat"
-    # ivf: lists that are searched for a query.
+    # ivf: lists searched per query.
     probes: Positive = 32
-    # hnsw: breadth of the search for a query.
+    # hnsw: breadth of the search (efSearch).
     breadth: Positive = 256

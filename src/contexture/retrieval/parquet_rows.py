@@ -1,4 +1,4 @@
-"""Rows of Parquet files, with no more of them in memory than are needed."""
+"""Read rows of Parquet files a few at a time."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,20 +8,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-#: Rows that are written, and hence read, together for reading single rows.
-ROWS_A_GROUP = 1000
-#: Rows that are read at a time when all are read.
-ROWS_AT_ONCE = 16_000
+#: Rows per row group of files from which single rows are read.
+ROWS_PER_GROUP = 1000
+#: Rows per batch when a whole file is read.
+ROWS_PER_BATCH = 16_000
 
 
 def read_batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of all Parquet files below a folder, in the order of their names, batch by batch."""
+    """Yield batches of all Parquet files below a folder, sorted by file name."""
     for file in sorted(folder.rglob("*.parquet")):
-        yield from pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=columns)
+        yield from pq.ParquetFile(file).iter_batches(ROWS_PER_BATCH, columns=columns)
 
 
 class ParquetRows:
-    """A Parquet file, opened; OSError or ArrowInvalid if it is missing or damaged."""
+    """An open Parquet file. Raises OSError or ArrowInvalid if the file is missing or damaged."""
 
     def __init__(self, path: Path) -> None:
         self._file = pq.ParquetFile(path)
@@ -31,14 +31,14 @@ class ParquetRows:
     def __len__(self) -> int:
         return int(self._starts[-1])
 
-    def part(self, rows: range, columns: list[str]) -> list[tuple[Any, ...]]:
-        """Consecutive rows, one or more, as tuples of the columns."""
+    def read_range(self, rows: range, columns: list[str]) -> list[tuple[Any, ...]]:
+        """Return a non-empty range of rows as tuples of the columns."""
         first, last = (int(np.searchsorted(self._starts, row, side="right")) - 1 for row in (rows[0], rows[-1]))
         groups = self._file.read_row_groups(range(first, last + 1), columns=columns)
         return list(_tuples(groups.slice(rows[0] - int(self._starts[first]), len(rows)), columns))
 
     def take(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Any rows, in their order in `rows`."""
+        """Return the given rows as dictionaries, in the order of `rows`."""
         groups = (np.searchsorted(self._starts, rows, side="right") - 1).tolist()
         parts = {group: self._file.read_row_group(group) for group in set(groups)}
         return [
@@ -47,12 +47,12 @@ class ParquetRows:
         ]
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """All rows in their order, batch by batch."""
-        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(ROWS_AT_ONCE, columns=columns)
+        """Iterate over all rows in batches."""
+        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(ROWS_PER_BATCH, columns=columns)
         return batches
 
     def tuples(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-        """All rows in their order as tuples of the columns."""
+        """Yield all rows as tuples of the columns."""
         for batch in self.batches(columns):
             yield from _tuples(batch, columns)
 

@@ -1,7 +1,7 @@
-"""A search folder: an encoder, the passages of a corpus, their vectors, and BM25; questions in, passages out.
+"""Build and search an index folder: an encoder, the passages of a corpus, their vectors, and BM25.
 
-The search also serves a single question: slow imports wait until they are needed, and files are checked by their sizes
-and identities, not read through. Passages are read a few at a time, whatever their number.
+To answer a single question fast, torch and FAISS are imported only if needed, and files are checked by size and
+identity instead of checksum.
 """
 
 import shutil
@@ -21,28 +21,28 @@ from contexture.encoders.static_queries import StaticQueryEncoder
 from contexture.folders import discard_other, work_folder
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.config import Bm25Config, IndexConfig
-from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE, ParquetRows
-from contexture.retrieval.top import EVEN, NOTHING, Rows, Scores, fuse
-from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_every, write_vectors
+from contexture.retrieval.parquet_rows import ROWS_PER_BATCH, ROWS_PER_GROUP, ParquetRows
+from contexture.retrieval.top import EQUAL_WEIGHT, NO_ROW, Rows, Scores, fuse
+from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_numpy, write_vectors
 
-#: The parts of a search folder.
-ENCODER, PASSAGES, VECTORS, WORDS = "encoder", "passages.parquet", "vectors", "words"
-#: The parts of a passage that are searched, and its id.
-PARTS = ["title", "text"]
-COLUMNS = ["passage_id", *PARTS]
-#: The least length of rankings to fuse.
-DEPTH = 100
+#: Layout of an index folder.
+ENCODER_DIR, PASSAGES_FILE, VECTORS_DIR, BM25_DIR = "encoder", "passages.parquet", "vectors", "words"
+#: Columns that are searched, and those that are stored.
+TEXT_COLUMNS = ["title", "text"]
+PASSAGE_COLUMNS = ["passage_id", *TEXT_COLUMNS]
+#: Minimal length of rankings that are fused.
+MIN_FUSION_DEPTH = 100
 
-#: Rank passages by the vectors of an encoder, by words (BM25), or by both rankings fused.
-By = Literal["vectors", "words", "both"]
+#: Rank by the vectors of an encoder, by words (BM25), or by both rankings fused.
+SearchMethod = Literal["vectors", "words", "both"]
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A passage that was found.
+    """A passage in the results.
 
-    Its score is the inner product of vectors, BM25's score or, by both, the sum of ½ / (60 + rank) over the two
-    rankings. `rank_by_vectors` and `rank_by_words` are its ranks in these, from 1; None if it is not in the ranking.
+    `score` is the inner product, BM25's score or, for both, the sum of ½ / (60 + rank) over the two rankings.
+    `rank_by_vectors` and `rank_by_words` are the ranks in these from 1, or None.
     """
 
     score: float
@@ -53,63 +53,63 @@ class Hit:
     by_words: int | None
 
 
-def build_passage_index(passages: Path, encoder: Path, folder: Path, words: Bm25Config | None = None) -> None:
-    """Write the passages (a folder of Parquet files), the encoder, the vectors of all passages and BM25 to `folder`.
+def build_passage_index(passages: Path, encoder: Path, folder: Path, bm25: Bm25Config | None = None) -> None:
+    """Write encoder, passages (from a folder of Parquet files), their vectors and BM25 to `folder`.
 
-    A killed build goes on with the vectors that it has written. ValueError if there is no passage, or no word in any.
+    An interrupted build keeps its finished vectors. Raises ValueError if there are no passages or no words.
     """
-    # Searching goes without torch.
+    # `PassageSearch` does not need torch.
     from contexture.encoders.base import prepare_for_inference
     from contexture.encoders.files import load_encoder
-    from contexture.retrieval.candidates import index_words
+    from contexture.retrieval.candidates import build_bm25
 
-    words = words or Bm25Config()
+    bm25 = bm25 or Bm25Config()
     files = sorted(passages.glob("*.parquet"))
     rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files)
     if not rows:
-        raise ValueError(f"{passages} holds no passage: there is nothing to search")
-    made_by = {"encoder": encoder_checksum(encoder)}
+        raise ValueError(f"{passages} contains no passages: there is nothing to search")
+    encoder_identity = {"encoder": encoder_checksum(encoder)}
     size = sum(file.stat().st_size for file in files)
-    identity = made_by | {"passages": rows, "bytes": size, "words": asdict(words)}
+    identity = encoder_identity | {"passages": rows, "bytes": size, "words": asdict(bm25)}
     discard_other(folder, identity)
-    with work_folder(folder, identity) as work:
-        shutil.copytree(encoder, work / ENCODER, dirs_exist_ok=True)
-        schema = pq.read_schema(files[0]).empty_table().select(COLUMNS).schema
-        with pq.ParquetWriter(work / PASSAGES, schema) as writer:
+    with work_folder(folder, identity) as work_dir:
+        shutil.copytree(encoder, work_dir / ENCODER_DIR, dirs_exist_ok=True)
+        schema = pq.read_schema(files[0]).empty_table().select(PASSAGE_COLUMNS).schema
+        with pq.ParquetWriter(work_dir / PASSAGES_FILE, schema) as writer:
             for file in files:
-                for batch in pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=COLUMNS):
-                    writer.write_batch(batch.select(COLUMNS), row_group_size=ROWS_A_GROUP)
-        stored, model = ParquetRows(work / PASSAGES), prepare_for_inference(load_encoder(encoder))
+                for batch in pq.ParquetFile(file).iter_batches(ROWS_PER_BATCH, columns=PASSAGE_COLUMNS):
+                    writer.write_batch(batch.select(PASSAGE_COLUMNS), row_group_size=ROWS_PER_GROUP)
+        passage_rows, model = ParquetRows(work_dir / PASSAGES_FILE), prepare_for_inference(load_encoder(encoder))
         write_vectors(
-            work / VECTORS,
+            work_dir / VECTORS_DIR,
             rows,
             model.document.size,
-            lambda chosen: model.embed(stored.part(chosen, PARTS), "document"),
-            made_by,
+            lambda chosen: model.embed(passage_rows.read_range(chosen, TEXT_COLUMNS), "document"),
+            encoder_identity,
         )
-        index_words(stored, PARTS, work / WORDS, words)
+        build_bm25(passage_rows, TEXT_COLUMNS, work_dir / BM25_DIR, bm25)
 
 
 class PassageSearch:
-    """A folder of `build_passage_index`, opened."""
+    """Search in a folder of `build_passage_index`."""
 
-    def __init__(self, folder: Path, index: IndexConfig | None = None, by: By | None = None) -> None:
-        """Open what a search by vectors, words or both needs; None: both, if the folder has BM25.
+    def __init__(self, folder: Path, index: IndexConfig | None = None, method: SearchMethod | None = None) -> None:
+        """Open the index; the default method is "both" if the folder has BM25, otherwise "vectors".
 
-        Raises ValueError if a part is missing, cut off, or made by another encoder.
+        Raises ValueError if a part is missing, damaged, or made with another encoder.
         """
-        if not (folder / PASSAGES).exists():
-            raise ValueError(f"{folder} is no search index: make one with kedro run --tags index")
-        self.by: By = by or ("both" if (folder / WORDS).exists() else "vectors")
+        if not (folder / PASSAGES_FILE).exists():
+            raise ValueError(f"{folder} is not a search index: build one with kedro run --tags index")
+        self.method: SearchMethod = method or ("both" if (folder / BM25_DIR).exists() else "vectors")
         try:
-            self.passages = ParquetRows(folder / PASSAGES)
+            self.passages = ParquetRows(folder / PASSAGES_FILE)
         except (OSError, pa.ArrowInvalid) as error:
-            raise ValueError(f"{folder / PASSAGES} is damaged ({error}): build the index again") from error
+            raise ValueError(f"{folder / PASSAGES_FILE} is damaged ({error}): build the index again") from error
         self.rankings: dict[str, _VectorSearch | Bm25] = {}
-        if self.by != "words":
+        if self.method != "words":
             self.rankings["vectors"] = _VectorSearch(folder, index or IndexConfig())
-        if self.by != "vectors":
-            self.rankings["words"] = Bm25(folder / WORDS)
+        if self.method != "vectors":
+            self.rankings["words"] = Bm25(folder / BM25_DIR)
         for name, ranking in self.rankings.items():
             if len(ranking) != len(self.passages):
                 raise ValueError(
@@ -117,14 +117,14 @@ class PassageSearch:
                 )
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
-        """The k best passages, best first, or fewer if fewer match; ValueError for an empty query."""
+        """Return up to k passages, best first; raise ValueError for an empty query."""
         if not query.strip():
             raise ValueError("the query is empty")
-        depth = min(k if len(self.rankings) == 1 else max(k, DEPTH), len(self.passages))
+        depth = min(k if len(self.rankings) == 1 else max(k, MIN_FUSION_DEPTH), len(self.passages))
         results = {name: ranking.search([query], depth) for name, ranking in self.rankings.items()}
         (scores, rows), *other = results.values()
         if other:
-            scores, rows = fuse(rows, other[0][1], EVEN, k)
+            scores, rows = fuse(rows, other[0][1], EQUAL_WEIGHT, k)
         ranks: dict[str, dict[int, int]] = {"vectors": {}, "words": {}} | {
             name: {row: rank for rank, row in enumerate(ranked[0].tolist(), start=1)}
             for name, (_, ranked) in results.items()
@@ -137,13 +137,13 @@ class PassageSearch:
 
 
 class _VectorSearch:
-    """Search for the passages whose vectors are nearest to that of the question."""
+    """Search by the vectors of an encoder."""
 
     def __init__(self, folder: Path, config: IndexConfig) -> None:
-        self.embed = _embedder(folder / ENCODER)
-        self.vectors = open_vectors(folder / VECTORS, read_all=False)
-        check_identity(self.vectors, {"encoder": encoder_checksum(folder / ENCODER)})
-        self._search: Callable[[Array, int], tuple[Scores, Rows]] = partial(search_every, self.vectors)
+        self.embed = _load_query_encoder(folder / ENCODER_DIR)
+        self.vectors = open_vectors(folder / VECTORS_DIR, read_all=False)
+        check_identity(self.vectors, {"encoder": encoder_checksum(folder / ENCODER_DIR)})
+        self._search: Callable[[Array, int], tuple[Scores, Rows]] = partial(search_numpy, self.vectors)
         if config.kind != "flat":
             from contexture.retrieval.search_index import open_index
 
@@ -153,16 +153,16 @@ class _VectorSearch:
         return len(self.vectors)
 
     def search(self, queries: Sequence[str], k: int) -> tuple[Scores, Rows]:
-        """Scores and rows [Q, k], as of `search_every`; a query without a word, whose vector is 0, finds nothing."""
+        """Return scores and rows [Q, k] as `search_numpy` does; a query with vector 0 has no results."""
         vectors = self.embed(queries)
         scores, rows = self._search(vectors, k)
         wordless = ~vectors.any(axis=1)
-        scores[wordless], rows[wordless] = -np.inf, NOTHING
+        scores[wordless], rows[wordless] = -np.inf, NO_ROW
         return scores, rows
 
 
-def _embedder(folder: Path) -> Callable[[Sequence[str]], Array]:
-    """Embeds questions; torch is only loaded if the encoder is more than a table of embeddings."""
+def _load_query_encoder(folder: Path) -> Callable[[Sequence[str]], Array]:
+    """Return a function that embeds questions; static encoders need no torch."""
     try:
         settings = read_settings(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -1,7 +1,7 @@
-"""Vectors of all candidates on disk: embedded once, in shards, resumable, read without being loaded, and searched.
+"""Vectors of candidates on disk: written in shards, resumable, memory-mapped.
 
-A folder holds `00000.npy`, `00001.npy`, … (float32, [rows of the shard, dimension]) and `vectors.json`: what they were
-made for, and the rows and checksum of every shard. Row numbers are positions in the table of candidates.
+A folder has the shards `00000.npy`, `00001.npy`, … (float32, [rows, dimension]) and `vectors.json` with the identity of
+the vectors and the rows and checksum of each shard. Rows are positions in the table of candidates.
 """
 
 import json
@@ -16,22 +16,22 @@ from numpy.typing import NDArray
 
 from contexture.folders import discard_other, work_folder
 from contexture.progress import progress
-from contexture.retrieval.top import NOTHING, Rows, Scores, best
+from contexture.retrieval.top import NO_ROW, Rows, Scores, select_best
 
 Array = NDArray[np.float32]
-#: Numbers of rows → their vectors [len(rows), dimension].
-Embed = Callable[[range], Array]
+#: Rows → their vectors [len(rows), dimension].
+EmbedRows = Callable[[range], Array]
 
-#: Vectors in memory at a time in a search.
-BLOCK = 32_768
-# Numbers in the vectors that are gathered at a time to score them again.
-_GATHERED = 2**21
-DESCRIPTION = "vectors.json"
-_DAMAGE = (OSError, ValueError, EOFError)
+#: Vectors per block of a search.
+BLOCK_ROWS = 32_768
+# Numbers in memory at a time in `inner_products`.
+_MAX_GATHERED_NUMBERS = 2**21
+DESCRIPTION_FILE = "vectors.json"
+_READ_ERRORS = (OSError, ValueError, EOFError)
 
 
 class Shard(TypedDict):
-    """One file of a folder of vectors."""
+    """A file of vectors."""
 
     file: str
     rows: int
@@ -39,11 +39,11 @@ class Shard(TypedDict):
 
 
 class Vectors:
-    """The vectors of a folder. `len`, `[start:stop]` and `blocks` map the rows they name; nothing is kept in memory."""
+    """The vectors in a folder. Slices and `blocks` map files; nothing stays in memory."""
 
     def __init__(self, folder: Path, dimension: int, identity: dict[str, Any], shards: list[Shard]) -> None:
         self.folder, self.dimension, self.identity = folder, dimension, identity
-        #: Folders with the same fingerprint hold the same vectors.
+        #: Equal for folders with the same vectors.
         self.fingerprint = [dimension, *([shard["rows"], shard["crc32"]] for shard in shards)]
         ends = np.cumsum([shard["rows"] for shard in shards]).tolist()
         paths = [folder / shard["file"] for shard in shards]
@@ -54,175 +54,176 @@ class Vectors:
         return self._rows
 
     def __getitem__(self, rows: slice) -> Array:
-        """Rows start … stop−1, read-only: a view of the file if they are in one shard, otherwise a copy."""
+        """Return rows start … stop−1: a read-only view within one shard, otherwise a copy."""
         start, stop, step = rows.indices(len(self))
         if step != 1:
-            raise ValueError(f"vectors are read in consecutive rows, not in steps of {step}")
+            raise ValueError(f"vectors can only be sliced in steps of 1, not in steps of {step}")
         parts = [
-            _map(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
+            _map_array(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
             for first, last, path in self._shards
             if first < stop and start < last
         ]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty((0, self.dimension), np.float32), *parts])
 
     def take(self, rows: NDArray[np.int64]) -> Array:
-        """Copy the vectors [len(rows), dimension] of any rows, in the order of `rows`."""
+        """Return copies of the vectors of `rows`, [len(rows), dimension]."""
         copies = np.empty((len(rows), self.dimension), np.float32)
         for first, last, path in self._shards:
             in_shard = np.flatnonzero((rows >= first) & (rows < last))
             if len(in_shard):
-                copies[in_shard] = _map(path, (last - first, self.dimension))[rows[in_shard] - first]
+                copies[in_shard] = _map_array(path, (last - first, self.dimension))[rows[in_shard] - first]
         return copies
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Array]]:
-        """All vectors, `rows` at a time: the number of the first one, and the block."""
+        """Yield (first row, vectors) of blocks of `rows` vectors."""
         for start in range(0, len(self), rows):
             yield start, self[start : start + rows]
 
 
 def write_vectors(
-    folder: Path, rows: int, dimension: int, embed: Embed, identity: Mapping[str, Any], rows_per_shard: int = 8192
+    folder: Path, rows: int, dimension: int, embed: EmbedRows, identity: Mapping[str, Any], rows_per_shard: int = 8192
 ) -> Vectors:
-    """Embed all rows into `folder`, which appears when it is complete.
+    """Embed all rows shard by shard and return the vectors; `folder` appears when it is complete.
 
-    `embed` is called with the rows of one shard at a time; after a kill the finished shards are kept. `identity` names
-    all that the vectors depend on (checksums of the encoder, of the candidates, …), as JSON values. A finished folder
-    of the same identity is returned as it is; one of another identity, or a damaged one, is replaced.
+    `identity` has all that the vectors depend on (checksums of the encoder, of the candidates, …) as JSON values. A
+    finished folder with the same identity is reused; one with another identity, or a damaged one, is replaced. An
+    interrupted call is resumed after its last finished shard.
 
-    Raises ValueError for no rows, and if `embed` gives another shape, or a number that is not finite.
+    Raises ValueError for no rows, and if `embed` returns another shape or a number that is not finite.
     """
     if rows < 1:
-        raise ValueError(f"{folder}: there are no candidates to embed; look whether the table of candidates is empty")
+        raise ValueError(f"{folder}: there are no candidates to embed; check whether the table of candidates is empty")
     try:
         vectors = open_vectors(folder)
-        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _plain(identity)):
+        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _to_json(identity)):
             return vectors
     except ValueError:
-        pass  # nothing finished, or damaged
-    begun = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
-    discard_other(folder, begun)
-    with work_folder(folder, begun) as work, progress(rows, "embed", "text") as bar:
+        pass  # unfinished or damaged
+    work_identity = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
+    discard_other(folder, work_identity)
+    with work_folder(folder, work_identity) as work_dir, progress(rows, "embed", "text") as bar:
         shards = []
         for number, start in enumerate(range(0, rows, rows_per_shard)):
             shard = range(start, min(start + rows_per_shard, rows))
-            shards.append(_make_shard(work / f"{number:05d}.npy", shard, dimension, embed))
+            shards.append(_write_shard(work_dir / f"{number:05d}.npy", shard, dimension, embed))
             bar.update(len(shard))
         description = {"dimension": dimension, "identity": dict(identity), "shards": shards}
-        (work / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+        (work_dir / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
     return open_vectors(folder)
 
 
 def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
-    """The vectors in a folder of `write_vectors`; `read_all` checks the checksums of all shards, too.
+    """Open the vectors that `write_vectors` wrote; `read_all` also verifies the checksums of all shards.
 
-    Raises ValueError, naming it, if the folder is not finished, or a shard is missing or damaged.
+    Raises ValueError if the folder is unfinished, or a shard is missing or damaged.
     """
-    again = "delete the folder and embed the candidates again"
-    path = folder / DESCRIPTION
+    remedy = "delete the folder and embed the candidates again"
+    path = folder / DESCRIPTION_FILE
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
         vectors = Vectors(folder, **description)
     except FileNotFoundError as error:
         raise ValueError(
-            f"{folder} holds no finished vectors ({path.name} is missing): embed the candidates"
+            f"{folder} contains no finished vectors ({path.name} is missing): embed the candidates"
         ) from error
     except (ValueError, TypeError, LookupError) as error:
-        raise ValueError(f"{path} is damaged ({error}); {again}") from error
+        raise ValueError(f"{path} is damaged ({error}); {remedy}") from error
     for shard in description["shards"]:
         try:
-            rows = _map(folder / shard["file"], (shard["rows"], vectors.dimension))
-        except _DAMAGE as error:
-            raise ValueError(f"{folder / shard['file']} is missing or damaged ({error}); {again}") from error
+            rows = _map_array(folder / shard["file"], (shard["rows"], vectors.dimension))
+        except _READ_ERRORS as error:
+            raise ValueError(f"{folder / shard['file']} is missing or damaged ({error}); {remedy}") from error
         if read_all and zlib.crc32(rows.data) != shard["crc32"]:
-            raise ValueError(f"{folder / shard['file']} is damaged (its checksum is another one); {again}")
+            raise ValueError(f"{folder / shard['file']} is damaged (its checksum differs); {remedy}")
     return vectors
 
 
-def search_every(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
-    """As `search_index.search_exact`, by NumPy alone: for a few queries, without FAISS; right whatever the ties."""
-    queries = checked(vectors, queries, k)
+def search_numpy(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
+    """Return the same as `search_index.search_exact` by NumPy alone: exact for any ties, for few queries."""
+    queries = check_queries(vectors, queries, k)
     scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-    for start, block in vectors.blocks(BLOCK):
-        pairs = [best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
-        block_scores, block_rows = (np.concatenate(part) for part in zip(*pairs, strict=True))
-        scores, rows = best(np.hstack([scores, block_scores]), np.hstack([rows, block_rows + start]), k)
+    for start, block in vectors.blocks(BLOCK_ROWS):
+        results = [select_best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
+        block_scores, block_rows = (np.concatenate(part) for part in zip(*results, strict=True))
+        scores, rows = select_best(np.hstack([scores, block_scores]), np.hstack([rows, block_rows + start]), k)
     return scores, rows
 
 
 def inner_products(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
-    """Inner products [Q, n] of each query with its rows; −inf for row −1.
+    """Return the inner products [Q, n] of each query with its rows; −inf for row −1.
 
-    Not by matrix multiplication: how that rounds depends on the position of a vector in the matrix.
+    Matrix multiplication is not used because its rounding depends on the position of a vector.
     """
     scores = np.full(rows.shape, -np.inf, np.float32)
-    line, column = np.nonzero(rows != NOTHING)
-    step = max(1, _GATHERED // vectors.dimension)
+    line, column = np.nonzero(rows != NO_ROW)
+    step = max(1, _MAX_GATHERED_NUMBERS // vectors.dimension)
     for start in range(0, len(line), step):
         pairs = line[start : start + step], column[start : start + step]
         scores[pairs] = np.einsum("nd,nd->n", vectors.take(rows[pairs]), queries[pairs[0]])
     return scores
 
 
-def checked(vectors: Vectors, queries: Array, k: int) -> Array:
-    """The queries as float32; ValueError for queries that cannot be searched for."""
+def check_queries(vectors: Vectors, queries: Array, k: int) -> Array:
+    """Return the queries as float32; raise ValueError for a wrong shape, numbers that are not finite, or k < 1."""
     queries = np.ascontiguousarray(queries, np.float32)
     if queries.ndim != 2 or queries.shape[1] != vectors.dimension:
         raise ValueError(
-            f"queries of the shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
-            f"{vectors.dimension} numbers: embed them with the encoder that the candidates were embedded with"
+            f"queries of shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
+            f"{vectors.dimension} numbers: embed queries and candidates with the same encoder"
         )
     if not np.isfinite(queries).all():
         raise ValueError("the vector of a query is not finite (did the training diverge?)")
     if k < 1:
-        raise ValueError(f"cannot find the {k} best candidates")
+        raise ValueError(f"cannot find the {k} best candidates: k must be at least 1")
     return queries
 
 
-def unit(vectors: Array) -> Array:
-    """Vectors [n, dimension] at length 1, so that inner products are cosines; 0 stays 0."""
+def normalize(vectors: Array) -> Array:
+    """Return vectors [n, dimension] scaled to length 1; 0 stays 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return scaled
 
 
 def check_identity(vectors: Vectors, expected: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming what differs, unless the identity of the vectors has all values of `expected`."""
-    wanted = _plain(expected)
-    differing = [key for key, value in wanted.items() if vectors.identity.get(key) != value]
-    if differing:
-        details = "; ".join(f"{key} is {vectors.identity.get(key)!r}, asked for {wanted[key]!r}" for key in differing)
+    """Raise ValueError with the differing keys unless the identity of the vectors has all values of `expected`."""
+    expected_values = _to_json(expected)
+    different_keys = [key for key, value in expected_values.items() if vectors.identity.get(key) != value]
+    if different_keys:
+        details = "; ".join(
+            f"{key} is {vectors.identity.get(key)!r}, expected {expected_values[key]!r}" for key in different_keys
+        )
         raise ValueError(
-            f"{vectors.folder} was made for another {', '.join(differing)}: {details}. "
-            "Search with what it was made for, or embed the candidates again"
+            f"{vectors.folder} was made with another {', '.join(different_keys)}: {details}. "
+            "Search with the same one, or embed the candidates again"
         )
 
 
-def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """An identity as JSON reads it."""
-    plain: dict[str, Any] = json.loads(json.dumps(dict(identity)))
-    return plain
+def _to_json(identity: Mapping[str, Any]) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(json.dumps(dict(identity)))
+    return content
 
 
-def _make_shard(path: Path, rows: range, dimension: int, embed: Embed) -> Shard:
+def _write_shard(path: Path, rows: range, dimension: int, embed: EmbedRows) -> Shard:
     shape = (len(rows), dimension)
     try:
-        vectors = _map(path, shape)  # written before a kill
-    except _DAMAGE:
-        vectors = _checked(embed(rows), rows, shape)
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
+        vectors = _map_array(path, shape)  # of an interrupted call
+    except _READ_ERRORS:
+        vectors = _check_vectors(embed(rows), rows, shape)
+        unfinished_file = path.with_suffix(".part")
+        with unfinished_file.open("wb") as file:
             np.save(file, vectors, allow_pickle=False)
             file.flush()
-            os.fsync(file.fileno())  # a power cut must not leave the name without the content
-        part.replace(path)
+            os.fsync(file.fileno())  # a power cut must not leave an empty file
+        unfinished_file.replace(path)
     return {"file": path.name, "rows": len(rows), "crc32": zlib.crc32(vectors.data)}
 
 
-def _checked(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
+def _check_vectors(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
     vectors = np.ascontiguousarray(vectors, np.float32)
     if vectors.shape != shape:
         raise ValueError(
-            f"rows {rows.start}–{rows.stop - 1}: expected vectors {shape}, the encoder gave {vectors.shape}"
+            f"rows {rows.start}–{rows.stop - 1}: expected vectors {shape}, the encoder returned {vectors.shape}"
         )
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
@@ -230,8 +231,8 @@ def _checked(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
     return vectors
 
 
-def _map(path: Path, shape: tuple[int, int]) -> Array:
+def _map_array(path: Path, shape: tuple[int, int]) -> Array:
     mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     if mapped.dtype != np.float32 or mapped.shape != shape or not mapped.flags.c_contiguous:
-        raise ValueError(f"expected float32 {shape}, found {mapped.dtype} {mapped.shape}")
+        raise ValueError(f"expected float32 {shape}, got {mapped.dtype} {mapped.shape}")
     return mapped.view(np.ndarray)

@@ -53,7 +53,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
     - `paragraph_index`, `section_index`
     - `sentences`: token ids of each sentence, uncut, without special tokens
     - `links`: distinct (`sentence_index`, `doc_id`) of the sentences in which a link starts and of the linked documents
-    - `left_out`: positions, in the input, of the paragraph's sentences without tokens
+    - `describe_gaps`: positions, in the input, of the paragraph's sentences without tokens
 
     Sentences without tokens, paragraphs without sentences and documents without paragraphs are dropped. The rows do not
     depend on the partitions of the input. Save the table before sampling, which reads it several times.

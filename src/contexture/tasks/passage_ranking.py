@@ -7,11 +7,11 @@ import pandas as pd
 
 from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.metrics.graded import METRICS
-from contexture.retrieval.candidates import Retriever, index_words
+from contexture.retrieval.candidates import Retriever, build_bm25
 from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import search_exact
-from contexture.retrieval.top import EVEN, NOTHING, Rows, fuse
+from contexture.retrieval.top import EQUAL_WEIGHT, NO_ROW, Rows, fuse
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, list_seeds, measure_encoders
 from contexture.tasks.sentences.vectors import folder_name
 
@@ -33,7 +33,7 @@ def rank_by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, c
     Raises:
         ValueError: no candidate, or none has a word.
     """
-    return index_words(ParquetRows(candidates), COLUMNS[1:], vectors_dir / "words", config).search(queries, depth)[1]
+    return build_bm25(ParquetRows(candidates), COLUMNS[1:], vectors_dir / "words", config).search(queries, depth)[1]
 
 
 def rank_by_vectors(
@@ -50,10 +50,10 @@ def rank_by_vectors(
         ValueError: no candidate, or an encoder that cannot be loaded.
     """
     retriever = Retriever(encoders, COLUMNS)
-    vectors = retriever.candidates(ParquetRows(candidates), vectors_dir / folder_name("+".join(encoders)))
-    query_vectors = retriever.queries(queries)
+    vectors = retriever.embed_candidates(ParquetRows(candidates), vectors_dir / folder_name("+".join(encoders)))
+    query_vectors = retriever.embed_queries(queries)
     rows = search_exact(vectors, query_vectors, depth)[1]
-    rows[~query_vectors.any(axis=1)] = NOTHING
+    rows[~query_vectors.any(axis=1)] = NO_ROW
     return rows
 
 
@@ -81,7 +81,7 @@ def rank_all(
         rows = vectors[encoder.models]
         rankings[encoder.variant, encoder.seed] = rows
         if encoder.variant in hybrid:
-            rankings[encoder.variant + HYBRID, encoder.seed] = fuse(rows, words, EVEN, depths[1])[1]
+            rankings[encoder.variant + HYBRID, encoder.seed] = fuse(rows, words, EQUAL_WEIGHT, depths[1])[1]
     return rankings
 
 

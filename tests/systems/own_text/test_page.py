@@ -1,4 +1,4 @@
-"""The page of one's own text: what it says of every outcome."""
+"""The report on a user's text, for all outcomes."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,15 +14,15 @@ from tests.reporting.make import COST, TRAINING, measured
 MEANS = {"bm25": 0.5, "static": 0.55, "static+bm25": 0.625, "static_none": 0.45, "static_none+bm25": 0.5}
 OTHER = MEANS | {"other": 0.8, "other+bm25": 0.7}
 PUBLISHED = {"bm25": 0.5, "published": 0.6, "published+bm25": 0.6, "published_none": 0.75, "published_none+bm25": 0.7}
-ASKED = {"headings": 30, "links": 3, "sentences": 1200, "questions": 0}
-FACTS: dict[str, Any] = {
-    "documents": 90, "passages": 400, "held_out": 9, "asked": ASKED, "least": 10, "enough": 20, "unknown": [],
+QUESTION_COUNTS = {"headings": 30, "links": 3, "sentences": 1200, "questions": 0}
+DETAILS: dict[str, Any] = {
+    "documents": 90, "passages": 400, "held_out": 9, "asked": QUESTION_COUNTS, "least": 10, "enough": 20, "unknown": [],
 }  # fmt: skip
 CONTEXT = ReportContext(
     system="own_text",
     title=TITLE,
     note=NOTE,
-    details={"held_out": FACTS},
+    details={"held_out": DETAILS},
     examples={
         "ict": {"pairs": 1200, "mean_query_tokens": 20.4},
         "headings": {"pairs": 34, "mean_query_tokens": 5.6},
@@ -33,7 +33,7 @@ CONTEXT = ReportContext(
 
 
 def records(means: dict[str, float] = MEANS) -> list[Record]:
-    """Of BM25 and of `other`, which are not trained here, no cost is known."""
+    """Records of all searches; BM25 and `other` are not trained here and have no cost."""
     untrained = ("bm25", "static+bm25", "static_none+bm25", "other", "other+bm25")
     return [
         record
@@ -44,7 +44,7 @@ def records(means: dict[str, float] = MEANS) -> list[Record]:
     ]
 
 
-def facts(
+def make_details(
     take: str,
     best: str,
     gain: tuple[float, ...] = (0, 0, 0),
@@ -55,11 +55,11 @@ def facts(
     learned: dict[str, Any] | None = None,
     **other: Any,
 ) -> dict[str, Any]:
-    """With advice; `learned`: kind of questions → encoder → gain, of which the first kind decides."""
+    """Details with a recommendation; `learned` is kind of question → encoder → gain, the first kind counts."""
     learned = learned or {}
     advice = {"take": take, "best": best, "encoder": encoder, "means": means, "gain": gain, "basis": [*basis]}
     advice["learned"] = next(iter(learned.values()), {})
-    return FACTS | {"advice": advice, "learned": learned} | other
+    return DETAILS | {"advice": advice, "learned": learned} | other
 
 
 UP, DOWN, CHANCE = (0.1, 0.02, 0.18), (-0.1, -0.2, -0.01), (0.1, 0.0, 0.18)
@@ -67,32 +67,34 @@ KINDS = {
     "questions": {"static": UP}, "headings": {"static": (-0.05, -0.08, -0.02)}, "links": {"static": (0.01, 0.0, 0.02)},
 }  # fmt: skip
 OUTCOMES: dict[str, dict[str, Any]] = {
-    "better, fused": facts("static+bm25", "static+bm25", (0.125, 0.05, 0.2)),
-    "better, by vectors": facts("static", "static", (0.05, 0.01, 0.09)),
-    "not proven": facts("bm25", "static+bm25", (0.125, -0.01, 0.26)),
-    "BM25 is the best": facts("bm25", "bm25", means=MEANS | {"bm25": 0.9}),
-    "raised": facts("bm25", "bm25", basis=("headings",), learned={"headings": {"static": UP}}),
-    "lowered": facts("bm25", "bm25", basis=("headings",), learned={"headings": {"static": DOWN}}),
-    "lowered, taken as it was": facts(
+    "better, fused": make_details("static+bm25", "static+bm25", (0.125, 0.05, 0.2)),
+    "better, by vectors": make_details("static", "static", (0.05, 0.01, 0.09)),
+    "not better than BM25": make_details("bm25", "static+bm25", (0.125, -0.01, 0.26)),
+    "BM25 is the best": make_details("bm25", "bm25", means=MEANS | {"bm25": 0.9}),
+    "raised": make_details("bm25", "bm25", basis=("headings",), learned={"headings": {"static": UP}}),
+    "lowered": make_details("bm25", "bm25", basis=("headings",), learned={"headings": {"static": DOWN}}),
+    "lowered, untrained used": make_details(
         "bm25", "bm25", basis=("headings",), encoder="static_none", learned={"headings": {"static": DOWN}}
     ),
-    "may be chance": facts("bm25", "bm25", basis=("headings",), learned={"headings": {"static": CHANCE}}),
-    "by kind of question": facts("bm25", "bm25", basis=("questions",), learned=KINDS),
-    "not trained here": facts("other", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other"),
-    "not trained here, not taken": facts("bm25", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other"),
-    "published, as it was": facts(
+    "not significant": make_details("bm25", "bm25", basis=("headings",), learned={"headings": {"static": CHANCE}}),
+    "by kind of question": make_details("bm25", "bm25", basis=("questions",), learned=KINDS),
+    "not trained here": make_details("other", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other"),
+    "not trained here, not recommended": make_details("bm25", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other"),
+    "published, unchanged": make_details(
         "published_none", "published_none", (0.25, 0.2, 0.3), means=PUBLISHED, encoder="published_none",
         learned={"headings": {"published": (-0.15, -0.2, -0.1)}},
     ),
-    "few documents": facts("bm25", "bm25", held_out=2),
-    "few questions": facts("bm25", "bm25", held_out=2, asked=ASKED | {"questions": 7}),
-    "enough questions": facts("bm25", "bm25", held_out=2, asked=ASKED | {"questions": 20}),
-    "unknown answers": facts("bm25", "bm25", asked=ASKED | {"questions": 20}, unknown=["a", "b", "c", "d"]),
+    "few documents": make_details("bm25", "bm25", held_out=2),
+    "few questions": make_details("bm25", "bm25", held_out=2, asked=QUESTION_COUNTS | {"questions": 7}),
+    "enough questions": make_details("bm25", "bm25", held_out=2, asked=QUESTION_COUNTS | {"questions": 20}),
+    "unknown answers": make_details(
+        "bm25", "bm25", asked=QUESTION_COUNTS | {"questions": 20}, unknown=["a", "b", "c", "d"]
+    ),
 }  # fmt: skip
 
 
 def test_outcomes() -> None:
-    """What the card and the findings say of each."""
+    """The card and the findings of each outcome."""
     lines = []
     for name, outcome in OUTCOMES.items():
         made = page(records(outcome["advice"]["means"]), replace(CONTEXT, details={"held_out": outcome}))
@@ -115,7 +117,7 @@ OWN_QUESTIONS: list[Any] = [*records(), *(record | {"data": "questions"} for rec
 @pytest.mark.parametrize(
     ("name", "rows", "outcome"),
     [
-        ("own_text-too-small", [], FACTS),
+        ("own_text-too-small", [], DETAILS),
         ("own_text", records(), OUTCOMES["better, fused"]),
         ("own_text-questions", OWN_QUESTIONS, OUTCOMES["by kind of question"]),
     ],

@@ -1,4 +1,4 @@
-"""A folder of Markdown from text to an index, an adopted encoder and the page, by `kedro run --env own_text`."""
+"""`kedro run --env own_text` on a folder of Markdown: index, exported encoder and report."""
 
 import json
 import random
@@ -13,12 +13,12 @@ from contexture.retrieval.passage_search import PassageSearch
 from tests.pipelines.conftest import read, records, run
 
 TOPICS = ("tide", "mill", "ferry", "bell", "orchard", "quarry", "lantern", "harvest")
-DID = ("keeps", "mends", "counts", "paints", "sells", "hides", "weighs", "follows", "names", "borrows")
-WHAT = ("ropes", "stones", "letters", "barrels", "wheels", "apples", "maps", "candles", "baskets", "boats", "bricks")
+VERBS = ("keeps", "mends", "counts", "paints", "sells", "hides", "weighs", "follows", "names", "borrows")
+THINGS = ("ropes", "stones", "letters", "barrels", "wheels", "apples", "maps", "candles", "baskets", "boats", "bricks")
 
 
-def pages(folder: Path) -> None:
-    """Forty pages in English about eight topics, with headings, and links from each to the next of its topic."""
+def write_pages(folder: Path) -> None:
+    """Write forty English pages about eight topics, with headings, and links to the next page of the topic."""
     rng = random.Random(0)
     folder.mkdir()
     for number in range(40):
@@ -27,8 +27,9 @@ def pages(folder: Path) -> None:
         lines = [f"# The {topic} of village {number}", "", lead, ""]
         for section in ("In the morning", "In the evening", "At night"):
             said = [
-                f"The keeper of the {topic} {rng.choice(DID)} the {rng.choice(WHAT)} and {rng.choice(DID)} {number + 2}"
-                f" {rng.choice(WHAT)} which were left behind by those who had come from the {rng.choice(TOPICS)}."
+                f"The keeper of the {topic} {rng.choice(VERBS)} the {rng.choice(THINGS)} and {rng.choice(VERBS)} "
+                f"{number + 2} {rng.choice(THINGS)} which were left behind by those who had come from the "
+                f"{rng.choice(TOPICS)}."
                 for _ in range(6)
             ]
             beyond = (
@@ -41,13 +42,15 @@ def pages(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: Path) -> None:
     project = make_project()
-    pages(tmp_path / "pages")
-    asked = tmp_path / "asked.tsv"
-    asked.write_text("".join(f"What does village {n} have?\tpage-{n}.md\n" for n in range(25)), encoding="utf-8")
+    write_pages(tmp_path / "pages")
+    questions_file = tmp_path / "asked.tsv"
+    questions_file.write_text(
+        "".join(f"What does village {n} have?\tpage-{n}.md\n" for n in range(25)), encoding="utf-8"
+    )
     params = {
         "corpus": {"input": str(tmp_path / "pages")},
-        "held_out": {"input": str(asked)},
-        # The pages say much alike.
+        "held_out": {"input": str(questions_file)},
+        # The pages have similar sentences.
         "cleaning": {"duplicate_documents": None, "duplicate_paragraphs": None, "filters": {"repetition": None}},
         "own_text": {
             "streams": {"pairs": {"sampling": {"held_out": 0.3}}},
@@ -56,20 +59,20 @@ def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: P
     }
     run(project, params, env="own_text", pipeline_names=["own_text"])
     assert not (project / "data/01_raw/demo").exists()
-    found = records(project, "own_text")
-    assert set(found["variant"]) == {"bm25", "static", "static+bm25", "static_none", "static_none+bm25"}
-    assert {"headings", "sentences", "questions"} <= set(found["data"])
+    table = records(project, "own_text")
+    assert set(table["variant"]) == {"bm25", "static", "static+bm25", "static_none", "static_none+bm25"}
+    assert {"headings", "sentences", "questions"} <= set(table["data"])
     details = read(project, "07_model_output/own_text/held_out/details.json")
     assert (
         details["asked"]["questions"] == 25 and details["advice"]["basis"] == ["questions"] and not details["unknown"]
     )
     pairs = read(project, "08_reporting/own_text/examples-pairs.json")
     assert all(pairs[task]["pairs"] > 0 for task in ("ict", "wlp", "headings", "neighbours"))
-    adopted = project / "data/06_models/own_text/adopted"
-    assert "## What it finds" in (adopted / "README.md").read_text(encoding="utf-8")
+    exported = project / "data/06_models/own_text/adopted"
+    assert "## Results" in (exported / "README.md").read_text(encoding="utf-8")
     texts = ["who mends the wheels", "the keeper of the tide"]
-    ours, theirs = load_model(adopted).embed(texts, "document"), SentenceTransformer(str(adopted)).encode(texts)
-    assert ours / 4.5 == pytest.approx(theirs, abs=1e-5)
+    vectors, expected = load_model(exported).embed(texts, "document"), SentenceTransformer(str(exported)).encode(texts)
+    assert vectors / 4.5 == pytest.approx(expected, abs=1e-5)
     hits = PassageSearch(project / "data/06_models/search")("the bell of village 11", 3)
     assert any(hit.title == "The bell of village 11" for hit in hits)
     page = (project / "data/08_reporting/own_text/report/report.html").read_text(encoding="utf-8")

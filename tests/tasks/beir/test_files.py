@@ -1,4 +1,4 @@
-"""BEIR's files: what is read of them, and what is said of wrong ones."""
+"""Reading of BEIR's files, and errors for wrong ones."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contexture.tasks.beir.files import DOCUMENTS, QUERIES, read_qrels, write_set
+from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE, read_qrels, write_set
 from contexture.tasks.missing import BenchmarkMissing
-from tests.tasks.beir.toys import HEADER, put, small, zipped
+from tests.tasks.beir.toys import HEADER, compress_files, write_beir_set, write_small_set
 
 
 def rows(file: Path) -> list[list[object]]:
@@ -16,29 +16,29 @@ def rows(file: Path) -> list[list[object]]:
     return [[list(cell) if hasattr(cell, "tolist") else cell for cell in row] for row in table]
 
 
-def counted(**counts: int) -> dict[str, int]:
-    """The counts of a set with three documents, two queries, and one relevant document of each."""
+def set_counts(**counts: int) -> dict[str, int]:
+    """Return the counts of a set with three documents and two queries, with changes."""
     usual = {"documents": 3, "queries": 2, "queries_without_a_relevant_document": 0, "relevant_documents": 2}
     return usual | {"relevant_documents_not_there": 0, "judged_queries_not_there": 0} | counts
 
 
-@pytest.mark.parametrize("pack", [Path, zipped])
+@pytest.mark.parametrize("pack", [Path, compress_files])
 def test_a_set_is_read(pack: Callable[[Path], Path], tmp_path: Path) -> None:
-    folder = pack(small(tmp_path / "set"))
+    folder = pack(write_small_set(tmp_path / "set"))
     counts, notes = write_set("toys", folder, "test", tmp_path / "read")
-    assert rows(tmp_path / "read" / DOCUMENTS) == [["a", "Kana", "kana kave"], ["b", "", "lona"], ["c", "", ""]]
-    assert rows(tmp_path / "read" / QUERIES) == [["1", "kave", ["a"], [1.0]], ["2", "lona", ["b"], [1.0]]]
-    assert (counts, notes) == (counted(), [])
+    assert rows(tmp_path / "read" / DOCUMENTS_FILE) == [["a", "Kana", "kana kave"], ["b", "", "lona"], ["c", "", ""]]
+    assert rows(tmp_path / "read" / QUERIES_FILE) == [["1", "kave", ["a"], [1.0]], ["2", "lona", ["b"], [1.0]]]
+    assert (counts, notes) == (set_counts(), [])
 
 
-def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
-    """Query 2 has a judgement and nothing relevant, 3 none at all; of 1 the documents x and y are nowhere, as is 9."""
+def test_unknown_ids_are_counted_and_reported(tmp_path: Path) -> None:
+    """Query 2 has no relevant document, 3 no judgement; documents x and y and query 9 are unknown."""
     queries = [{"_id": name, "text": "kave"} for name in "123"]
     qrels = [("1", "a", 2), ("1", "x", 1), ("1", "y", 1), ("2", "a", 0), ("2", "z", 0), ("9", "a", 1)]
-    folder = put(tmp_path / "set", [{"_id": "a", "text": "kana"}], queries, qrels, "dev")
+    folder = write_beir_set(tmp_path / "set", [{"_id": "a", "text": "kana"}], queries, qrels, "dev")
     counts, notes = write_set("toys", folder, "dev", tmp_path / "read")
-    assert rows(tmp_path / "read" / QUERIES) == [["1", "kave", ["a", "x", "y"], [2.0, 1.0, 1.0]]]
-    assert counts == counted(
+    assert rows(tmp_path / "read" / QUERIES_FILE) == [["1", "kave", ["a", "x", "y"], [2.0, 1.0, 1.0]]]
+    assert counts == set_counts(
         documents=1,
         queries=1,
         queries_without_a_relevant_document=2,
@@ -48,14 +48,14 @@ def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
     )
     judged = folder / "qrels/dev.tsv"
     assert notes == [
-        f"of 3 queries that {judged} names, {folder / 'queries.jsonl'} lacks 1 (9): they are left out",
-        f"of 3 documents that {judged} names, {folder / 'corpus.jsonl'} lacks 2 (x, y): they count as not found",
+        f"of 3 queries in {judged}, {folder / 'queries.jsonl'} lacks 1 (9): they are left out",
+        f"of 3 documents in {judged}, {folder / 'corpus.jsonl'} lacks 2 (x, y): they count as not retrieved",
     ]
 
 
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
-    folder = small(tmp_path / "set")
+def test_a_missing_file_raises(file: str, tmp_path: Path) -> None:
+    folder = write_small_set(tmp_path / "set")
     (folder / file).unlink()
     with pytest.raises(BenchmarkMissing, match=rf"toys is not here: looked for .*/set/{file}\. .*docs/beir\.md"):
         write_set("toys", folder, "test", tmp_path / "read")
@@ -65,33 +65,35 @@ def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n{"_id": "c"', r"corpus\.jsonl, line 2, .*broken JSON .*fetch"),
-        ("corpus.jsonl", '\n["a"]', r"corpus\.jsonl, line 2: no text under the key '_id'; a line is an object"),
+        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n{"_id": "c"', r"corpus\.jsonl, line 2, .*broken JSON .*download"),
+        ("corpus.jsonl", '\n["a"]', r"corpus\.jsonl, line 2: no text under the key '_id'; a line must be an object"),
         ("corpus.jsonl", '{"_id": "a", "title": "b"}', r"line 1: no text under the key 'text'"),
         ("corpus.jsonl", '{"_id": "a", "text": "b", "title": 3}', r"line 1: no text under the key 'title'"),
-        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n' * 2, r"line 2: the _id 'a' stood there before"),
-        ("corpus.jsonl", "\n", r"corpus\.jsonl is empty; a line is"),
-        ("corpus.jsonl", '{"_id": "x", "text": "b"}', r"of 2 documents .* lacks 2 \(a, b\): take all files of one set"),
+        ("corpus.jsonl", '{"_id": "a", "text": "b"}\n' * 2, r"line 2: the _id 'a' occurs again"),
+        ("corpus.jsonl", "\n", r"corpus\.jsonl is empty; a line must be"),
+        ("corpus.jsonl", '{"_id": "x", "text": "b"}', r"of 2 documents .* lacks 2 \(a, b\): use files of the same set"),
         ("queries.jsonl", '{"_id": 1, "text": "b"}', r"queries\.jsonl, line 1: no text under the key '_id'"),
-        ("queries.jsonl", '{"_id": "x", "text": "b"}', r"of 2 queries .* lacks 2 \(1, 2\): take all files of one set"),
-        ("qrels/test.tsv", "1\ta\t1\n", r"test\.tsv, line 1: '1 a 1' is none of qrels; the first line must be query"),
-        ("qrels/test.tsv", f"{HEADER}\n1\t0\ta\t1\n", r"line 2: '1 0 a 1' is none of qrels"),
-        ("qrels/test.tsv", f"{HEADER}\n1\ta\thigh\n", r"line 2: '1 a high' is none"),
-        ("qrels/test.tsv", f"{HEADER}\n1\ta\tnan\n", r"line 2: '1 a nan' is none"),
-        ("qrels/test.tsv", f"{HEADER}\n1\ta\t1\n1\ta\t2\n", r"line 3: 1 and a stood there before with another score"),
+        ("queries.jsonl", '{"_id": "x", "text": "b"}', r"of 2 queries .* lacks 2 \(1, 2\): use files of the same set"),
+        (
+            "qrels/test.tsv",
+            "1\ta\t1\n",
+            r"test\.tsv, line 1: '1 a 1' is not a line of qrels; the first line must be query",
+        ),
+        ("qrels/test.tsv", f"{HEADER}\n1\t0\ta\t1\n", r"line 2: '1 0 a 1' is not a line of qrels"),
+        ("qrels/test.tsv", f"{HEADER}\n1\ta\thigh\n", r"line 2: '1 a high' is not a line"),
+        ("qrels/test.tsv", f"{HEADER}\n1\ta\tnan\n", r"line 2: '1 a nan' is not a line"),
+        ("qrels/test.tsv", f"{HEADER}\n1\ta\t1\n1\ta\t2\n", r"line 3: 1 and a occur again with another score"),
         ("qrels/test.tsv", f"{HEADER}\n1\ta\t0\n", r"no document is relevant, with a score above 0, to any query"),
         ("qrels/test.tsv", "", r"no document is relevant"),
     ],
 )
-def test_a_wrong_file_is_named_with_the_line_and_the_way_out(
-    file: str, text: str, message: str, tmp_path: Path
-) -> None:
-    folder = small(tmp_path / "set")
+def test_a_wrong_file_raises_with_line_and_remedy(file: str, text: str, message: str, tmp_path: Path) -> None:
+    folder = write_small_set(tmp_path / "set")
     (folder / file).write_text(text)
     with pytest.raises(ValueError, match=message):
         write_set("toys", folder, "test", tmp_path / "read")
 
 
-def test_qrels_of_windows_and_lines_twice(tmp_path: Path) -> None:
+def test_qrels_with_windows_line_ends_and_repeated_lines(tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_bytes(f"{HEADER}\r\n1\ta\t1\r\n1\ta\t1\r\n2\tb\t-1".encode())
     assert read_qrels(tmp_path / "test.tsv") == {"1": {"a": 1.0}, "2": {"b": -1.0}}

@@ -1,4 +1,4 @@
-"""BM25 on SciFact beside published figures, where somebody has put the set."""
+"""BM25 on SciFact compared with published scores, if the set is in shared/data."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from tests.tasks.retrieval import toys
 
 
 def test_bm25_on_scifact(shared_data: Path, tmp_path: Path) -> None:
-    """nDCG@10 is 0.679 with Lucene (Anserini: title and text in one field, k1 0.9, b 0.4), which stems; ours does not.
+    """nDCG@10 is 0.679 with Lucene (Anserini: title and text in one field, k1 0.9, b 0.4), which stems words.
 
-    BEIR's own is 0.665, with title and text in two fields.
+    BEIR reports 0.665 with title and text in two fields.
     """
     source = shared_data / "beir" / "scifact"
     if not source.is_dir():
@@ -22,9 +22,9 @@ def test_bm25_on_scifact(shared_data: Path, tmp_path: Path) -> None:
     BeirTask().prepare_data(BeirConfig({"scifact": str(source)}), tmp_path, tmp_path / "data")
     encoder = toys.new_bag(tmp_path / "encoder")
     settings = BeirSettings(bm25=Bm25Config(k1=0.9, b=0.4))
-    found = BeirTask().evaluate(
+    results = BeirTask().evaluate(
         settings, [EvaluatedEncoder("any", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors"
     )
-    (value,) = [r["value"] for r in found.records if (r["variant"], r["metric"]) == ("bm25", "ndcg_at_10")]
+    (value,) = [r["value"] for r in results.records if (r["variant"], r["metric"]) == ("bm25", "ndcg_at_10")]
     assert value == pytest.approx(0.679, abs=0.03)
-    assert len(found.tables["queries"].query("variant == 'bm25'")) == 300
+    assert len(results.tables["queries"].query("variant == 'bm25'")) == 300

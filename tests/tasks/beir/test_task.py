@@ -1,4 +1,4 @@
-"""BEIR as a task, from its files to the records."""
+"""The BEIR task, from files to records."""
 
 import json
 from pathlib import Path
@@ -14,10 +14,10 @@ from contexture.encoders.models import load_model
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
-from contexture.tasks.beir.evaluation import DEPTH, without_own
+from contexture.tasks.beir.evaluation import RANK_DEPTH, drop_own_documents
 from contexture.tasks.beir.task import BeirTask
 from contexture.tasks.passage_ranking import measure_intervals
-from tests.tasks.beir.toys import drawn, put, small
+from tests.tasks.beir.toys import write_beir_set, write_drawn_set, write_small_set
 from tests.tasks.retrieval import toys
 
 TASK = BeirTask()
@@ -30,7 +30,7 @@ def read(data: Path, split: Any = "test", **sets: Path) -> dict[str, Any]:
 
 
 def query_metrics(results: Results, variant: str) -> pd.DataFrame:
-    """Metrics of the queries of the drawn set, by query, with the first seed."""
+    """Return the metrics of each query of the random set, first seed."""
     table = results.tables["queries"].query("data == 'drawn' and variant == @variant and seed == 0")
     return table.set_index("query_id")
 
@@ -47,13 +47,18 @@ def encoder(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def results(folder: Path, encoder: str) -> Results:
-    read(folder / "data", drawn=drawn(folder / "drawn"), small=small(folder / "small"), gone=folder / "gone")
+    read(
+        folder / "data",
+        drawn=write_drawn_set(folder / "drawn"),
+        small=write_small_set(folder / "small"),
+        gone=folder / "gone",
+    )
     runs = [("one", 0, (encoder,)), ("one", 1, (encoder,)), ("two", 0, (encoder, encoder))]
     encoders = [EvaluatedEncoder(*run) for run in runs]
     return TASK.evaluate(BeirSettings(hybrid=["one"]), encoders, folder / "data", folder / "vectors")
 
 
-def test_a_set_that_is_missing_is_named_and_the_others_go_on(folder: Path, results: Results) -> None:
+def test_missing_sets_are_reported_and_the_others_read(folder: Path, results: Results) -> None:
     report = json.loads((folder / "data" / TASK_FILE).read_text())
     assert list(report["counts"]) == ["drawn", "small"] and report["name"] == "drawn, small, gone"
     assert list(report["missing"]) == ["gone"] and "gone/corpus.jsonl" in report["missing"]["gone"]
@@ -73,14 +78,14 @@ def test_records(results: Results) -> None:
     assert means.loc["small"].max().max() == 1.0
 
 
-def test_each_querys_ndcg_is_scikit_learns(folder: Path, encoder: str, results: Results) -> None:
-    """Of all inner products, where the document that has the query's id is no candidate but stays relevant."""
+def test_ndcg_of_each_query_equals_scikit_learn(folder: Path, encoder: str, results: Results) -> None:
+    """The document with the query's id is no candidate but stays relevant."""
     documents = pd.read_parquet(folder / "data/drawn/documents.parquet")
     queries = pd.read_parquet(folder / "data/drawn/queries.parquet")
     model = load_model(encoder)
     texts = list(documents[["title", "text"]].itertuples(index=False, name=None))
     scores = model.embed(queries["text"].tolist(), "query") @ model.embed(texts, "document").T
-    scores[0, 0] = scores.min() - 1  # d0 is the first query and the first document
+    scores[0, 0] = scores.min() - 1  # d0 is the first query and document
     grades = np.zeros(scores.shape)
     for row, (names, graded) in enumerate(zip(queries["documents"], queries["scores"], strict=True)):
         grades[row, [int(name[1:]) for name in names]] = graded
@@ -90,10 +95,10 @@ def test_each_querys_ndcg_is_scikit_learns(folder: Path, encoder: str, results: 
     assert table["ndcg_at_10"].tolist() == pytest.approx(expected, abs=1e-6)
 
 
-def test_bm25_finds_its_words_and_never_the_query_itself(results: Results) -> None:
+def test_bm25_retrieves_shared_words_but_not_the_query_itself(results: Results) -> None:
     values = query_metrics(results, "bm25")
     grades = values["ndcg_at_10"]
-    assert grades["d0"] < grades.drop("d0").min()  # its best document is itself
+    assert grades["d0"] < grades.drop("d0").min()  # its best document has its id
     assert (values.loc[values.index != "d0", "recall_at_10"] == 1).all()
     assert values["recall_at_100"]["d0"] < 1
 
@@ -105,11 +110,11 @@ def test_intervals(results: Results) -> None:
     for variant, scores in details["drawn"].items():
         mean, low, high = scores["ndcg_at_10"]
         assert mean == pytest.approx(query_metrics(results, variant)["ndcg_at_10"].mean()) and low < mean < high
-    one, bm25 = (details["drawn"][variant]["ndcg_at_10"][0] for variant in ("one", "bm25"))
-    assert details["drawn"]["one"]["over_bm25"][0] == pytest.approx(one - bm25)
+    encoder_score, bm25 = (details["drawn"][variant]["ndcg_at_10"][0] for variant in ("one", "bm25"))
+    assert details["drawn"]["one"]["over_bm25"][0] == pytest.approx(encoder_score - bm25)
 
 
-def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
+def test_intervals_of_gains_are_paired_by_query() -> None:
     values = {"bm25": [0.0, 0.5, 0.9], "better": [0.1, 0.6, 1.0]}
     table = pd.DataFrame(
         [
@@ -124,20 +129,22 @@ def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
     assert better["ndcg_at_10"] == pytest.approx([1.7 / 3, 0.1, 1.0])
 
 
-def test_the_own_document_is_left_out() -> None:
-    rows = np.full((3, DEPTH + 1), -1)
-    rows[0] = np.arange(DEPTH + 1)
+def test_documents_with_the_id_of_the_query_are_left_out() -> None:
+    rows = np.full((3, RANK_DEPTH + 1), -1)
+    rows[0] = np.arange(RANK_DEPTH + 1)
     rows[1, :3] = [4, 2, 3]
     rows[2, :2] = [4, 2]
-    expected = [list(range(DEPTH)), [4, 3] + [-1] * (DEPTH - 2), [4, 2] + [-1] * (DEPTH - 2)]
-    assert without_own(rows, np.array([-1, 2, 9])).tolist() == expected
+    expected = [list(range(RANK_DEPTH)), [4, 3] + [-1] * (RANK_DEPTH - 2), [4, 2] + [-1] * (RANK_DEPTH - 2)]
+    assert drop_own_documents(rows, np.array([-1, 2, 9])).tolist() == expected
 
 
-def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: Path) -> None:
+def test_unknown_relevant_documents_count_as_not_retrieved(encoder: str, tmp_path: Path) -> None:
     documents = [{"_id": "a", "text": "kana"}, {"_id": "b", "text": "lona"}]
-    source = put(tmp_path / "set", documents, [{"_id": "1", "text": "kana"}], [("1", "a", 1), ("1", "lost", 1)], "dev")
+    source = write_beir_set(
+        tmp_path / "set", documents, [{"_id": "1", "text": "kana"}], [("1", "a", 1), ("1", "lost", 1)], "dev"
+    )
     report = read(tmp_path / "data", "dev", mine=source)
-    assert report["notes"] and "(lost): they count as not found" in report["notes"][0]
+    assert report["notes"] and "(lost): they count as not retrieved" in report["notes"][0]
     results = TASK.evaluate(
         BeirSettings(), [EvaluatedEncoder("one", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors"
     )
@@ -147,9 +154,9 @@ def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: P
     )
 
 
-def test_without_sets_nothing_is_measured(tmp_path: Path) -> None:
+def test_without_sets_there_are_no_results(tmp_path: Path) -> None:
     report = read(tmp_path / "data")
-    assert report["counts"] == {} and "beir.input names no folder" in report["missing"]["beir"]
+    assert report["counts"] == {} and "beir.input has no folders" in report["missing"]["beir"]
     results = TASK.evaluate(BeirSettings(), [EvaluatedEncoder("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
     assert results == Results()
 
@@ -157,7 +164,7 @@ def test_without_sets_nothing_is_measured(tmp_path: Path) -> None:
 def test_settings() -> None:
     settings = BeirSettings(hybrid=["one", "two"])
     settings.check_variants(["one", "two", "three"])
-    with pytest.raises(ValueError, match=r"no variant is called two; there are \['one'\]"):
+    with pytest.raises(ValueError, match=r"unknown variant two; choose from \['one'\]"):
         settings.check_variants(["one"])
     assert settings.restrict_variants(["two"]).hybrid == ["two"]
     for bad in ({"input": {"Sci Fact": "x"}}, {"split": "training"}):

@@ -1,4 +1,4 @@
-"""A set in BEIR's layout about made-up words."""
+"""Toy sets in BEIR's layout."""
 
 import gzip
 import json
@@ -11,14 +11,14 @@ from tests.tasks.retrieval.toys import WORDS
 HEADER = "query-id\tcorpus-id\tscore"
 
 
-def put(
+def write_beir_set(
     folder: Path,
     documents: Sequence[Mapping[str, object]],
     queries: Sequence[Mapping[str, object]],
     qrels: Sequence[tuple[str, str, float]],
     split: str = "test",
 ) -> Path:
-    """Write a set."""
+    """Write a set in BEIR's layout."""
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
     for name, rows in (("corpus", documents), ("queries", queries)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -27,18 +27,18 @@ def put(
     return folder
 
 
-def small(folder: Path) -> Path:
-    """Three documents, two queries, one relevant document each."""
+def write_small_set(folder: Path) -> Path:
+    """Write three documents and two queries with one relevant document each."""
     documents = [{"_id": "a", "title": "Kana", "text": "kana kave"}, {"_id": "b", "text": "lona"}]
     documents.append({"_id": "c", "title": None, "text": ""})
     queries = [{"_id": "1", "text": "kave"}, {"_id": "2", "text": "lona"}]
-    return put(folder, documents, queries, [("1", "a", 1), ("2", "b", 1)])
+    return write_beir_set(folder, documents, queries, [("1", "a", 1), ("2", "b", 1)])
 
 
-def drawn(folder: Path) -> Path:
-    """60 documents of six words and 30 queries: of three words of a document, grade 2, some of which two others share.
+def write_drawn_set(folder: Path) -> Path:
+    """Write 60 documents of six words, and 30 queries with three words of a document (grade 2; similar ones: grade 1).
 
-    Query 0 has the id of the document that its words are of.
+    Query 0 has the id of its document.
     """
     draw = random.Random(5)
     texts = [draw.sample(WORDS, 6) for _ in range(60)]
@@ -53,11 +53,11 @@ def drawn(folder: Path) -> Path:
         similar = [row for row in range(60) if row != number and len({*words} & {*texts[row]}) > 1]
         qrels += [(name, f"d{number}", 2.0), *((name, f"d{row}", 1.0) for row in similar[:2])]
         qrels.append((name, "d59", 0.0))
-    return put(folder, documents, queries, qrels)
+    return write_beir_set(folder, documents, queries, qrels)
 
 
-def zipped(folder: Path) -> Path:
-    """The same files, compressed."""
+def compress_files(folder: Path) -> Path:
+    """Compress the files of a set."""
     for file in [*folder.glob("*.jsonl"), *folder.glob("qrels/*.tsv")]:
         file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
         file.unlink()

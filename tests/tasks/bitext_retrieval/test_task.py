@@ -11,7 +11,7 @@ from contexture.corpus.bitext.config import BitextSet
 from contexture.encoders.network import replace_unknown
 from contexture.metrics.language_components import first_component
 from contexture.reporting.published import read_published
-from contexture.retrieval.search_index import nearest
+from contexture.retrieval.search_index import find_nearest
 from contexture.tasks.base import Results
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.evaluation import translation_accuracy
@@ -55,7 +55,7 @@ def test_ties_between_sentences_count_as_wrong() -> None:
 def test_nearest_matches_all_cosines() -> None:
     draw = np.random.default_rng(0)
     candidates, queries = draw.normal(size=(50, 8)).astype("f4"), draw.normal(size=(20, 8)).astype("f4")
-    scores, rows = nearest(candidates, queries, 2)
+    scores, rows = find_nearest(candidates, queries, 2)
     cosines = (queries @ candidates.T) / np.linalg.norm(queries, axis=1)[:, None] / np.linalg.norm(candidates, axis=1)
     assert rows.tolist() == np.argsort(-cosines, axis=1)[:, :2].tolist()
     np.testing.assert_allclose(scores, -np.sort(-cosines, axis=1)[:, :2], atol=1e-5)

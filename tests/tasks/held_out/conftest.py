@@ -1,4 +1,4 @@
-"""What all tests of held-out documents share."""
+"""Shared by all tests of held-out documents."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from contexture.tasks.held_out import evaluation
 
 @pytest.fixture(scope="package", autouse=True)
 def two_questions_suffice() -> Iterator[None]:
-    """The toys have few questions of each kind."""
+    """Allow kinds with two questions, because the toys are small."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "LEAST", 2)
+        patch.setattr(evaluation, "MIN_QUESTIONS", 2)
         yield

@@ -1,4 +1,4 @@
-"""Rankings of held-out evidence against slow loops, and the advice by hand."""
+"""Rankings against slow loops, and recommendations by hand."""
 
 from pathlib import Path
 
@@ -12,15 +12,25 @@ from contexture.encoders.models import load_models
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.held_out import evaluation
-from contexture.tasks.held_out.evaluation import advice, best_encoder, card_section, evaluate_held_out, learned
-from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
-from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph
+from contexture.tasks.held_out.evaluation import (
+    card_section,
+    evaluate_held_out,
+    recommend_search,
+    select_encoder,
+    training_gains,
+)
+from contexture.tasks.held_out.evidence import KINDS, HeldOutEvidence, HeldOutQuestion
+from tests.tasks.held_out.toys import PASSAGES, make_evidence, make_paragraph, select_kind
 from tests.tasks.retrieval.toys import new_bag
 
-OWN = [("what burns at night?", "Lamp"), ("dry wool in the hold", "en:ferry#2"), ("wool of the sheep", "wool")]
+USER_QUESTIONS = [
+    ("what burns at night?", "Lamp"),
+    ("dry wool in the hold", "en:ferry#2"),
+    ("wool of the sheep", "wool"),
+]
 LINKED = [
-    paragraph("en:ferry", ["All the lamps and wool on board are dear."], {"lamps": "en:lamp", "wool": "en:wool"}),
-    paragraph("en:quay", ["The ferry comes twice a day in winter."], {"ferry": "en:ferry"}),
+    make_paragraph("en:ferry", ["All the lamps and wool on board are dear."], {"lamps": "en:lamp", "wool": "en:wool"}),
+    make_paragraph("en:quay", ["The ferry comes twice a day in winter."], {"ferry": "en:ferry"}),
 ]
 
 
@@ -30,8 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def evidence(folder: Path) -> Evidence:
-    return gathered(folder, OWN, linked=LINKED)
+def evidence(folder: Path) -> HeldOutEvidence:
+    return make_evidence(folder, USER_QUESTIONS, linked=LINKED)
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +50,13 @@ def encoder(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def results(folder: Path, evidence: Evidence, encoder: str) -> Results:
+def results(folder: Path, evidence: HeldOutEvidence, encoder: str) -> Results:
     runs = [("one", 0, (encoder,)), ("one", 1, (encoder,)), ("two", 0, (encoder, encoder))]
     return evaluate_held_out([EvaluatedEncoder(*run) for run in runs], evidence, folder / "vectors")
 
 
-def slow(question: Question, evidence: Evidence, *encoders: str) -> tuple[float, list[str]]:
-    """nDCG@10 of a question as scikit-learn has it, of every candidate or page that there is, and their order."""
+def rank_slowly(question: HeldOutQuestion, evidence: HeldOutEvidence, *encoders: str) -> tuple[float, list[str]]:
+    """Return scikit-learn's nDCG@10 of a question over all candidates, and their order."""
     rows = pq.read_table(evidence.candidates).to_pylist()
     model = load_models(encoders)
     documents = model.embed([(row["title"], row["text"]) for row in rows], "document")
@@ -66,7 +76,7 @@ def slow(question: Question, evidence: Evidence, *encoders: str) -> tuple[float,
     return float(ndcg_score(relevant, [list(best.values())], k=10)), order
 
 
-def test_every_kind_is_measured_by_every_search(evidence: Evidence, results: Results) -> None:
+def test_each_search_has_records_of_each_kind(evidence: HeldOutEvidence, results: Results) -> None:
     means = results.tables["questions"].groupby(["variant", "kind"])[METRICS].mean()
     searches = ["bm25", "one", "one+bm25", "two", "two+bm25"]
     runs = [(search, seed) for search in searches for seed in ((0, 1) if not search.startswith("two") else (0,))]
@@ -77,7 +87,7 @@ def test_every_kind_is_measured_by_every_search(evidence: Evidence, results: Res
         for search, seed in runs
         for metric, value in means.loc[search, kind].items()
     ]
-    asked = {kind: len(of_kind(evidence, kind)) for kind in KINDS}
+    asked = {kind: len(select_kind(evidence, kind)) for kind in KINDS}
     assert asked == {"headings": 4, "links": 2, "sentences": 4, "questions": 3}
     expected = {"documents": 4, "passages": 9, "held_out": 2, "least": 2, "unknown": [], "enough": 20, "asked": asked}
     assert {name: results.details[name] for name in expected} == expected
@@ -86,9 +96,9 @@ def test_every_kind_is_measured_by_every_search(evidence: Evidence, results: Res
     assert intervals["links"]["one"]["ndcg_at_10"][0] == pytest.approx(means["ndcg_at_10"]["one", "links"])
 
 
-def test_vectors_rank_as_a_slow_loop_does(evidence: Evidence, encoder: str, results: Results) -> None:
+def test_vector_rankings_match_a_slow_loop(evidence: HeldOutEvidence, encoder: str, results: Results) -> None:
     for variant, encoders in (("one", [encoder]), ("two", [encoder, encoder])):
-        expected = [slow(question, evidence, *encoders)[0] for question in evidence.questions]
+        expected = [rank_slowly(question, evidence, *encoders)[0] for question in evidence.questions]
         assert len(set(np.round(expected, 3))) > 4
         table = results.tables["questions"]
         table = table[table["variant"] == variant].sort_values("query_id")
@@ -99,17 +109,17 @@ def test_vectors_rank_as_a_slow_loop_does(evidence: Evidence, encoder: str, resu
 @pytest.mark.parametrize(
     ("text", "answer", "by_words"),
     [
-        # "what" and "at" are function words; "night" is nowhere; "burn" is no "burns", so that no page shares a word.
-        (OWN[0][0], "en:lamp", []),
-        # Of "wool sheep", the page of wool has both words, that of the ferry one, all others none.
-        (OWN[2][0], "en:wool", ["en:wool", "en:ferry"]),
+        # "what" and "at" are stop words, and no page contains "night" or "burns".
+        (USER_QUESTIONS[0][0], "en:lamp", []),
+        # The page about wool has both "wool" and "sheep", the page about the ferry only "wool".
+        (USER_QUESTIONS[2][0], "en:wool", ["en:wool", "en:ferry"]),
     ],
 )
 def test_words_and_vectors_are_fused_by_their_ranks(
-    text: str, answer: str, by_words: list[str], evidence: Evidence, encoder: str, results: Results
+    text: str, answer: str, by_words: list[str], evidence: HeldOutEvidence, encoder: str, results: Results
 ) -> None:
     number = next(n for n, question in enumerate(evidence.questions) if question.text == text)
-    order = slow(evidence.questions[number], evidence, encoder)[1]
+    order = rank_slowly(evidence.questions[number], evidence, encoder)[1]
     scores = {name: 1 / (61 + rank) for rank, name in enumerate(order)}
     for rank, name in enumerate(by_words):
         scores[name] += 1 / (61 + rank)
@@ -120,8 +130,8 @@ def test_words_and_vectors_are_fused_by_their_ranks(
     assert values["one+bm25"] == pytest.approx(1 / np.log2(fused.index(answer) + 2))
 
 
-def bm25_metrics(evidence: Evidence, encoder: str, folder: Path) -> list[list[float]]:
-    """nDCG@10, recall@1 and recall@10 of each question."""
+def bm25_metrics(evidence: HeldOutEvidence, encoder: str, folder: Path) -> list[list[float]]:
+    """Return nDCG@10, recall@1 and recall@10 of each question."""
     measured = evaluate_held_out([EvaluatedEncoder("one", 0, (encoder,))], evidence, folder / "vectors")
     metrics: list[list[float]] = (
         measured.tables["questions"].query("variant == 'bm25'")[METRICS[:3]].to_numpy().tolist()
@@ -129,37 +139,37 @@ def bm25_metrics(evidence: Evidence, encoder: str, folder: Path) -> list[list[fl
     return metrics
 
 
-def test_bm25_finds_a_rest_and_never_the_passage_that_the_sentence_stands_in(tmp_path: Path, encoder: str) -> None:
-    """Of two passages with the same words: each other is a candidate, its own is not, the other's rest is not."""
+def test_bm25_retrieves_the_rest_but_not_the_passage_of_a_sentence(tmp_path: Path, encoder: str) -> None:
+    """Of two equal passages, the other one and the own rest are candidates, the own one and the other rest are not."""
     text = "Wool goes to the islands today. Wool comes from far away."
-    evidence = gathered(tmp_path, rows=[(f"en:{name}#0", "", "", text, 0, True) for name in "ab"])
-    # The other passage has all its words and comes first; the rest that answers has one of them.
+    evidence = make_evidence(tmp_path, rows=[(f"en:{name}#0", "", "", text, 0, True) for name in "ab"])
+    # The other passage has all words and is first; the right rest has one of them.
     assert bm25_metrics(evidence, encoder, tmp_path) == [pytest.approx([1 / np.log2(3), 0, 1])] * 2
 
 
-def test_pages_of_many_passages_leave_room_for_others(tmp_path: Path, encoder: str) -> None:
-    """A page of 300 passages with the word, and one with it once."""
+def test_pages_with_many_passages_do_not_crowd_out_others(tmp_path: Path, encoder: str) -> None:
+    """One page has 300 passages with the word, another page has one."""
     rows = [(f"en:long#{number}", "Long", "", "wool wool", 0, False) for number in range(300)]
     rows.append(("en:short#0", "Short", "", "wool of an old and very long name that holds it back", 0, False))
-    evidence = gathered(tmp_path, [("wool?", "Short")], rows=rows)
+    evidence = make_evidence(tmp_path, [("wool?", "Short")], rows=rows)
     assert bm25_metrics(evidence, encoder, tmp_path) == [pytest.approx([1 / np.log2(3), 0, 1])]
 
 
-def test_kinds_with_too_few_questions_are_left_out_but_not_ones_own(
+def test_small_kinds_are_left_out_except_user_questions(
     tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "LEAST", 5)
+    monkeypatch.setattr(evaluation, "MIN_QUESTIONS", 5)
     encoders = [EvaluatedEncoder("one", 0, (encoder,))]
-    measured = evaluate_held_out(encoders, gathered(tmp_path, OWN[:1]), tmp_path / "vectors")
+    measured = evaluate_held_out(encoders, make_evidence(tmp_path, USER_QUESTIONS[:1]), tmp_path / "vectors")
     assert {record["data"] for record in measured.records} == {"questions"}
     assert measured.details["asked"]["headings"] == 4 and measured.details["advice"]["basis"] == ["questions"]
-    measured = evaluate_held_out(encoders, gathered(tmp_path / "none"), tmp_path / "vectors")
+    measured = evaluate_held_out(encoders, make_evidence(tmp_path / "none"), tmp_path / "vectors")
     assert measured.records == [] and measured.tables == {} and "advice" not in measured.details
     assert measured.details["asked"] == {"headings": 4, "links": 0, "sentences": 4, "questions": 0}
 
 
-def means(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
-    """Kind → search → nDCG@10 of each question."""
+def means_table(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
+    """Return a table of means from kind → search → nDCG@10 of each question."""
     columns = ["variant", "kind", "query_id", "ndcg_at_10"]
     rows = [
         (variant, kind, f"{kind} {number}", value)
@@ -170,15 +180,15 @@ def means(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def kind(count: int, **searches: float) -> dict[str, list[float]]:
-    """The same value for each question; "x_both" is x with BM25."""
+def kind_scores(count: int, **searches: float) -> dict[str, list[float]]:
+    """Return the same value for each question; "x_both" is x with BM25."""
     return {name.replace("_both", "+bm25"): [value] * count for name, value in searches.items()}
 
 
-def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
-    headings = kind(30, bm25=0.2, a=0.1, a_both=0.3, b=0.2, b_both=0.2)
-    links = kind(10, bm25=0.4, a=0.9, a_both=0.5, b=0.5, b_both=0.4)
-    result = advice(means({"headings": headings, "links": links}), ["a", "b"])
+def test_kinds_have_equal_weight() -> None:
+    headings = kind_scores(30, bm25=0.2, a=0.1, a_both=0.3, b=0.2, b_both=0.2)
+    links = kind_scores(10, bm25=0.4, a=0.9, a_both=0.5, b=0.5, b_both=0.4)
+    result = recommend_search(means_table({"headings": headings, "links": links}), ["a", "b"])
     assert result["means"] == pytest.approx({"bm25": 0.3, "a": 0.5, "a+bm25": 0.4, "b": 0.35, "b+bm25": 0.3})
     assert (result["best"], result["encoder"], result["basis"]) == ("a", "a", ["headings", "links"])
     assert result["gain"][0] == pytest.approx(0.2) and result["gain"][1] < 0.2 < result["gain"][2]
@@ -188,52 +198,52 @@ def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
     ("headings_count", "count", "best", "basis", "gain"),
     [(40, 20, "bm25", "questions", 0), (40, 19, "a", "headings", 0.8), (0, 3, "bm25", "questions", 0)],
 )
-def test_twenty_questions_of_ones_own_decide(
+def test_twenty_user_questions_determine_the_recommendation(
     headings_count: int, count: int, best: str, basis: str, gain: float
 ) -> None:
-    headings = kind(headings_count, bm25=0.1, a=0.9, a_both=0.5)
-    questions = kind(count, bm25=0.5, a=0.2, a_both=0.4)
-    result = advice(means({"headings": headings, "questions": questions}), ["a"])
+    headings = kind_scores(headings_count, bm25=0.1, a=0.9, a_both=0.5)
+    questions = kind_scores(count, bm25=0.5, a=0.2, a_both=0.4)
+    result = recommend_search(means_table({"headings": headings, "questions": questions}), ["a"])
     assert (result["take"], result["best"], result["basis"], result["encoder"]) == (best, best, [basis], "a")
     assert result["gain"] == pytest.approx([gain] * 3)
 
 
-def test_bm25_is_taken_where_the_gain_may_be_nothing() -> None:
-    """Gains of 0.8, −0.6 and the like, 0.1 in the mean; and of 0.1 each."""
+def test_bm25_is_recommended_without_a_significant_gain() -> None:
+    """Gains between −0.6 and 0.8 with mean 0.1, and gains of 0.1 each."""
     unsure = {"bm25": [0.0, 0.8, 0.1, 0.7] * 5, "a": [0.8, 0.2, 0.8, 0.2] * 5, "a+bm25": [0.0] * 20}
-    result = advice(means({"links": unsure}), ["a"])
+    result = recommend_search(means_table({"links": unsure}), ["a"])
     assert (result["best"], result["take"], result["encoder"]) == ("a", "bm25", "a")
     assert result["gain"][0] == pytest.approx(0.1) and result["gain"][1] <= 0 < result["gain"][2]
     sure = unsure | {"a": [value + 0.1 for value in unsure["bm25"]]}
-    result = advice(means({"links": sure}), ["a"])
+    result = recommend_search(means_table({"links": sure}), ["a"])
     assert result["take"] == "a" and result["gain"] == pytest.approx([0.1] * 3)
 
 
 @pytest.mark.parametrize(("untrained", "trained", "best"), [(0.6, 0.8, "x"), (0.8, 0.6, "x_none")])
-def test_what_learning_lowered_is_not_taken(untrained: float, trained: float, best: str) -> None:
+def test_an_encoder_that_training_harmed_is_not_recommended(untrained: float, trained: float, best: str) -> None:
     values = {"bm25": 0.3, "x": trained, "x_both": trained - 0.1, "x_none": untrained, "x_none_both": untrained - 0.1}
-    result = advice(means({"headings": kind(20, **values)}), ["x", "x_none"])
+    result = recommend_search(means_table({"headings": kind_scores(20, **values)}), ["x", "x_none"])
     assert result["take"] == result["encoder"] == best
 
 
-def test_what_learning_did_by_kind_and_over_what_decides() -> None:
+def test_training_gains_by_kind() -> None:
     values = {"bm25": [0.3] * 4, "x": [0.5, 0.7, 0.5, 0.7], "x_none": [0.4, 0.4, 0.4, 0.4]}
-    table = means({"headings": values, "links": {name: [value[0]] * 8 for name, value in values.items()}})
-    gains = learned(table, ["x", "x_none"])
+    table = means_table({"headings": values, "links": {name: [value[0]] * 8 for name, value in values.items()}})
+    gains = training_gains(table, ["x", "x_none"])
     assert set(gains) == {"headings", "links"} and set(gains["headings"]) == {"x"}
     gain, low, high = gains["headings"]["x"]
     assert gain == pytest.approx(0.2) and 0.1 - 1e-9 < low < 0.2 < high < 0.3 + 1e-9
     assert gains["links"]["x"] == pytest.approx([0.1] * 3)
     both = table.assign(variant=table["variant"] + "+bm25")
     every = pd.concat([table, both[both["variant"] != "bm25+bm25"]])
-    gain, low, high = advice(every, ["x", "x_none"])["learned"]["x"]
+    gain, low, high = recommend_search(every, ["x", "x_none"])["learned"]["x"]
     assert gain == pytest.approx(0.15) and low < 0.15 < high
 
 
 def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
     scores = {"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7, "other": 0.8, "other+bm25": 0.8}
-    assert best_encoder(scores, ["a", "b"]) == "b"
-    assert best_encoder(scores, ["a", "other"]) == "other"
+    assert select_encoder(scores, ["a", "b"]) == "b"
+    assert select_encoder(scores, ["a", "other"]) == "other"
 
 
 def test_section_of_a_card() -> None:
@@ -242,7 +252,7 @@ def test_section_of_a_card() -> None:
     unused = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
     asked = [record | {"data": "questions", "value": 0.5}, alone | {"data": "questions", "value": 0.75}]
     lines = card_section([record, alone, both, *unused, *asked], "a").splitlines()
-    assert lines[1] == "## What it finds"
+    assert lines[1] == "## Results"
     assert lines[-4:] == [
         "| | BM25 | this encoder | both |",
         "|---|---|---|---|",

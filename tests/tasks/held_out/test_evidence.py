@@ -1,4 +1,4 @@
-"""Questions of held-out documents, by hand."""
+"""Questions from held-out documents, by hand."""
 
 from pathlib import Path
 from typing import Any
@@ -8,42 +8,44 @@ import pytest
 
 from contexture.retrieval.config import Bm25Config
 from contexture.tasks.held_out.config import HeldOutSettings
-from contexture.tasks.held_out.evidence import CANDIDATE, KINDS, Evidence, Question
-from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph, passages
+from contexture.tasks.held_out.evidence import CANDIDATE_SCHEMA, KINDS, HeldOutEvidence, HeldOutQuestion
+from tests.tasks.held_out.toys import PASSAGES, make_evidence, make_paragraph, select_kind, write_passages
 
 SENTENCES = ["Some boats leave at night for the islands.", "Oil is dear, and wool is not.", "See wool."]
 LINKED = [
-    paragraph("en:ferry", SENTENCES, {"boats": "en:ferry", "Oil": "en:lamp", "wool": "en:wool", "See": "en:wool"}),
-    # The same page once more, a page that is not there, one that leads to nothing.
-    paragraph("en:quay", ["It stands where all the lamps are.", "Five words lead to nothing."], {"lamps": "en:lamp"}),
-    paragraph("en:quay", ["Two of the pages have gone."], {"pages": "en:gone", "gone": None}),
-    # Of a document that was learned from.
-    paragraph("en:wool", ["It comes by ferry every other day."], {"ferry": "en:ferry"}),
+    make_paragraph("en:ferry", SENTENCES, {"boats": "en:ferry", "Oil": "en:lamp", "wool": "en:wool", "See": "en:wool"}),
+    # A page again, a missing page, and a link without a target.
+    make_paragraph(
+        "en:quay", ["It stands where all the lamps are.", "Five words lead to nothing."], {"lamps": "en:lamp"}
+    ),
+    make_paragraph("en:quay", ["Two of the pages have gone."], {"pages": "en:gone", "gone": None}),
+    # From a document that is not held out.
+    make_paragraph("en:wool", ["It comes by ferry every other day."], {"ferry": "en:ferry"}),
 ]
 
 
-def candidates(evidence: Evidence) -> list[dict[str, Any]]:
+def candidates(evidence: HeldOutEvidence) -> list[dict[str, Any]]:
     table = pq.read_table(evidence.candidates)
-    assert table.schema == CANDIDATE
+    assert table.schema == CANDIDATE_SCHEMA
     return list(table.to_pylist())
 
 
 @pytest.fixture(scope="module")
-def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    return gathered(tmp_path_factory.mktemp("evidence"), linked=LINKED)
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> HeldOutEvidence:
+    return make_evidence(tmp_path_factory.mktemp("evidence"), linked=LINKED)
 
 
-def test_all_passages_are_candidates_with_some_rests_behind_them(evidence: Evidence) -> None:
+def test_candidates_are_all_passages_and_some_rests(evidence: HeldOutEvidence) -> None:
     rows = candidates(evidence)
     assert [row["id"] for row in rows[: evidence.passages]] == [row[0] for row in PASSAGES]
     assert [row["text"] for row in rows[: evidence.passages]] == [row[3] for row in PASSAGES]
     assert (evidence.passages, evidence.documents, evidence.held_out) == (9, 4, 2)
-    assert evidence.unknown == frozenset() and evidence.words == Bm25Config(1.5, 0.75, "english")
+    assert evidence.unknown == frozenset() and evidence.bm25_config == Bm25Config(1.5, 0.75, "english")
 
 
-def test_a_heading_asks_for_the_passages_of_its_section(evidence: Evidence) -> None:
-    """That of two sections of one name, for those of both."""
-    assert sorted(of_kind(evidence, "headings")) == [
+def test_heading_questions(evidence: HeldOutEvidence) -> None:
+    """Sections with the same heading are merged."""
+    assert sorted(select_kind(evidence, "headings")) == [
         ("headings", text, frozenset(answers), False, -1, -1, "")
         for text, answers in (
             ("Ferry Crew", {"en:ferry#3"}),
@@ -54,9 +56,9 @@ def test_a_heading_asks_for_the_passages_of_its_section(evidence: Evidence) -> N
     ]
 
 
-def test_a_sentence_asks_for_the_rest_of_its_passage(evidence: Evidence) -> None:
-    rows, questions = candidates(evidence), of_kind(evidence, "sentences")
-    # The others have one sentence, or none of five words, or were learned from.
+def test_sentence_questions(evidence: HeldOutEvidence) -> None:
+    rows, questions = candidates(evidence), select_kind(evidence, "sentences")
+    # Other passages have one sentence, no sentence of five words, or are not held out.
     sources = [PASSAGES[question.passage_row][0] for question in questions]
     assert sorted(sources) == ["en:ferry#0", "en:ferry#1", "en:ferry#4", "en:quay#0"]
     assert sorted(question.rest_row for question in questions) == [9, 10, 11, 12] and len(rows) == 13
@@ -68,49 +70,49 @@ def test_a_sentence_asks_for_the_rest_of_its_passage(evidence: Evidence) -> None
         assert rest["text"].split() == passage["text"].replace(question.text, "").split()
 
 
-def test_a_sentence_with_links_asks_for_their_pages(evidence: Evidence) -> None:
-    """Neither for its own page, nor one that is not there; a sentence of three words asks for nothing."""
-    assert {question[1:] for question in of_kind(evidence, "links")} == {
+def test_link_questions(evidence: HeldOutEvidence) -> None:
+    """Links to the own page or a missing page do not count, and short sentences are skipped."""
+    assert {question[1:] for question in select_kind(evidence, "links")} == {
         (SENTENCES[1], frozenset({"en:lamp", "en:wool"}), True, -1, -1, "en:ferry"),
         ("It stands where all the lamps are.", frozenset({"en:lamp"}), True, -1, -1, "en:quay"),
     }
 
 
-def test_a_link_belongs_to_the_sentence_that_it_stands_in(tmp_path: Path) -> None:
-    """Where a sentence stands twice, and begins like another."""
+def test_links_belong_to_the_sentence_that_contains_them(tmp_path: Path) -> None:
+    """One sentence is repeated."""
     sentences = ["All boats go by the quay.", "All boats go by the quay.", "The wool goes by the quay, too."]
-    row = paragraph("en:ferry", sentences, {"wool": "en:wool"})
-    (question,) = of_kind(gathered(tmp_path, linked=[row]), "links")
+    row = make_paragraph("en:ferry", sentences, {"wool": "en:wool"})
+    (question,) = select_kind(make_evidence(tmp_path, linked=[row]), "links")
     assert question.text == sentences[2]
 
 
-def test_no_more_than_are_asked_for(tmp_path: Path, evidence: Evidence) -> None:
-    few = gathered(tmp_path / "few", linked=LINKED, questions=1)
+def test_the_number_of_questions_is_limited(tmp_path: Path, evidence: HeldOutEvidence) -> None:
+    few = make_evidence(tmp_path / "few", linked=LINKED, questions=1)
     for kind in KINDS[:3]:
-        assert of_kind(few, kind) == of_kind(evidence, kind)[:1]
+        assert select_kind(few, kind) == select_kind(evidence, kind)[:1]
     assert len(candidates(few)) == 10
 
 
-def test_the_order_of_the_rows_does_not_matter(tmp_path: Path, evidence: Evidence) -> None:
-    def by_texts(evidence: Evidence) -> list[tuple[Any, ...]]:
+def test_questions_do_not_depend_on_the_order_of_rows(tmp_path: Path, evidence: HeldOutEvidence) -> None:
+    def by_texts(evidence: HeldOutEvidence) -> list[tuple[Any, ...]]:
         rows = [*candidates(evidence), None]
         return [(*question[:4], rows[question.passage_row], rows[question.rest_row]) for question in evidence.questions]
 
     parts = [slice(5, None), slice(0, 5)]
-    other = gathered(tmp_path / "other", linked=LINKED[::-1], rows=PASSAGES[::-1], parts=parts)
+    other = make_evidence(tmp_path / "other", linked=LINKED[::-1], rows=PASSAGES[::-1], parts=parts)
     assert by_texts(other) == by_texts(evidence)
     assert [row["id"] for row in candidates(other)[:9]] != [row["id"] for row in candidates(evidence)[:9]]
 
 
-def test_where_nothing_is_held_out_nothing_is_asked(tmp_path: Path) -> None:
+def test_without_held_out_documents_there_are_only_user_questions(tmp_path: Path) -> None:
     rows = [(*row[:-1], False) for row in PASSAGES]
-    evidence = gathered(tmp_path, [("who?", "lamp")], rows, LINKED)
+    evidence = make_evidence(tmp_path, [("who?", "lamp")], rows, LINKED)
     assert [question.kind for question in evidence.questions] == ["questions"]
     assert (evidence.held_out, evidence.documents, len(candidates(evidence))) == (0, 4, 9)
 
 
 def test_a_users_questions(tmp_path: Path) -> None:
-    """By id with and without the language, by title, by passage; whether or not the documents are held out."""
+    """Answers are ids with or without the language, titles or passages, of any documents."""
     user_rows = [
         ("by id", "en:lamp"),
         ("by name", "wool"),
@@ -123,9 +125,9 @@ def test_a_users_questions(tmp_path: Path) -> None:
         ("known in part", "lamp"),
         ("unknown", "lost"),
     ]
-    evidence = gathered(tmp_path, user_rows)
-    assert of_kind(evidence, "questions") == [
-        Question("questions", text, frozenset(answers), by_document)
+    evidence = make_evidence(tmp_path, user_rows)
+    assert select_kind(evidence, "questions") == [
+        HeldOutQuestion("questions", text, frozenset(answers), by_document)
         for text, answers, by_document in (
             ("by id", {"en:lamp"}, True),
             ("by name", {"en:wool"}, True),
@@ -139,24 +141,24 @@ def test_a_users_questions(tmp_path: Path) -> None:
 
 
 def test_names_of_tickets_and_of_several_documents(tmp_path: Path) -> None:
-    """A document's name may look like a passage's; a title names all documents that have it."""
+    """A document's name may look like a passage's; a title may belong to several documents."""
     rows = [(f"en:{name}#0", "Notes", "", "Some text.", 0, False) for name in ("ticket#12", "b")]
     user_rows = [("paper?", "ticket#12"), ("which?", "en:ticket#12#0"), ("where?", "Notes")]
-    assert [question[2:4] for question in gathered(tmp_path, user_rows, rows).questions] == [
+    assert [question[2:4] for question in make_evidence(tmp_path, user_rows, rows).questions] == [
         ({"en:ticket#12"}, True),
         ({"en:ticket#12#0"}, False),
         ({"en:ticket#12", "en:b"}, True),
     ]
 
 
-def test_scripts_that_put_no_spaces_have_questions_too(tmp_path: Path) -> None:
+def test_scripts_without_spaces_have_questions(tmp_path: Path) -> None:
     sentences = "古い船は毎朝早く島へ行き夕方になると港に戻ります。", "港の灯は夜になると黄色い油で静かに燃えています。"
-    (question,) = gathered(tmp_path, rows=[("ja:島#0", "島", "", "".join(sentences), 0, True)]).questions
+    (question,) = make_evidence(tmp_path, rows=[("ja:島#0", "島", "", "".join(sentences), 0, True)]).questions
     assert question.kind == "sentences" and question.text in sentences
 
 
-def test_function_words_are_those_of_the_main_language(tmp_path: Path) -> None:
+def test_stop_words_are_those_of_the_main_language(tmp_path: Path) -> None:
     for expected, languages in (("german", ["en", "de", "de"]), (None, ["qaa", "qaa", "en"]), (None, [])):
         rows = [(f"{lang}:a{number}#0", "", "", "x", 0, False) for number, lang in enumerate(languages)]
-        table = passages(tmp_path / "-".join(["passages", *languages]), rows)
+        table = write_passages(tmp_path / "-".join(["passages", *languages]), rows)
         assert HeldOutSettings().get_bm25_config(table) == Bm25Config(1.5, 0.75, expected)  # type: ignore[arg-type]

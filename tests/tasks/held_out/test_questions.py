@@ -1,22 +1,22 @@
-"""A user's own questions: what is read, and what is refused by file and line."""
+"""Reading of a user's questions, and errors for wrong files."""
 
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from contexture.tasks.held_out.questions import COLUMNS, names_of, read_questions, told_unknown
-from tests.tasks.beir.toys import put
+from contexture.tasks.held_out.questions import QUESTION_COLUMNS, describe_unknown, document_names, read_questions
+from tests.tasks.beir.toys import write_beir_set
 
 ROWS = [("who sails?", "boats"), ("who sails?", "ferries.md"), ('a "quay"', "harbour")]
 
 
 def rows(table: pd.DataFrame) -> list[tuple[str, str]]:
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == QUESTION_COLUMNS
     return list(table.itertuples(index=False, name=None))
 
 
-def written(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path:
+def write(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path:
     file = folder / name
     file.write_text(text, encoding=encoding)
     return file
@@ -36,14 +36,14 @@ COMMAS = 'who sails?,boats\n\nwho sails?,ferries.md\n"a ""quay""",harbour\n"one,
     ],
 )
 def test_tables(name: str, text: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
-    assert rows(read_questions(written(tmp_path, name, text))) == expected
+    assert rows(read_questions(write(tmp_path, name, text))) == expected
 
 
 @pytest.mark.parametrize(("name", "between"), [("own.tsv", "\t"), ("own.csv", ",")])
 @pytest.mark.parametrize("header", ["", "question{}answer\n"])
 def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str, header: str, tmp_path: Path) -> None:
     text = header.format(between) + f"who?{between}a\n"
-    assert rows(read_questions(written(tmp_path, name, text, "utf-8-sig"))) == [("who?", "a")]
+    assert rows(read_questions(write(tmp_path, name, text, "utf-8-sig"))) == [("who?", "a")]
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str,
         ("own.tsv", "a\tb\tc\n", ", line 1: 3 columns"),
         ("own.tsv", "a\tb\n\tb\n", ", line 2: 2 columns, or an empty one"),
         ("own.tsv", "a\t \n", ", line 1: 2 columns, or an empty one"),
-        ("none.tsv", "", ": holds no question"),
-        ("lines.tsv", "\n\t\n", ": holds no question"),
-        ("header.csv", "question,answer\n", ": holds no question"),
-        ("own.xlsx", "a\tb", r": a file of questions is \.tsv or \.csv"),
-        ("wide.tsv", "a\tb", ": is no text of two columns in UTF-8"),
+        ("none.tsv", "", ": contains no questions"),
+        ("lines.tsv", "\n\t\n", ": contains no questions"),
+        ("header.csv", "question,answer\n", ": contains no questions"),
+        ("own.xlsx", "a\tb", r": a file of questions must be \.tsv or \.csv"),
+        ("wide.tsv", "a\tb", ": is not text in UTF-8 with two columns"),
     ],
 )
-def test_wrong_files_are_named_with_the_line_and_the_format(name: str, text: str, message: str, tmp_path: Path) -> None:
-    file = written(tmp_path, name, text, "utf-16" if name == "wide.tsv" else "utf-8")
-    with pytest.raises(ValueError, match=rf"{name}{message}.*A line is a question, a tab"):
+def test_wrong_files_raise_with_line_and_format(name: str, text: str, message: str, tmp_path: Path) -> None:
+    file = write(tmp_path, name, text, "utf-16" if name == "wide.tsv" else "utf-8")
+    with pytest.raises(ValueError, match=rf"{name}{message}.*Each line must be a question, a tab"):
         read_questions(file)
     file.unlink()
     if file.suffix != ".xlsx":
@@ -73,23 +73,23 @@ def test_wrong_files_are_named_with_the_line_and_the_format(name: str, text: str
 def test_a_folder_in_beirs_layout(tmp_path: Path) -> None:
     queries = [{"_id": "1", "text": "who sails?"}, {"_id": "2", "text": "who walks?"}]
     qrels = [("1", "boats", 2), ("1", "lamps", 0), ("3", "boats", 1), ("1", "ferries", 1)]
-    put(tmp_path, [{"_id": "boats", "text": "x"}], queries, qrels)
+    write_beir_set(tmp_path, [{"_id": "boats", "text": "x"}], queries, qrels)
     assert rows(read_questions(tmp_path)) == [("who sails?", "boats"), ("who sails?", "ferries")]
 
 
-def test_folders_that_are_not_in_it(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"a folder of questions has queries\.jsonl and qrels/test\.tsv"):
+def test_folders_in_another_layout_raise(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"a folder of questions must have queries\.jsonl and qrels/test\.tsv"):
         read_questions(tmp_path)
     queries = [{"_id": "1", "text": "who?"}]
-    with pytest.raises(ValueError, match=r"qrels/test\.tsv names no answer to any query"):
-        read_questions(put(tmp_path, [], queries, [("1", "boats", 0), ("2", "boats", 1)]))
+    with pytest.raises(ValueError, match=r"qrels/test\.tsv has no answer to any query"):
+        read_questions(write_beir_set(tmp_path, [], queries, [("1", "boats", 0), ("2", "boats", 1)]))
     (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "who?"}\n{"_id": "2"}\n')
     with pytest.raises(ValueError, match=r"queries\.jsonl, line 2: no text under the key 'text'"):
         read_questions(tmp_path)
 
 
 def test_names_and_unknown_names() -> None:
-    assert names_of("en:guide/boats.md", "Boats") == ["en:guide/boats.md", "guide/boats.md", "Boats"]
-    assert names_of("en:a:b", "") == ["en:a:b", "a:b"]
-    assert told_unknown({"b", "a"}, "here") == "here: the text has no document 'a', 'b'"
-    assert told_unknown(iter("dcbae"), "here") == "here: the text has no document 'a', 'b', 'c' and 2 more"
+    assert document_names("en:guide/boats.md", "Boats") == ["en:guide/boats.md", "guide/boats.md", "Boats"]
+    assert document_names("en:a:b", "") == ["en:a:b", "a:b"]
+    assert describe_unknown({"b", "a"}, "here") == "here: unknown document 'a', 'b'"
+    assert describe_unknown(iter("dcbae"), "here") == "here: unknown document 'a', 'b', 'c' and 2 more"

@@ -1,4 +1,4 @@
-"""Held-out documents as a task, from the file of questions to the records."""
+"""The task of held-out documents, from the file of questions to records."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,9 @@ import pytest
 
 from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
-from contexture.tasks.held_out.questions import COLUMNS
-from contexture.tasks.held_out.task import QUESTIONS, HeldOutTask
-from tests.tasks.held_out.toys import paragraphs, passages
+from contexture.tasks.held_out.questions import QUESTION_COLUMNS
+from contexture.tasks.held_out.task import QUESTIONS_FILE, HeldOutTask
+from tests.tasks.held_out.toys import write_paragraphs, write_passages
 from tests.tasks.retrieval.toys import new_bag
 
 TASK = HeldOutTask()
@@ -24,8 +24,8 @@ def read(folder: Path, source: str | None) -> Path:
 def evaluate(folder: Path, data: Path) -> Results:
     tables = {"passages": folder / "passages", "paragraphs": folder / "paragraphs"}
     if not tables["passages"].exists():
-        passages(tables["passages"])
-        paragraphs(tables["paragraphs"])
+        write_passages(tables["passages"])
+        write_paragraphs(tables["paragraphs"])
     encoders = [EvaluatedEncoder("one", 0, (new_bag(folder / "encoder"),))]
     return TASK.evaluate(HeldOutSettings(), encoders, data, folder / "vectors", **tables)
 
@@ -36,30 +36,30 @@ def test_questions_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     file.write_text("who?\tlamp\nwho?\tferry\nwhere?\tquay\n")
     data = read(tmp_path, "~/own.tsv")
     rows = [["who?", "lamp"], ["who?", "ferry"], ["where?", "quay"]]
-    assert pd.read_parquet(data / QUESTIONS).to_numpy().tolist() == rows
+    assert pd.read_parquet(data / QUESTIONS_FILE).to_numpy().tolist() == rows
     report = json.loads((data / TASK_FILE).read_text())
     assert report == {"name": "own_text", "counts": {"questions": 2}, "missing": {}}
     file.write_text("who?\n")
     with pytest.raises(ValueError, match=r"own\.tsv, line 1"):
         read(tmp_path, str(file))
-    assert len(pd.read_parquet(data / QUESTIONS)) == 3
+    assert len(pd.read_parquet(data / QUESTIONS_FILE)) == 3
 
 
-def test_without_questions_of_ones_own_there_are_those_of_the_documents(tmp_path: Path) -> None:
+def test_without_user_questions_those_of_the_documents_are_used(tmp_path: Path) -> None:
     data = read(tmp_path, None)
-    assert list(pd.read_parquet(data / QUESTIONS).columns) == COLUMNS
+    assert list(pd.read_parquet(data / QUESTIONS_FILE).columns) == QUESTION_COLUMNS
     results = evaluate(tmp_path, data)
     assert {record["data"] for record in results.records} == {"headings", "sentences"}
     again = evaluate(tmp_path, data)
     assert again.records == results.records and again.details == results.details
-    with pytest.raises(ValueError, match="give the system a stream of pairs"):
+    with pytest.raises(ValueError, match="add a stream of pairs"):
         TASK.evaluate(HeldOutSettings(), [], data, tmp_path / "vectors")
 
 
-def test_questions_that_name_no_document_at_all_are_refused(tmp_path: Path) -> None:
+def test_questions_with_only_unknown_answers_raise(tmp_path: Path) -> None:
     file = tmp_path / "own.tsv"
     file.write_text("who?\tlost\nwhere?\tgone\n")
-    with pytest.raises(ValueError, match=r"^held_out\.input: the text has no document 'gone', 'lost'$"):
+    with pytest.raises(ValueError, match=r"^held_out\.input: unknown document 'gone', 'lost'$"):
         evaluate(tmp_path, read(tmp_path, str(file)))
     file.write_text("who?\tlost\nwhere?\tQuay\n")
     results = evaluate(tmp_path, read(tmp_path, str(file)))

@@ -1,4 +1,4 @@
-"""A small text by hand: passages with headings, paragraphs with links, some documents held out."""
+"""A toy text: passages with headings, paragraphs with links, some documents held out."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from contexture.tasks.held_out import questions
 from contexture.tasks.held_out.config import HeldOutSettings
-from contexture.tasks.held_out.evidence import Evidence, Question, gather
+from contexture.tasks.held_out.evidence import HeldOutEvidence, HeldOutQuestion, gather_evidence
 
 COLUMNS = ["passage_id", "title", "heading", "text", "section_index", "held_out"]
 PASSAGE = pa.schema(
@@ -26,7 +26,7 @@ PARAGRAPH = pa.schema(
 )
 
 FERRY = "The old ferry crosses the strait. It carries lamps and wool to the islands. Why?"
-#: Two sections are called Freight; one passage has no heading, and one nothing that is left without its only sentence.
+#: Two sections are called Freight, one passage has no heading, and one has a single sentence.
 PASSAGES = [
     ("en:ferry#0", "Ferry", "", FERRY, 0, True),
     ("en:ferry#1", "Ferry", "Freight", "Wool is loaded first at the quay. Then come the lamps.", 1, True),
@@ -40,8 +40,10 @@ PASSAGES = [
 ]
 
 
-def passages(folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Sequence[slice] = (slice(None),)) -> Path:
-    """The table of passages, a file for each part."""
+def write_passages(
+    folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Sequence[slice] = (slice(None),)
+) -> Path:
+    """Write the table of passages with a file per part."""
     records = [dict(zip(COLUMNS, row, strict=True)) | {"doc_id": row[0].rpartition("#")[0]} for row in rows]
     folder.mkdir(parents=True)
     for number, part in enumerate(parts):
@@ -49,8 +51,8 @@ def passages(folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Se
     return folder
 
 
-def paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None]) -> dict[str, Any]:
-    """A paragraph; `links` lead from words of it to documents, or to None."""
+def make_paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None]) -> dict[str, Any]:
+    """Return a paragraph; `links` is word → target document or None."""
     text = " ".join(sentences)
     records = [
         {"target": word, "start": text.index(word), "end": text.index(word) + len(word), "doc_id": target}
@@ -59,26 +61,26 @@ def paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None
     return {"doc_id": doc_id, "text": text, "sentences": list(sentences), "links": records}
 
 
-def paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
-    """The table of paragraphs."""
+def write_paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
+    """Write the table of paragraphs."""
     folder.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(list(rows), PARAGRAPH), folder / "part-0.parquet")
     return folder
 
 
-def gathered(
+def make_evidence(
     folder: Path,
     users: Sequence[tuple[str, str]] = (),
     rows: Sequence[tuple[Any, ...]] = PASSAGES,
     linked: Sequence[dict[str, Any]] = (),
     parts: Sequence[slice] = (slice(None),),
     **settings: Any,
-) -> Evidence:
-    """The evidence of a text."""
-    tables = passages(folder / "passages", rows, parts), paragraphs(folder / "paragraphs", linked)
-    user_rows = pd.DataFrame(list(users), columns=questions.COLUMNS)
-    return gather(*tables, user_rows, HeldOutSettings(**settings), folder / "evidence")
+) -> HeldOutEvidence:
+    """Write the tables and gather their evidence."""
+    tables = write_passages(folder / "passages", rows, parts), write_paragraphs(folder / "paragraphs", linked)
+    user_rows = pd.DataFrame(list(users), columns=questions.QUESTION_COLUMNS)
+    return gather_evidence(*tables, user_rows, HeldOutSettings(**settings), folder / "evidence")
 
 
-def of_kind(evidence: Evidence, kind: str) -> list[Question]:
+def select_kind(evidence: HeldOutEvidence, kind: str) -> list[HeldOutQuestion]:
     return [question for question in evidence.questions if question.kind == kind]

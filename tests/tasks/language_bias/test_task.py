@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from contexture.retrieval.vectors import unit
+from contexture.retrieval.vectors import normalize
 from contexture.tasks.language_bias import evaluation
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.evaluation import neighbour_shares, project_with_tsne
@@ -133,7 +133,7 @@ def test_projection_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         return fit(self, vectors)
 
     monkeypatch.setattr(TSNE, "fit_transform", counted)
-    vectors = unit(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32))
+    vectors = normalize(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32))
     with threadpool_limits(2):
         points = project_with_tsne(vectors, np.array([0, 0, 0, 1, 1, 1]), ["en", "qaa"], 2)
     assert points["lang"] == ["en", "en", "qaa", "qaa"] and len(points["x"]) == len(points["y"]) == 4

@@ -1,4 +1,4 @@
-"""Vectors of candidates: made once, and made anew for another model or other texts."""
+"""Vectors of candidates, cached per model and texts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ import pytest
 from contexture.encoders.base import Encoder
 from contexture.encoders.saved import encoder_checksum
 from contexture.retrieval import candidates as candidates_module
-from contexture.retrieval.candidates import Retriever, texts_checksum
+from contexture.retrieval.candidates import Retriever, hash_texts
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import search_exact
 from contexture.retrieval.vectors import open_vectors
-from contexture.tasks.retrieval.ranks import READ, question_ranks
+from contexture.tasks.retrieval.ranks import READ_COLUMNS, question_ranks
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 
-#: Each sentence in its passage; every question is about three words of one.
+#: A question has three words of its right sentence.
 CANDIDATES = pd.DataFrame(
     {
         "candidate_id": list(PASSAGES),
@@ -36,8 +36,8 @@ QUESTIONS = pd.DataFrame(
 TEXTS = QUESTIONS["question"].tolist()
 
 
-def rows(folder: Path, candidates: pd.DataFrame = CANDIDATES, group: int = 3) -> ParquetRows:
-    """Candidates in a file, so many in a group of rows."""
+def write_candidates(folder: Path, candidates: pd.DataFrame = CANDIDATES, group: int = 3) -> ParquetRows:
+    """Write candidates with `group` rows per row group."""
     candidates.to_parquet(folder / "candidates.parquet", row_group_size=group)
     return ParquetRows(folder / "candidates.parquet")
 
@@ -49,7 +49,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many candidates were embedded at a time, from here on; not the single one that gives the dimension."""
+    """Sizes of the batches that are embedded, without the single text for the dimension."""
     counts: list[int] = []
     real = Encoder.embed
 
@@ -63,35 +63,38 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) -> None:
-    retriever, candidates = Retriever([str(encoder)]), rows(tmp_path)
-    vectors, queries = retriever.candidates(candidates, tmp_path / "made" / "vectors"), retriever.queries(TEXTS)
+    retriever, candidates = Retriever([str(encoder)]), write_candidates(tmp_path)
+    vectors, queries = (
+        retriever.embed_candidates(candidates, tmp_path / "made" / "vectors"),
+        retriever.embed_queries(TEXTS),
+    )
     ranked = search_exact(vectors, queries, 4)[1]
-    right = question_ranks(QUESTIONS, candidates.batches(READ), ranked)
+    right = question_ranks(QUESTIONS, candidates.batches(READ_COLUMNS), ranked)
     assert right["question_id"].tolist() == [f"q{title}" for title in PASSAGES]
     assert right["rank"].tolist() == right["sentence_rank"].tolist() == [1] * 4
     swapped = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1])
-    wrong = question_ranks(swapped, candidates.batches(READ), ranked)["rank"]
+    wrong = question_ranks(swapped, candidates.batches(READ_COLUMNS), ranked)["rank"]
     scores = queries @ vectors[:].T
     expected = [int((row > row[answer]).sum()) + 1 for row, answer in zip(scores, [3, 2, 1, 0], strict=True)]
-    # Passages without a word of the question score 0 alike: their order is that of the table.
+    # Passages without a word of the question all score 0 and are ordered by row.
     assert all(rank >= best for rank, best in zip(wrong, expected, strict=True))
     assert wrong.between(2, 4).all()
 
 
-def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encoder: Path, tmp_path: Path) -> None:
+def test_only_concatenated_encoders_are_normalized(encoder: Path, tmp_path: Path) -> None:
     single_model, both = (Retriever([str(encoder)] * count) for count in (1, 2))
     lengths = {
-        name: np.linalg.norm(retriever.candidates(rows(tmp_path), tmp_path / name)[:], axis=1)
+        name: np.linalg.norm(retriever.embed_candidates(write_candidates(tmp_path), tmp_path / name)[:], axis=1)
         for name, retriever in (("single_model", single_model), ("both", both))
     }
     assert not np.allclose(lengths["single_model"], 1) and np.allclose(lengths["both"], 1)
-    single, double = single_model.queries(TEXTS), both.queries(TEXTS)
+    single, double = single_model.embed_queries(TEXTS), both.embed_queries(TEXTS)
     assert double.shape == (4, 2 * single.shape[1])
     cosine = single / np.linalg.norm(single, axis=1, keepdims=True)
     np.testing.assert_allclose(double, np.hstack([cosine, cosine]) / np.sqrt(2), atol=1e-6)
 
 
-def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_models_are_compared_by_cosine(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Published:
         name, dimension, identity = "published", 2, {"published": 1}
 
@@ -99,50 +102,52 @@ def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monk
             return np.array([[3, 4]] * len(texts), np.float32)
 
     monkeypatch.setattr(candidates_module, "load_models", lambda names: Published())
-    np.testing.assert_allclose(Retriever(["some/name"]).queries(TEXTS), [[0.6, 0.8]] * 4)
-    np.testing.assert_allclose(Retriever([str(encoder)]).queries(TEXTS), [[3, 4]] * 4)
+    np.testing.assert_allclose(Retriever(["some/name"]).embed_queries(TEXTS), [[0.6, 0.8]] * 4)
+    np.testing.assert_allclose(Retriever([str(encoder)]).embed_queries(TEXTS), [[3, 4]] * 4)
 
 
-def test_vectors_are_made_once_for_each_model_and_texts(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
+def test_vectors_are_embedded_once_per_model_and_texts(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
     retriever = Retriever([str(encoder)])
-    first = retriever.candidates(rows(tmp_path), tmp_path / "v")
-    again = retriever.candidates(rows(tmp_path, group=1), tmp_path / "v")
+    first = retriever.embed_candidates(write_candidates(tmp_path), tmp_path / "v")
+    again = retriever.embed_candidates(write_candidates(tmp_path, group=1), tmp_path / "v")
     assert embedded == [4]
     assert np.array_equal(first[:], again[:])
     model = {"encoder": encoder_checksum(encoder)}
-    assert again.identity == {"model": model, "unit": False, "texts": texts_checksum(rows(tmp_path))}
+    assert again.identity == {"model": model, "unit": False, "texts": hash_texts(write_candidates(tmp_path))}
     other = toy_encoder(tmp_path / "other", scale=3.0)
     retriever = Retriever([str(other)])
-    made = retriever.candidates(rows(tmp_path), tmp_path / "v")
+    made = retriever.embed_candidates(write_candidates(tmp_path), tmp_path / "v")
     assert embedded == [4, 4] and made.identity["model"] == {"encoder": encoder_checksum(other)}
     for changed in (CANDIDATES.iloc[::-1], CANDIDATES.iloc[:3], CANDIDATES.assign(candidate_id=list("abcd"))):
-        candidates = rows(tmp_path, changed)
-        made = retriever.candidates(candidates, tmp_path / "v")
-        assert made.identity["texts"] == texts_checksum(candidates) and len(made) == len(changed)
+        candidates = write_candidates(tmp_path, changed)
+        made = retriever.embed_candidates(candidates, tmp_path / "v")
+        assert made.identity["texts"] == hash_texts(candidates) and len(made) == len(changed)
     assert embedded == [4, 4, 4, 3, 4]
 
 
-def test_checksums_tell_ids_and_parts_apart(tmp_path: Path) -> None:
+def test_checksums_depend_on_ids_and_columns(tmp_path: Path) -> None:
     def checksum(*row: str) -> str:
-        return texts_checksum(rows(tmp_path, pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"])))
+        return hash_texts(
+            write_candidates(tmp_path, pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"]))
+        )
 
     assert len({checksum("a", "bc", "d"), checksum("a", "b", "cd"), checksum("ab", "c", "d")}) == 3
     assert checksum("a", "b", "c") == checksum("a", "b", "c")
 
 
-def test_no_candidates_are_refused_and_nothing_is_overwritten(encoder: Path, tmp_path: Path) -> None:
+def test_no_candidates_raise_and_nothing_is_overwritten(encoder: Path, tmp_path: Path) -> None:
     retriever = Retriever([str(encoder)])
-    retriever.candidates(rows(tmp_path), tmp_path / "v")
-    none = rows(tmp_path, CANDIDATES.iloc[:0])
+    retriever.embed_candidates(write_candidates(tmp_path), tmp_path / "v")
+    none = write_candidates(tmp_path, CANDIDATES.iloc[:0])
     for folder in (tmp_path / "v", tmp_path / "new"):
         content = contents(tmp_path)
         with pytest.raises(ValueError, match="no candidates"):
-            retriever.candidates(none, folder)
+            retriever.embed_candidates(none, folder)
         assert contents(tmp_path) == content
     assert len(open_vectors(tmp_path / "v")) == 4
 
 
-def test_a_damaged_encoder_is_named(tmp_path: Path) -> None:
+def test_a_damaged_encoder_raises(tmp_path: Path) -> None:
     other = toy_encoder(tmp_path / "other", scale=3.0)
     (other / "model.safetensors").write_bytes((other / "model.safetensors").read_bytes()[:99])
     with pytest.raises(ValueError, match="other holds no whole encoder"):

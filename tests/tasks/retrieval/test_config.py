@@ -1,4 +1,4 @@
-"""The settings of retrieval, checked before any library of search or training is loaded."""
+"""Settings of retrieval."""
 
 import subprocess
 import sys
@@ -35,20 +35,20 @@ def test_defaults_and_names() -> None:
         ({"share": [1]}, "share"),
         ({"shares": [0]}, "greater than 0"),
         ({"shares": [100]}, "less than 100"),
-        ({"shares": [1, 80, 1.0]}, "one stands there twice"),
+        ({"shares": [1, 80, 1.0]}, "contains a share twice"),
         ({"steps": 0}, "greater than 0"),
         ({"bm25": {"k1": -1}}, "k1"),
         ({"indexes": [{"kind": "lsh"}]}, "kind"),
-        ({"indexed": "ict"}, "indexed is ict, but there are no indexes"),
+        ({"indexed": "ict"}, "indexed is ict, but indexes is empty"),
         ({"open_domain_pairs": -1}, "open_domain_pairs"),
     ],
 )
-def test_impossible_settings_are_named(bad: dict[str, Any], message: str) -> None:
+def test_invalid_settings_raise(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         settings(**bad)
 
 
-def test_checking_loads_no_heavy_library() -> None:
+def test_settings_import_no_heavy_library() -> None:
     code = (
         "import sys\n"
         "import contexture.tasks.answer_selection.task, contexture.tasks.retrieval.task\n"

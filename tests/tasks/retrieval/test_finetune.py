@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
-from contexture.retrieval.candidates import texts_of
+from contexture.retrieval.candidates import candidate_texts
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.tasks.retrieval.config import RetrievalSettings
-from contexture.tasks.retrieval.evaluation import unseen
-from contexture.tasks.retrieval.finetune import HeldOut, QuestionPairs, answered, finetune_retrieval
+from contexture.tasks.retrieval.evaluation import is_unseen
+from contexture.tasks.retrieval.finetune import DevQuestions, QuestionPairs, finetune_retrieval, list_answer_pairs
 from contexture.training.curves import read_curves
 from tests.tasks.retrieval import toys
 
@@ -44,19 +44,19 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def loss(folder: Path) -> float:
-    """Of the questions that are neither trained on nor held out."""
-    test = answered(QUESTIONS, CANDIDATES, unseen(QUESTIONS, 50, 0))
-    return HeldOut(test, QUESTIONS, CANDIDATES, 0).loss(load_encoder(folder))
+    """Return the loss on test questions."""
+    test = list_answer_pairs(QUESTIONS, CANDIDATES, is_unseen(QUESTIONS, 50, 0))
+    return DevQuestions(test, QUESTIONS, CANDIDATES, 0).loss(load_encoder(folder))
 
 
 @pytest.mark.parametrize("config", [toys.TRANSFORMER, toys.TRANSFORMER | {"shared": False, "dropout": 0.0}, toys.BAG])
 def test_fine_tuning_learns_from_questions(config: dict[str, Any], words: Path, tmp_path: Path) -> None:
-    """The answers of questions that were not trained on become more probable."""
+    """The loss on test questions falls."""
     start = toys.new_encoder(tmp_path / "start", words, config)
     assert loss(tune(start, tmp_path / "tuned")) < loss(start) - 0.2
 
 
-def test_fine_tuning_that_only_harms_keeps_the_weights_it_started_from(words: Path, tmp_path: Path) -> None:
+def test_fine_tuning_without_gain_keeps_the_initial_weights(words: Path, tmp_path: Path) -> None:
     start = tune(toys.new_encoder(tmp_path / "new", words, toys.BAG), tmp_path / "start")
     ruinous = toys.settings(steps=4, evaluate_every=2, optimizer={"learning_rate": 5.0, "weight_decay": 0.0})
     tuned = tune(start, tmp_path / "tuned", ruinous)
@@ -65,7 +65,7 @@ def test_fine_tuning_that_only_harms_keeps_the_weights_it_started_from(words: Pa
     torch.testing.assert_close(weights(tuned), weights(start), rtol=0, atol=0)
 
 
-def test_recomputing_changes_nothing_but_memory(words: Path, tmp_path: Path) -> None:
+def test_recomputing_activations_does_not_change_the_loss(words: Path, tmp_path: Path) -> None:
     start = toys.new_encoder(tmp_path / "start", words, toys.TRANSFORMER | {"dropout": 0.0})
     kept, recomputed = (
         read_curves(tune(start, tmp_path / str(on), toys.settings(steps=5, recompute=on)))["dev/loss"].min()
@@ -75,7 +75,7 @@ def test_recomputing_changes_nothing_but_memory(words: Path, tmp_path: Path) -> 
 
 
 def test_fine_tuning_starts_from_a_masked_language_model(words: Path, tmp_path: Path) -> None:
-    """Its Transformer and its projection are carried on, its language-model head is not."""
+    """Transformer and projection are kept, the language-model head is not."""
     start = toys.new_encoder(tmp_path / "start", words, head=True)
     still = toys.settings(steps=5, optimizer={"learning_rate": 1e-12})
     old, new = (load_encoder(folder).document for folder in (start, tune(start, tmp_path / "tuned", still)))
@@ -92,33 +92,35 @@ def test_other_right_answers_and_their_passages_are_no_negatives(words: Path, tm
     # q0: c0 and c1; q1: c1; q2: c2, q3: c3, which are sentences of one passage.
     questions["answers"] = [["c0", "c1"], ["c1"], ["c2"], ["c3"]]
     candidates.loc[3, "passage_id"] = "p2"
-    pairs = answered(questions, candidates, questions.index < 4)
+    pairs = list_answer_pairs(questions, candidates, questions.index < 4)
     batch = QuestionPairs(pairs, questions, candidates, encoder, 60).training_batch(Step(np.arange(5), 0, 1, 0, 1))
     rows = batch["document_ids"].tolist()
     assert sorted(rows) == [0, 1, 1, 2, 3]
     for i, row in enumerate(rows):
         masked = {rows[j] for j in range(5) if batch["no_negatives"][i, j]}
         assert masked in ({0: [{0, 1}], 1: [{0, 1}, {1}], 2: [{2, 3}], 3: [{2, 3}]}[row])
-    assert sum(batch["no_negatives"][i, rows.index(0)].item() for i in range(5)) == 2  # of q0 alone, in both rows
+    assert sum(batch["no_negatives"][i, rows.index(0)].item() for i in range(5)) == 2  # only for q0, in both rows
 
 
 def test_devices_share_a_batch_and_its_negatives(words: Path, tmp_path: Path) -> None:
-    """Of each question, the documents of both devices that are no negatives are those that one device finds."""
+    """The masks of two devices equal that of one device."""
     encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
-    pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 61)  # of 40 candidates: some come twice
+    pairs = list_answer_pairs(
+        QUESTIONS, CANDIDATES, QUESTIONS.index < 61
+    )  # 61 questions on 40 candidates: some are repeated
     examples = QuestionPairs(pairs, QUESTIONS, CANDIDATES, encoder, 60)
     rows = np.random.default_rng(0).permutation(60)
     whole = examples.training_batch(Step(rows, 0, 1, 0, 1))
     parts = [examples.training_batch(Step(rows, 0, 1, rank, 2)) for rank in range(2)]
-    everyone = torch.cat([part["document_ids"] for part in parts])
-    assert sorted(everyone.tolist()) == sorted(whole["document_ids"].tolist()) and len(everyone) == 60
-    for batch, documents in ((whole, whole["document_ids"]), *((part, everyone) for part in parts)):
+    all_documents = torch.cat([part["document_ids"] for part in parts])
+    assert sorted(all_documents.tolist()) == sorted(whole["document_ids"].tolist()) and len(all_documents) == 60
+    for batch, documents in ((whole, whole["document_ids"]), *((part, all_documents) for part in parts)):
         same = batch["document_ids"][:, None] == documents
         assert torch.equal(batch["no_negatives"], same) and same.sum() > len(same)
-    # A question and its answer stand in the same row.
+    # A question and its answer are in the same row.
     texts = {
         "query": QUESTIONS["question"].iloc[pairs[rows, 0]].tolist(),
-        "document": texts_of(CANDIDATES.iloc[pairs[rows, 1]]),
+        "document": candidate_texts(CANDIDATES.iloc[pairs[rows, 1]]),
     }
     for role, vectors in examples.encode(encoder, whole).items():
         torch.testing.assert_close(vectors.detach(), torch.from_numpy(encoder.embed(texts[role], role)))
@@ -127,7 +129,7 @@ def test_devices_share_a_batch_and_its_negatives(words: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("share", [1, 1.5])
-def test_a_share_that_is_too_small_is_refused(share: float, words: Path, tmp_path: Path) -> None:
+def test_a_share_that_is_too_small_raises(share: float, words: Path, tmp_path: Path) -> None:
     start = toys.new_encoder(tmp_path / "start", words)
-    with pytest.raises(ValueError, match=rf"{share:g} % of 80 questions are too few to train on and hold some out"):
+    with pytest.raises(ValueError, match=rf"{share:g}% of 80 questions is too few for train and dev"):
         tune(start, tmp_path / "tuned", share=share)

@@ -1,4 +1,4 @@
-"""The reader of Natural Questions: both published formats, which annotations count, and every way to be wrong."""
+"""The reader of Natural Questions: both formats, the selection of annotations, and errors."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ PARAGRAPH = "Opened in 1902 ( seeRue Née). Its owner, Léa Ash2, sold it . It c
 
 
 def tokens() -> list[dict[str, Any]]:
-    """The page in words, marks and tags, with their places in bytes; the head is no token, as in the real data."""
+    """Return words, punctuation and tags of the page with byte offsets; the head is no token, as in the real data."""
     start = PAGE.index("<H1>")
     matches = [match for match in re.finditer(r"<[^>]*>|[^\s<>.,()]+|[.,()]", PAGE) if match.start() >= start]
     return [
@@ -37,7 +37,7 @@ def tokens() -> list[dict[str, Any]]:
 
 
 def span(first: str, last: str, nth: int = 0) -> dict[str, int]:
-    """The stretch of tokens from the nth `first` to the next `last`."""
+    """Return the span from the nth token `first` to the next token `last`."""
     texts = [token["token"] for token in tokens()]
     start = [i for i, text in enumerate(texts) if text == first][nth]
     end = texts.index(last, start) + 1
@@ -94,7 +94,7 @@ def test_the_original_format(tmp_path: Path):
     assert gold(path) == [["Café Ümlaut", "who owned it", "Its owner, Léa Ash2, sold it ."]]
 
 
-def test_bytes_serve_where_tokens_are_not_given(tmp_path: Path):
+def test_byte_offsets_replace_missing_tokens(tmp_path: Path):
     in_bytes = [{key: answer[key] for key in ("start_byte", "end_byte")} for answer in (FIRST, OWNER)]
     records = record(annotation(*in_bytes)), record(annotation(FIRST, OWNER))
     first, second = read_natural_questions(write(tmp_path / "both.jsonl", *records))
@@ -140,7 +140,7 @@ def test_lines_are_read_one_by_one(tmp_path: Path):
         next(passages)
 
 
-def test_absent_files_say_how_to_get_them(tmp_path: Path):
+def test_missing_files_raise_with_a_remedy(tmp_path: Path):
     for source in (tmp_path, tmp_path / "train.jsonl.gz"):
         with pytest.raises(BenchmarkMissing, match=r"Natural Questions is not here: looked for .*\. Download"):
             list(read_natural_questions(source))
@@ -158,12 +158,12 @@ KEYS = ["question_text", "document_title", "document_html", "document_tokens", "
     [
         *[("train.jsonl", without(key), rf"line 1: no \w+ under the key '{key}'") for key in KEYS],
         ("train.jsonl", b"\n\n{]\n", "line 3, column 2: broken JSON"),
-        ("train.jsonl", b'\n{"a": "\xff"}\n', "line 2, byte 7: no UTF-8"),
+        ("train.jsonl", b'\n{"a": "\xff"}\n', "line 2, byte 7: not UTF-8"),
         ("cut.jsonl.gz", gzip.compress(b"\n" * 99)[:-3], "after line 99: damaged or cut off"),
         ("cut.jsonl.gz", b"no gzip", "after line 0: damaged or cut off"),
     ],
 )
-def test_broken_lines_and_files_are_refused_by_position(tmp_path: Path, name: str, data: bytes, message: str):
+def test_broken_lines_and_files_raise_with_their_position(tmp_path: Path, name: str, data: bytes, message: str):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(ValueError, match=rf"{name}, {message}"):
         list(read_natural_questions(tmp_path))

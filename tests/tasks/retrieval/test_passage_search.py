@@ -1,4 +1,4 @@
-"""A search folder: it finds the passage, and says what is wrong with it where something is."""
+"""Search in an index folder, and errors for damaged ones."""
 
 import shutil
 from pathlib import Path
@@ -28,7 +28,7 @@ PASSAGES = {
 
 
 def toy_encoder(folder: Path, scale: float = 4.0) -> Path:
-    """An encoder whose inner product counts the tokens that two texts share."""
+    """Write an encoder whose inner product counts the shared tokens of two texts."""
     train_tokenizer([" ".join([*PASSAGES, *PASSAGES.values()])] * 3, VocabularyConfig(size=300), folder / "vocabulary")
     vocabulary = Vocabulary.load(folder / "vocabulary")
     tokens, size = vocabulary.tokens, vocabulary.tokens.vocab_size
@@ -49,7 +49,7 @@ def toy_encoder(folder: Path, scale: float = 4.0) -> Path:
 
 
 def toy_passages(folder: Path) -> Path:
-    """The passages in two files, with the columns that the sampling stage writes and that are read here."""
+    """Write the passages to two files."""
     rows = [
         {"passage_id": f"{number}#0", "doc_id": str(number), "title": title, "text": text, "sentence_lengths": [5]}
         for number, (title, text) in enumerate(PASSAGES.items())
@@ -61,7 +61,7 @@ def toy_passages(folder: Path) -> Path:
 
 
 def toy_index(folder: Path) -> Path:
-    """A search folder over PASSAGES."""
+    """Build an index of PASSAGES."""
     encoder = toy_encoder(folder / "encoder")
     build_passage_index(toy_passages(folder / "passages"), encoder, folder / "search")
     return folder / "search"
@@ -74,7 +74,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def index(built: Path, tmp_path: Path) -> Path:
-    """A copy to damage."""
+    """A copy of the index for changes."""
     return Path(shutil.copytree(built, tmp_path / "search"))
 
 
@@ -93,43 +93,43 @@ def test_the_right_passage_comes_first(kind: str, index: Path) -> None:
     assert len(search("whales", k=1)) == 1
 
 
-def test_words_find_what_shares_one_and_need_no_encoder(index: Path) -> None:
+def test_search_by_words_needs_no_encoder(index: Path) -> None:
     shutil.rmtree(index / "encoder")
     shutil.rmtree(index / "vectors")
-    search = PassageSearch(index, by="words")
+    search = PassageSearch(index, method="words")
     (hit,) = search("which ferries, by what strait?")
     score = search.rankings["words"].search(["ferries strait"], 1)[0].item()
     assert hit == Hit(score, "1#0", "Ferries", PASSAGES["Ferries"], None, 1)
     assert search("the of") == []
 
 
-def test_both_rankings_are_fused_where_there_are_both(index: Path) -> None:
+def test_both_rankings_are_fused_by_default(index: Path) -> None:
     search = PassageSearch(index)
     hits = search("gulls wait on piers of islands", k=4)
-    assert search.by == "both" and [hit.title for hit in hits[:2]] == ["Gulls", "Whales"]
+    assert search.method == "both" and [hit.title for hit in hits[:2]] == ["Gulls", "Whales"]
     assert [(hit.by_vectors, hit.by_words) for hit in hits] == [(1, 1), (2, 2), (3, None), (4, None)]
     sums = [sum(0.5 / (60 + rank) for rank in (hit.by_vectors, hit.by_words) if rank) for hit in hits]
     assert [hit.score for hit in hits] == pytest.approx(sums)
     assert [hit.title for hit in search("gulls wait on piers of islands", k=1)] == ["Gulls"]
-    assert search("\x00\x01") == []  # control characters alone
+    assert search("\x00\x01") == []  # control characters only
     for query in ("", "  \n"):
         with pytest.raises(ValueError, match="the query is empty"):
             search(query)
 
 
-def test_an_index_without_words_is_searched_by_its_vectors(index: Path) -> None:
+def test_an_index_without_bm25_is_searched_by_vectors(index: Path) -> None:
     shutil.rmtree(index / "words")
     search = PassageSearch(index)
-    assert search.by == "vectors" and search("cold strait")[0].title == "Ferries"
+    assert search.method == "vectors" and search("cold strait")[0].title == "Ferries"
     with pytest.raises(ValueError, match=f"{index}/words is missing or damaged"):
-        PassageSearch(index, by="both")
+        PassageSearch(index, method="both")
 
 
-def test_a_corpus_without_passages_is_refused_and_the_old_index_stays(index: Path, tmp_path: Path) -> None:
+def test_a_corpus_without_passages_raises_and_keeps_the_old_index(index: Path, tmp_path: Path) -> None:
     content = contents(index)
     (tmp_path / "none").mkdir()
-    for _ in range(2):  # without a file, and with an empty one
-        with pytest.raises(ValueError, match="none holds no passage: there is nothing to search"):
+    for _ in range(2):  # without a file, then with an empty one
+        with pytest.raises(ValueError, match="none contains no passages: there is nothing to search"):
             build_passage_index(tmp_path / "none", index / "encoder", index)
         pq.write_table(pq.read_table(index / "passages.parquet").slice(0, 0), tmp_path / "none" / "part-0.parquet")
     assert contents(index) == content
@@ -147,7 +147,7 @@ def test_a_corpus_without_passages_is_refused_and_the_old_index_stays(index: Pat
         ("words/vocab.index.json", "words is missing or damaged"),
     ],
 )
-def test_damaged_and_missing_parts_are_named(part: str, message: str, index: Path) -> None:
+def test_damaged_and_missing_parts_raise(part: str, message: str, index: Path) -> None:
     file = index / part
     file.write_bytes(file.read_bytes()[:50])
     content = contents(index)
@@ -159,7 +159,7 @@ def test_damaged_and_missing_parts_are_named(part: str, message: str, index: Pat
     else:
         shutil.rmtree(file.parent)
     with pytest.raises(ValueError, match=f"{index}"):
-        PassageSearch(index, by="both")
+        PassageSearch(index, method="both")
 
 
 def test_parts_must_belong_together(index: Path) -> None:
@@ -170,12 +170,12 @@ def test_parts_must_belong_together(index: Path) -> None:
     shutil.rmtree(index / "encoder")
     toy_encoder(index / "encoder", scale=3.0)
     content = contents(index)
-    with pytest.raises(ValueError, match="was made for another encoder"):
+    with pytest.raises(ValueError, match="was made with another encoder"):
         PassageSearch(index)
     assert contents(index) == content
 
 
-def test_building_it_again_is_the_same_and_replaces_the_old_one(index: Path, tmp_path: Path) -> None:
+def test_rebuilding_replaces_the_old_index(index: Path, tmp_path: Path) -> None:
     encoder = Path(shutil.copytree(index / "encoder", tmp_path / "encoder"))
     content = contents(index)
     (index / "left").write_text("by something else")
@@ -184,11 +184,9 @@ def test_building_it_again_is_the_same_and_replaces_the_old_one(index: Path, tmp
     assert pq.read_table(index / "passages.parquet")["title"].to_pylist() == ["Whales", "Gulls", "Ferries", "Lamps"]
 
 
-def test_it_does_not_matter_how_many_passages_are_in_memory(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(passage_search, "ROWS_AT_ONCE", 1)
-    monkeypatch.setattr(passage_search, "ROWS_A_GROUP", 1)
+def test_the_index_does_not_depend_on_batch_sizes(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passage_search, "ROWS_PER_BATCH", 1)
+    monkeypatch.setattr(passage_search, "ROWS_PER_GROUP", 1)
     build_passage_index(toy_passages(tmp_path / "passages"), index / "encoder", tmp_path / "small")
     whole, small = contents(index), contents(tmp_path / "small")
     assert pq.ParquetFile(tmp_path / "small" / "passages.parquet").num_row_groups == 4
@@ -196,7 +194,7 @@ def test_it_does_not_matter_how_many_passages_are_in_memory(
     assert small | {"passages.parquet": whole["passages.parquet"]} == whole
 
 
-def test_a_killed_build_leaves_the_old_index_and_is_resumed(
+def test_an_interrupted_build_keeps_the_old_index_and_is_resumed(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = contents(index)

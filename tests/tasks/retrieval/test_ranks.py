@@ -26,16 +26,16 @@ def batches(candidates: pd.DataFrame, rows: int = 2) -> list[pa.RecordBatch]:
     return parts
 
 
-def ranks(ranked: list[list[int]], *answers: list[str]) -> list[tuple[int, int]]:
+def rank_table(ranked: list[list[int]], *answers: list[str]) -> list[tuple[int, int]]:
     table = question_ranks(question_table(*answers), batches(CANDIDATES), np.array(ranked))
     assert table["question_id"].tolist() == [f"q{i}" for i in range(len(answers))]
     return list(zip(table["rank"], table["sentence_rank"], strict=True))
 
 
 def test_the_gold_pair_and_the_gold_sentence_in_any_passage() -> None:
-    # Any gold pair of the third question will do.
-    assert ranks([[1, 0, 3, 2, 4]] * 3, ["c2"], ["c3"], ["c4", "c0"]) == [(4, 2), (3, 3), (2, 2)]
-    assert ranks([[1, -1, -1, -1, -1], [-1] * 5], ["c0"], ["c0"]) == [(0, 0), (0, 0)]
+    # The third question has two gold pairs.
+    assert rank_table([[1, 0, 3, 2, 4]] * 3, ["c2"], ["c3"], ["c4", "c0"]) == [(4, 2), (3, 3), (2, 2)]
+    assert rank_table([[1, -1, -1, -1, -1], [-1] * 5], ["c0"], ["c0"]) == [(0, 0), (0, 0)]
     none = question_ranks(question_table(), batches(CANDIDATES), np.empty((0, 5), np.int64))
     assert recalls(none).shape == (0, 11)
 
@@ -64,14 +64,14 @@ def test_equals_a_count_by_sets(candidates: int, per_sentence: int, seed: int) -
             assert table[f"sentence_recall_at_{k}"][question] == bool({sentences[row] for row in line[:k]} & wanted)
 
 
-def test_rows_are_places_whatever_the_index_says_and_however_many_are_read_at_a_time() -> None:
+def test_gold_rows_do_not_depend_on_the_index_or_the_batch_size() -> None:
     questions = question_table(["c4"], ["c1", "c0"]).set_index(pd.Index([3, 3]))
-    arrays = questions.assign(answers=[np.array(names) for names in questions["answers"]])  # as Parquet gives them
+    arrays = questions.assign(answers=[np.array(names) for names in questions["answers"]])  # as in Parquet files
     for rows in (1, 2, 5):
         for table in (questions, arrays):
             gold, sentences = gold_rows(table, batches(CANDIDATES, rows))
             assert [rows.tolist() for rows in gold] == [[4], [1, 0]]
-            assert (sentences[:, None] == sentences).sum() == 5 + 2  # two of them read alike
+            assert (sentences[:, None] == sentences).sum() == 5 + 2  # two sentences are equal
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ def test_rows_are_places_whatever_the_index_says_and_however_many_are_read_at_a_
         ([["c0"]], pd.concat([CANDIDATES, CANDIDATES]), "candidate c0 occurs twice"),
     ],
 )
-def test_bad_answers(answers: list[list[str]], candidates: pd.DataFrame, message: str) -> None:
+def test_invalid_answers_raise(answers: list[list[str]], candidates: pd.DataFrame, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         gold_rows(question_table(*answers), batches(candidates, 4))
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 5)])
-def test_too_shallow_a_search_is_no_recall(shape: tuple[int, int]) -> None:
+def test_rankings_that_are_too_short_raise(shape: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match=r"expected the 5 best candidates of 1 questions, got an array \(\d, \d\)"):
         question_ranks(question_table(["c0"]), batches(CANDIDATES), np.zeros(shape, np.int64))

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables, split_questions
+from contexture.tasks.retrieval.reqa import ReqaPassage, ReqaQuestion, reqa_counts, reqa_tables, split_questions
 from tests.tasks.retrieval.gold import gold_tuples
 
 SEA = "The sea is deep. Ships cross it. The sea is deep. Few sink."
 SKY = "The sky is high.  Birds cross it."
 
 
-def passage(text: str, *questions: tuple[str, list[int]], title: str = "") -> Passage:
-    return Passage(title, text, tuple(Question(question, tuple(starts)) for question, starts in questions))
+def passage(text: str, *questions: tuple[str, list[int]], title: str = "") -> ReqaPassage:
+    return ReqaPassage(title, text, tuple(ReqaQuestion(question, tuple(starts)) for question, starts in questions))
 
 
 def test_each_sentence_of_each_passage_is_a_candidate_once():
@@ -32,7 +32,7 @@ def test_each_sentence_of_each_passage_is_a_candidate_once():
     ]
 
 
-def test_a_question_asked_twice_is_one_with_all_its_answers():
+def test_repeated_questions_are_merged_with_all_answers():
     questions, candidates = reqa_tables(
         [
             passage(SEA, ("What is high or deep?", [0, 11, 34]), ("What crosses?", [SEA.index("Ships")])),
@@ -62,8 +62,8 @@ def test_ids_depend_on_the_texts_alone():
         assert set(small[key]) < set(large[key])
 
 
-def test_nothing_to_retrieve_and_nothing_to_ask_are_refused():
-    with pytest.raises(ValueError, match="no candidate to retrieve"):
+def test_no_candidates_and_no_questions_raise():
+    with pytest.raises(ValueError, match="no candidates to retrieve"):
         reqa_tables([passage("  ", ("q", [0]))])
     with pytest.raises(ValueError, match="no question has an answer"):
         reqa_tables([passage(SEA, ("q", []))])
@@ -73,7 +73,7 @@ IDS = [f"{number:016x}" for number in range(2400)]
 NAMES = ("train", "dev", "test")
 
 
-def test_splits_have_the_papers_sizes_and_smaller_ones_lie_in_larger_ones():
+def test_splits_have_the_sizes_of_the_paper_and_are_nested():
     parts = {}
     for share, sizes in {0.01: [21, 3, 2376], 0.05: [108, 12, 2280], 0.8: [1728, 192, 480]}.items():
         split = split_questions(IDS, share, seed=3)
@@ -85,7 +85,7 @@ def test_splits_have_the_papers_sizes_and_smaller_ones_lie_in_larger_ones():
     assert parts[0.8]["test"] < parts[0.05]["test"] < parts[0.01]["test"]
 
 
-def test_splits_depend_on_seed_and_ids_and_not_on_their_order():
+def test_splits_depend_on_seed_and_ids_but_not_on_order():
     split = split_questions(IDS, 0.05, seed=3)
     assert split_questions(IDS[::-1], 0.05, seed=3)[IDS].equals(split)
     assert not split_questions(IDS, 0.05, seed=4).equals(split)
@@ -103,6 +103,6 @@ def test_no_split_is_without_training_or_test(count: int, share: float, seed: in
     ("ids", "share", "message"),
     [("ab", 0.0, "share is 0"), ("ab", 1.0, "share is 1"), ("a", 0.5, "1 questions"), ("aa", 0.5, "twice")],
 )
-def test_splits_that_cannot_be_are_refused(ids: str, share: float, message: str):
+def test_impossible_splits_raise(ids: str, share: float, message: str):
     with pytest.raises(ValueError, match=message):
         split_questions([*ids], share, seed=0)

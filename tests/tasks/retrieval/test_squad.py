@@ -1,4 +1,4 @@
-"""The SQuAD reader: both layouts, what the real files give, and every way to be wrong."""
+"""The reader of SQuAD: both layouts, the real files, and errors."""
 
 import gzip
 import json
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables
+from contexture.tasks.retrieval.reqa import ReqaPassage, ReqaQuestion, reqa_counts, reqa_tables
 from contexture.tasks.retrieval.squad import read_squad
 
 CONTEXT = "Ash met Fen. Fen met Ash."
@@ -29,15 +29,15 @@ def write(path: Path, content: object) -> Path:
 def test_both_layouts(tmp_path: Path):
     """In the list layout the first occurrence of an answer counts."""
     path = write(tmp_path / "dev.json", squad(("Fen", 13), ("Fen", 8)))
-    assert list(read_squad(path)) == [Passage("Old Days", CONTEXT, (Question("Who met Ash?", (13, 8)),))]
+    assert list(read_squad(path)) == [ReqaPassage("Old Days", CONTEXT, (ReqaQuestion("Who met Ash?", (13, 8)),))]
     rows = [
         {"context": CONTEXT, "question": "Who met Ash?", "answer": "Fen"},
         {"context": "Elsewhere.", "question": "Where?", "answer": "Else"},
         {"context": CONTEXT, "question": "Who met Fen?", "answer": "Ash"},
     ]
     assert list(read_squad(write(tmp_path / "slice.json", rows))) == [
-        Passage("", CONTEXT, (Question("Who met Ash?", (8,)), Question("Who met Fen?", (0,)))),
-        Passage("", "Elsewhere.", (Question("Where?", (0,)),)),
+        ReqaPassage("", CONTEXT, (ReqaQuestion("Who met Ash?", (8,)), ReqaQuestion("Who met Fen?", (0,)))),
+        ReqaPassage("", "Elsewhere.", (ReqaQuestion("Where?", (0,)),)),
     ]
 
 
@@ -47,14 +47,12 @@ def test_several_files_and_folders(tmp_path: Path):
         file.write(b"\xef\xbb\xbf" + json.dumps([{"context": "Étés.", "question": "?", "answer": "tés"}]).encode())
     (tmp_path / "notes.txt").write_text("no JSON")
     (tmp_path / ".c.json").write_text("being written")
-    expected = [Passage("", "Étés.", (Question("?", (1,)),)), *read_squad(tmp_path / "b.json")]
+    expected = [ReqaPassage("", "Étés.", (ReqaQuestion("?", (1,)),)), *read_squad(tmp_path / "b.json")]
     assert list(read_squad(tmp_path)) == expected
     assert list(read_squad([tmp_path / "a.json.gz", tmp_path / "b.json"])) == expected
 
 
-def test_an_answer_elsewhere_is_looked_for_nearby_and_one_nowhere_is_left_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
+def test_misplaced_answers_are_located_and_missing_ones_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     path = write(tmp_path / "dev.json", squad(("Fen", 12), ("Fen", 9), ("Fen", 900), ("Fen", -4), ("Oak", 0), ("", 99)))
     with caplog.at_level(logging.WARNING):
         (passage,) = read_squad(path)
@@ -62,7 +60,7 @@ def test_an_answer_elsewhere_is_looked_for_nearby_and_one_nowhere_is_left_out(
     assert "dev.json: 2 answers do not occur" in caplog.text
 
 
-def test_absent_files_say_how_to_get_them(tmp_path: Path):
+def test_missing_files_raise_with_a_remedy(tmp_path: Path):
     for source in (tmp_path, tmp_path / "dev.json", [tmp_path / "dev.json"], []):
         with pytest.raises(BenchmarkMissing, match=r"SQuAD is not here: looked for .*\.json\. Download train-v1\.1"):
             list(read_squad(source))
@@ -71,10 +69,10 @@ def test_absent_files_say_how_to_get_them(tmp_path: Path):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"data":\n [{"title"', r"dev\.json, line 2, column 11: broken JSON .* fetch the file again"),
+        (b'{"data":\n [{"title"', r"dev\.json, line 2, column 11: broken JSON .* download the file again"),
         (b"", "line 1, column 1: broken JSON"),
-        (b'[\n"\xff"]', "line 2, byte 3: no UTF-8"),
-        (b"[" * 200_000, "nested too deep"),
+        (b'[\n"\xff"]', "line 2, byte 3: not UTF-8"),
+        (b"[" * 200_000, "nested too deeply"),
         (b'{"questions": []}', r"dev\.json: no list under the key 'data'; a file must be"),
         (b'"text"', "no list under the key 'data'"),
         (b'{"data": [{"title": "A"}]}', r"data\[0\]: no list under the key 'paragraphs'"),
@@ -87,19 +85,19 @@ def test_absent_files_say_how_to_get_them(tmp_path: Path):
         ),
     ],
 )
-def test_other_content_is_refused_by_position(tmp_path: Path, data: bytes, message: str):
+def test_other_content_raises_with_its_position(tmp_path: Path, data: bytes, message: str):
     (tmp_path / "dev.json").write_bytes(data)
     with pytest.raises(ValueError, match=message):
         list(read_squad(tmp_path))
 
 
-def test_a_file_cut_off_is_refused(tmp_path: Path):
+def test_a_truncated_file_raises(tmp_path: Path):
     (tmp_path / "dev.json.gz").write_bytes(gzip.compress(json.dumps(squad(("Fen", 13))).encode())[:-20])
     with pytest.raises(ValueError, match=r"dev\.json\.gz, after line \d+: damaged or cut off"):
         list(read_squad(tmp_path))
 
 
-#: What the files here give; in the dev file 302 of the 10,570 questions have lost their answers and 29 occur twice.
+#: Counts of the shared files; in dev 302 of the 10,570 questions have no answers and 29 are repeated.
 REAL = {
     "squad_v1.1_dev": {"asked": 10570, "queries": 10237, "candidates": 10203, "tuples": 10268, "passages": 2067},
     "squad_train_slice_mrqa": {"asked": 4330, "queries": 4330, "candidates": 19207, "tuples": 4330, "passages": 3902},

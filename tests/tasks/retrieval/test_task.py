@@ -1,4 +1,4 @@
-"""Retrieval as a task, from the files to the records."""
+"""The retrieval task, from files to records."""
 
 import json
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from contexture.demo import DemoConfig, write_demo_world
 from contexture.encoders.base import Encoder
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings
-from contexture.tasks.retrieval.evaluation import unseen
+from contexture.tasks.retrieval.evaluation import is_unseen
 from contexture.tasks.retrieval.ranks import METRICS, recalls
 from contexture.tasks.retrieval.task import RetrievalTask
-from tests.retrieval.test_bm25 import built
+from tests.retrieval.test_bm25 import build_bm25
 from tests.tasks.retrieval import toys
-from tests.tasks.retrieval.test_open_domain import passages
+from tests.tasks.retrieval.test_open_domain import write_passages
 
 TASK = RetrievalTask()
 SETTINGS = toys.settings(steps=5, shares=[50, 80], indexes=[{"kind": "hnsw"}], indexed="tuned")
@@ -27,7 +27,7 @@ OPEN = toys.settings(steps=5, shares=[50, 80], open_domain_pairs=8, open_domain=
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data, an encoder, and what was fine-tuned of it with two seeds."""
+    """A folder with data, an encoder, and models fine-tuned with two seeds."""
     folder = tmp_path_factory.mktemp("project")
     data = toys.write_data(folder / "data")
     toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"))
@@ -39,7 +39,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_encoders(project: Path) -> list[EvaluatedEncoder]:
-    """One that is fine-tuned with two seeds, and two encoders side by side."""
+    """Return an encoder fine-tuned with two seeds, and two concatenated encoders."""
     start = str(project / "encoder")
     tuned = [EvaluatedEncoder("tuned", seed, (start,), project / f"tuned-{seed}") for seed in (0, 1)]
     return [*tuned, EvaluatedEncoder("both", 0, (start, start))]
@@ -62,14 +62,14 @@ def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path
     assert [*documents["text"]] == [*toys.tables()[1]["passage"].drop_duplicates()] and set(documents["title"]) == {""}
     TASK.check_settings(SETTINGS, project / "data")
     small = toys.settings(shares=[50, 1])
-    with pytest.raises(ValueError, match="1 % of 80 questions are too few to train on and to hold some out"):
+    with pytest.raises(ValueError, match=r"retrieval\.shares: 1% of 80 questions leaves no train, dev or test"):
         TASK.check_settings(small, project / "data")
     TASK.check_settings(small, tmp_path)  # without data
     assert TASK.load_documents(tmp_path) is None
     assert TASK.evaluate(small, make_encoders(project), tmp_path, tmp_path) == Results()
 
 
-def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> None:
+def test_each_encoder_protocol_and_metric_has_a_record(results: Results) -> None:
     combinations = [(seed, protocol) for seed in (0, 1) for protocol in ("50%", "80%", "frozen")]
     runs = [
         *[("bm25", *run) for run in combinations],
@@ -88,7 +88,7 @@ def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> N
     assert json.loads(json.dumps(results.records)) == results.records
 
 
-def test_a_ranking_is_fused_with_that_of_words(project: Path, results: Results) -> None:
+def test_rankings_are_fused_with_bm25(project: Path, results: Results) -> None:
     fused = evaluate(project, toys.settings(steps=5, shares=[50, 80], hybrid=["tuned"]))
     ranks = fused.tables["ranks"]
     counts = ranks.groupby(["variant", "seed", "protocol"]).size()
@@ -97,8 +97,8 @@ def test_a_ranking_is_fused_with_that_of_words(project: Path, results: Results) 
         assert variant != "tuned+bm25" or count == counts["tuned", seed, protocol]
     plain = pd.DataFrame(results.records)
     same = pd.DataFrame(fused.records).query("variant != 'tuned+bm25'").reset_index(drop=True)
-    pd.testing.assert_frame_equal(same, plain)  # the others are what they were
-    # Frozen, without held-out questions, both count alike: what both find first stays first.
+    pd.testing.assert_frame_equal(same, plain)  # other results do not change
+    # Frozen encoders have equal weights: a candidate that is first in both rankings stays first.
     first = ranks[ranks["protocol"].eq("frozen") & ranks["seed"].eq(0)].pivot(
         index="question_id", columns="variant", values="rank"
     )
@@ -112,12 +112,12 @@ def test_all_are_tested_on_the_same_questions_and_frozen_ones_on_all(results: Re
     ranks = results.tables["ranks"]
     for (variant, seed, protocol), part in ranks.groupby(["variant", "seed", "protocol"]):
         share = None if protocol == "frozen" else float(protocol.rstrip("%"))
-        expected = questions["question_id"][unseen(questions, share, seed)].tolist()
+        expected = questions["question_id"][is_unseen(questions, share, seed)].tolist()
         assert part["question_id"].tolist() == expected, (variant, seed, protocol)
-    assert unseen(questions, 80, 0).sum() == 16
+    assert is_unseen(questions, 80, 0).sum() == 16
 
 
-def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, project: Path) -> None:
+def test_two_equal_encoders_rank_like_a_normalized_one(results: Results, project: Path) -> None:
     from contexture.encoders.models import load_model
 
     questions, candidates = toys.tables()
@@ -130,7 +130,7 @@ def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, proje
     assert np.mean(ranks == np.array(expected)) > 0.95  # rounding may decide a tie
 
 
-def test_indexes_and_speeds_are_facts(results: Results) -> None:
+def test_details_have_indexes_and_speeds(results: Results) -> None:
     assert [index["kind"] for index in results.details["indexes"]] == ["flat", "hnsw"]
     assert results.details["indexes"][0]["recall_against_exact"] == 1
     (speed,) = results.details["speeds"]
@@ -139,7 +139,7 @@ def test_indexes_and_speeds_are_facts(results: Results) -> None:
 
 
 def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second evaluation embeds questions alone, and finds the same."""
+    """A second evaluation only embeds questions and has equal results."""
     real = Encoder.embed
 
     def no_candidates(self: Encoder, texts: Sequence[Any], role: Any = None) -> Any:
@@ -150,8 +150,8 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
     assert evaluate(project).records == results.records
 
 
-def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp_path: Path) -> None:
-    opened = evaluate(project, OPEN, passages(tmp_path / "passages"))
+def test_the_open_domain_is_not_easier(project: Path, results: Results, tmp_path: Path) -> None:
+    opened = evaluate(project, OPEN, write_passages(tmp_path / "passages"))
     table = pd.DataFrame(opened.records)
     grown = table[table["protocol"].str.endswith(" open")]
     assert set(grown["variant"]) == {"bm25", "tuned"}
@@ -167,7 +167,7 @@ def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp
     assert evaluate(project, OPEN).records == results.records
 
 
-def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None:
+def test_frozen_encoders_have_no_results_on_shares(project: Path) -> None:
     frozen = TASK.evaluate(SETTINGS, make_encoders(project)[2:], project / "data", project / "vectors")
     assert {(record["protocol"], record["variant"]) for record in frozen.records} == {
         ("frozen", "both"),
@@ -176,16 +176,16 @@ def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None
     assert TASK.evaluate(SETTINGS, [], project / "data", project / "vectors") == Results()
 
 
-def test_bm25_finds_what_shares_its_words(results: Results) -> None:
+def test_records_of_bm25_match_a_search(results: Results) -> None:
     questions, candidates = toys.tables()
-    index = built((candidates["sentence"] + " " + candidates["passage"]).tolist())
+    index = build_bm25((candidates["sentence"] + " " + candidates["passage"]).tolist())
     _, rows = index.search(questions["question"], 1)
     right = [f"c{row}" == answers[0] for (row,), answers in zip(rows, questions["answers"], strict=True)]
     values = {(record["variant"], record["protocol"], record["metric"]): record["value"] for record in results.records}
     assert values["bm25", "frozen", "recall_at_1"] == pytest.approx(np.mean(right))
 
 
-def test_questions_of_the_demo_of_a_file_and_of_a_folder(tmp_path: Path) -> None:
+def test_questions_from_the_demo_a_file_and_a_folder(tmp_path: Path) -> None:
     demo = tmp_path / "world"
     write_demo_world(DemoConfig(pages=25, novels=1), demo)
     TASK.prepare_data(RetrievalConfig(), demo, tmp_path / "demo")

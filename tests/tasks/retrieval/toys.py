@@ -1,4 +1,4 @@
-"""Questions with three words of their answer, and small encoders that can learn to find it."""
+"""Toy questions with three words of their answer, and small encoders."""
 
 import json
 import random
@@ -36,7 +36,7 @@ def new_encoder(
     needs: TableSizes | None = None,
     lengths: Lengths | None = None,
 ) -> Path:
-    """An encoder without training."""
+    """Write an untrained encoder."""
     torch.manual_seed(0)
     typed: Any = TypeAdapter(AnyEncoderConfig).validate_python(config or TRANSFORMER)
     lengths = lengths or Lengths(query=12, document=24)
@@ -45,7 +45,7 @@ def new_encoder(
 
 
 def new_bag(folder: Path) -> str:
-    """A bag of words without training, with its vocabulary."""
+    """Write an untrained bag of words and its vocabulary; return its folder."""
     return str(new_encoder(folder, vocabulary(folder.with_name("words")), BAG))
 
 
@@ -58,7 +58,7 @@ def settings(**changes: Any) -> RetrievalSettings:
 
 
 def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """80 questions and 40 candidates: a question has three words of its candidate's sentence of four."""
+    """Return 80 questions and 40 candidates; a question has three of the four words of its candidate's sentence."""
     draw = random.Random(3)
     sentences = [draw.sample(WORDS, 4) for _ in range(40)]
     candidates = [
@@ -75,7 +75,7 @@ def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def write_data(folder: Path) -> Path:
-    """What `RetrievalTask.read` writes."""
+    """Write the files of `RetrievalTask.read`."""
     folder.mkdir()
     for table, name in zip(tables(), ("questions", "candidates"), strict=True):
         table.to_parquet(folder / f"{name}.parquet")

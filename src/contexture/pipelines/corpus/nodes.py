@@ -23,9 +23,9 @@ from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import read_pairs
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo.config import DEMO, DemoConfig
-from contexture.demo.languages import codes
-from contexture.demo.translations import XNLI, bitext_names
-from contexture.demo.write import LANGUAGES
+from contexture.demo.languages import language_codes
+from contexture.demo.translations import XNLI_DIR, bitext_names
+from contexture.demo.write import LANGUAGES_DIR
 from contexture.tasks.base import TASK_FILE, DocumentTask
 from contexture.tasks.registry import TASKS
 
@@ -172,8 +172,8 @@ def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) ->
     if config.input != DEMO:
         return config
     sets = {}
-    for code in codes(world.languages):
-        files = [str(demo_dir / LANGUAGES / name) for name in bitext_names(code)]
+    for code in language_codes(world.languages):
+        files = [str(demo_dir / LANGUAGES_DIR / name) for name in bitext_names(code)]
         sets[f"demo_{code}"] = BitextSet(files, ("en", code))
     return replace(config, input=sets)
 
@@ -181,7 +181,7 @@ def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) ->
 def read_nli(config: NliConfig, demo_dir: Path) -> DataFrame:
     """Read all pairs in all languages; `demo_dir` has the made-up world, if it is read."""
     assert config.input is not None  # `config.Parameters.check_systems`
-    folder = demo_dir / LANGUAGES / XNLI if config.input == DEMO else Path(config.input).expanduser()
+    folder = demo_dir / LANGUAGES_DIR / XNLI_DIR if config.input == DEMO else Path(config.input).expanduser()
     pairs = read_pairs(config, folder)
     LOG.info("nli: %s", pairs["lang"].value_counts().sort_index().to_dict())
     return SparkSession.builder.getOrCreate().createDataFrame(pairs)

@@ -13,8 +13,8 @@ from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
 from contexture.demo.config import DEMO, DemoConfig
-from contexture.demo.languages import codes
-from contexture.demo.write import BOOKS, EXPORT, LANGUAGES
+from contexture.demo.languages import language_codes
+from contexture.demo.write import BOOKS_DIR, EXPORT_FILE, LANGUAGES_DIR
 from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
@@ -48,11 +48,12 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> d
 
 def demo_inputs(world: DemoConfig, demo_dir: Path) -> list[CorpusInput]:
     """Return the text of the made-up world: novels in each language, or the encyclopedia and novels in English."""
-    novels = [CorpusInput(str(demo_dir / BOOKS), "books", "en")]
+    novels = [CorpusInput(str(demo_dir / BOOKS_DIR), "books", "en")]
     if not world.languages:
-        return [CorpusInput(str(demo_dir / EXPORT), "mediawiki"), *novels]
+        return [CorpusInput(str(demo_dir / EXPORT_FILE), "mediawiki"), *novels]
     return novels + [
-        CorpusInput(str(demo_dir / LANGUAGES / BOOKS / code), "books", code) for code in codes(world.languages)
+        CorpusInput(str(demo_dir / LANGUAGES_DIR / BOOKS_DIR / code), "books", code)
+        for code in language_codes(world.languages)
     ]
 
 

@@ -1,1 +1,1 @@
-"""One's own text: what to search it with, by what its held-out documents give away. No paper's."""
+"""Adaptation to a user's text, measured on questions from its held-out documents."""

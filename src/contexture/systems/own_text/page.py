@@ -1,4 +1,4 @@
-"""The page of one's own text: what was learned, whether it is better than BM25, and what to do next."""
+"""Report on a user's text: what was trained, whether it is better than BM25, and the next step."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,13 +8,14 @@ from contexture.reporting.page import Bar, Card, Page, ReportContext, sections
 from contexture.reporting.records import METRICS, Record, by_seed, score_key
 from contexture.reporting.tables import Table, columns, mean_std
 from contexture.reporting.training_tables import trainings_table
-from contexture.tasks.held_out.config import BEFORE
+from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
 
-TITLE = "Your own text: what to search it with"
+TITLE = "Search in your own text"
 NOTE = (
-    "Nobody labelled anything: questions were made of documents that no encoder learned from, and looked for in the "
-    "whole text. Such questions share words with their answers more than people's do, which favours BM25; a file of "
-    "twenty questions of your own (contexture adapt TEXT --questions FILE) says more, and decides where there is one."
+    "No labels are used: questions are generated from documents that no encoder was trained on, and searched in the "
+    "whole text. Such questions share more words with their answers than people's do, which favours BM25. Twenty "
+    "questions of your own (contexture adapt TEXT --questions FILE) are more reliable, and the "
+    "recommendation uses them if given."
 )
 TASK, BM25, HYBRID = "held_out", "bm25", "+bm25"
 LABELS = {
@@ -22,45 +23,45 @@ LABELS = {
     "static": "Static encoder",
     "static_none": "Word vectors of this text",
     "transformer": "Transformer",
-    "transformer_none": "Transformer before it learned",
-    "published": "Published encoder, continued on this text",
-    "published_none": "Published encoder, as it was published",
+    "transformer_none": "Transformer, untrained",
+    "published": "Published encoder, trained further on this text",
+    "published_none": "Published encoder, unchanged",
 }
-#: Kinds of questions of fewer documents than these tell little of the rest.
-FEW = 5
-#: Metric that is shown → what it counts.
+#: With fewer held-out documents the report has a warning.
+MIN_HELD_OUT_DOCUMENTS = 5
+#: Metric → description in captions.
 CAPTIONS = {
-    "ndcg_at_10": ": the nearer to the top of the first ten an answer comes, the more",
-    "recall_at_1": " of the answers that come first",
-    "recall_at_10": " of the answers that are among the first ten",
-    "recall_at_100": " of the answers that are among the first hundred",
+    "ndcg_at_10": ", which rates answers among the first ten results by their rank",
+    "recall_at_1": " of the answers that are the first result",
+    "recall_at_10": " of the answers that are among the first ten results",
+    "recall_at_100": " of the answers that are among the first hundred results",
 }
-#: What pairs are made of, by the task that they are for.
-PAIRS = {
+#: Pre-training task → description of its pairs.
+PAIR_LABELS = {
     "ict": "a sentence and the rest of its passage",
-    "bfs": "a sentence of a page's beginning and a passage of the page",
+    "bfs": "a sentence from the beginning of a page and a passage of the page",
     "wlp": "a linked page and the passage that links to it",
-    "headings": "a heading and what stands below it",
+    "headings": "a heading and the text below it",
     "neighbours": "a sentence and the passage next to it",
 }
-#: What says more than documents do.
-WRITE = (
-    "Next: write twenty questions of your own, a line each with a tab and the document that answers it, and run "
-    "contexture adapt TEXT --questions FILE."
+#: Advice if the user has given no or too few questions.
+NEXT_STEP = (
+    "Next step: write twenty questions of your own to a file, one per line, each followed by a tab and the document "
+    "that answers it, and run contexture adapt TEXT --questions FILE."
 )
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """What to take, the evidence by kind of question, and what was learned from."""
+    """Return the report page with the recommendation, the results by kind of question, and the trainings."""
     details = context.details.get(TASK, {})
-    labels = labels_of(records, context.labels)
+    labels = search_labels(records, context.labels)
     advice: Mapping[str, Any] | None = details.get("advice")
     trained = list(dict.fromkeys(record["variant"] for record in records if "training_text" in record))
     return Page(
         findings=[
-            *learned(context.examples, [labels.get(name, name) for name in context.trainings]),
-            *(helped(advice, details, labels) if advice else []),
-            *left_out(details),
+            *describe_training(context.examples, [labels.get(name, name) for name in context.trainings]),
+            *(describe_gains(advice, details, labels) if advice else []),
+            *describe_gaps(details),
         ],
         sections=sections(
             [
@@ -69,149 +70,151 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 trainings_table(context.trainings, labels, "Pairs"),
             ]
         ),
-        cards=[card(advice, details, labels, trained) if advice else nothing(details)],
+        cards=[recommendation_card(advice, details, labels, trained) if advice else too_small_card(details)],
     )
 
 
-def labels_of(records: Sequence[Record], run_labels: Mapping[str, str]) -> dict[str, str]:
-    """Labels of every search that was measured, and of the runs."""
+def search_labels(records: Sequence[Record], run_labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of all measured searches and runs."""
     known = {**run_labels, **LABELS}
     measured = {}
     for name in (record["variant"] for record in records):
-        plain = name.removesuffix(HYBRID)
-        measured[name] = known.get(plain, plain) + (" with BM25" if plain != name else "")
+        encoder = name.removesuffix(HYBRID)
+        measured[name] = known.get(encoder, encoder) + (" with BM25" if encoder != name else "")
     return known | measured
 
 
-def card(
+def recommendation_card(
     advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str], encoders: Sequence[str]
 ) -> Card:
-    """What to take, at a glance; `encoders` were trained here, so that `contexture search` may have one."""
-    take, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
+    """Return the card of the recommendation; `encoders` were trained in this run."""
+    recommended, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
     num_questions = sum(details["asked"][kind] for kind in advice["basis"])
-    if take != BM25:
-        reason = f"{labels[take]} finds more than BM25, the plain search by words: {points(advice['gain'])} of nDCG@10."
+    if recommended != BM25:
+        reason = f"{labels[recommended]} is better than BM25 (keyword search): {format_points(advice['gain'])} nDCG@10."
     elif best == BM25:
-        reason = "BM25, the plain search by words: nothing that was measured finds more."
+        reason = "BM25 (keyword search) has the best result."
     else:
         reason = (
-            f"BM25, the plain search by words: {labels[best]} is {points(advice['gain'])} of nDCG@10 above it, which "
-            f"{num_questions:,} questions do not settle."
+            f"BM25 (keyword search): the gain of {labels[best]}, {format_points(advice['gain'])} nDCG@10, is not "
+            f"significant with {num_questions:,} questions."
         )
-    flag = " --by words" if take == BM25 else "" if take.endswith(HYBRID) else " --by vectors"
-    next_step = f'To search with it: contexture search{flag} "your question"'
-    if take != BM25 and encoder not in encoders:
+    flag = " --by words" if recommended == BM25 else "" if recommended.endswith(HYBRID) else " --by vectors"
+    next_step = f'Search with: contexture search{flag} "your question"'
+    if recommended != BM25 and encoder not in encoders:
         chosen = max(encoders, key=lambda name: max(means[name], means[name + HYBRID]))
         next_step = (
-            f"It was measured beside, so that contexture search does not have it but {labels[chosen]}; contexture "
-            "adapt TEXT --encoder NAME_OR_FOLDER makes it one of those that are taken over."
+            f"This encoder was not trained in this run, so contexture search uses {labels[chosen]}. To use it, run "
+            "contexture adapt TEXT --encoder NAME_OR_FOLDER."
         )
     kinds = ", ".join(DATA.get(kind, kind) for kind in advice["basis"])
     return Card(
-        title="What to take",
+        title="Recommendation",
         subtitle=f"by your {num_questions:,} questions"
         if advice["basis"] == ["questions"]
         else f"by {num_questions:,} questions: {kinds}",
-        headline=labels[take],
+        headline=labels[recommended],
         sentences=[reason, next_step],
-        unit="nDCG@10, percent: 100 where the answer comes first for every question",
+        unit="nDCG@10 in percent; 100 if the answer is the first result for each question",
         bars=[
-            Bar(labels[name], 100 * means[name], name == take)
+            Bar(labels[name], 100 * means[name], name == recommended)
             for name in dict.fromkeys([BM25, encoder, encoder + HYBRID, best])
         ],
     )
 
 
-def points(interval: Sequence[float]) -> str:
-    """A difference and its interval."""
+def format_points(interval: Sequence[float]) -> str:
+    """Return a difference and its interval as text."""
     gain, low, high = (100 * value for value in interval)
     return f"{gain:+.1f} points (95%: {low:+.1f} to {high:+.1f})"
 
 
-def nothing(details: Mapping[str, Any]) -> Card:
-    """The card if too little was held out."""
+def too_small_card(details: Mapping[str, Any]) -> Card:
+    """Return the card without a recommendation, for too few held-out documents."""
     return Card(
-        title="What to take",
+        title="Recommendation",
         subtitle=f"{details.get('held_out', 0):,} of {details.get('documents', 0):,} documents were held out",
-        headline="This text is too small to tell",
+        headline="Not enough text",
         sentences=[
-            "BM25, the plain search by words, is the safe choice (contexture search --by words): no kind of question "
-            f"was found {details.get('least', 0)} times in documents that are held out.",
-            WRITE,
+            "BM25 (keyword search, contexture search --by words) is the safe choice: the held-out documents give fewer "
+            f"than {details.get('least', 0)} questions of each kind.",
+            NEXT_STEP,
         ],
     )
 
 
-def learned(examples: Mapping[str, Mapping[str, Any]], runs: Sequence[str]) -> list[str]:
-    """What was trained, and what there was to learn from."""
-    pairs = {task: int(counted["pairs"]) for task, counted in examples.items() if counted.get("pairs")}
+def describe_training(examples: Mapping[str, Mapping[str, Any]], runs: Sequence[str]) -> list[str]:
+    """Return a sentence about the trained runs and their pairs."""
+    pairs = {task: int(counts["pairs"]) for task, counts in examples.items() if counts.get("pairs")}
     if not pairs:
         return []
-    parts = "; ".join(f"{count:,} of {PAIRS.get(task, task)}" for task, count in pairs.items())
-    return [f"Trained: {', '.join(runs)}, on {sum(pairs.values()):,} pairs that the text gives away: {parts}."]
+    parts = "; ".join(f"{count:,} of {PAIR_LABELS.get(task, task)}" for task, count in pairs.items())
+    return [f"Trained: {', '.join(runs)}, on {sum(pairs.values()):,} pairs from the text: {parts}."]
 
 
-def helped(advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
-    """Whether learning from this text made each encoder better, by what decides and by every kind of question."""
+def describe_gains(advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """Return a sentence per encoder about its gain from training, overall and by kind of question."""
     sentences, means = [], advice["means"]
     for name, gain in advice["learned"].items():
-        start = name + BEFORE
-        verb, doubt = "took", ", which may be chance"
+        untrained = name + UNTRAINED_SUFFIX
+        verb, doubt = "changed", ", which is not significant"
         if gain[1] > 0 or gain[2] < 0:
             verb, doubt = "raised" if gain[1] > 0 else "lowered", ""
         sentence = (
-            f"{labels[name]}: learning from these pairs {verb} nDCG@10 from {100 * means[start]:.1f} "
-            f"({labels[start]}) to {100 * means[name]:.1f}, {points(gain)}{doubt}."
+            f"{labels[name]}: training on these pairs {verb} nDCG@10 from {100 * means[untrained]:.1f} "
+            f"({labels[untrained]}) to {100 * means[name]:.1f}, {format_points(gain)}{doubt}."
         )
-        if advice["encoder"] == start:
-            sentence += " It is taken as it was before."
+        if advice["encoder"] == untrained:
+            sentence += " The untrained encoder is used."
         kinds = {kind: gains[name] for kind, gains in details["learned"].items() if [kind] != advice["basis"]}
         if kinds:
-            listed = "; ".join(f"{DATA.get(kind, kind)} {points(interval)}" for kind, interval in kinds.items())
+            listed = "; ".join(f"{DATA.get(kind, kind)} {format_points(interval)}" for kind, interval in kinds.items())
             sentence += f" By kind of question: {listed}."
         sentences.append(sentence)
     return sentences
 
 
-def left_out(details: Mapping[str, Any]) -> list[str]:
-    """What the evidence lacks."""
+def describe_gaps(details: Mapping[str, Any]) -> list[str]:
+    """Return sentences about unknown answers and too few documents or questions."""
     sentences = []
     if unknown := details.get("unknown"):
         names = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
-        sentences.append(f"{len(unknown):,} answers in the file of questions name no document of this text: {names}.")
-    own, held_out = details["asked"]["questions"], details["held_out"]
-    if own < details["enough"]:
-        if 0 < held_out < FEW:
+        sentences.append(f"{len(unknown):,} answers in the file of questions are no documents of this text: {names}.")
+    num_questions, held_out = details["asked"]["questions"], details["held_out"]
+    if num_questions < details["enough"]:
+        if 0 < held_out < MIN_HELD_OUT_DOCUMENTS:
             sentences.append(
-                f"Only {held_out} of {details['documents']:,} documents were held out: what they give away says little "
-                "of the others."
+                f"Only {held_out} of {details['documents']:,} documents were held out, which is too few to "
+                "represent the others."
             )
-        sentences.append((f"Your {own:,} questions are too few to decide. " if own else "") + WRITE)
+        sentences.append(
+            (f"Your {num_questions:,} questions are too few to decide. " if num_questions else "") + NEXT_STEP
+        )
     return sentences
 
 
 def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric: str) -> Table:
-    """A row a search, a column a kind of question; the best of each column in bold."""
-    own = [record for record in records if record["task"] == TASK and record["metric"] == metric]
-    # On a phone the first columns are seen, so those come first that decide.
-    places = sorted(dict.fromkeys(map(score_key, own)), key=lambda place: place.data != "questions")
-    variants = list(dict.fromkeys(record["variant"] for record in own))
-    values = [[[*by_seed(own, variant, place).values()] for place in places] for variant in variants]
+    """Return a table with a row per search and a column per kind of question; the best of each column is bold."""
+    task_records = [record for record in records if record["task"] == TASK and record["metric"] == metric]
+    # The user's questions come first, because narrow screens only show the first columns.
+    keys = sorted(dict.fromkeys(map(score_key, task_records)), key=lambda key: key.data != "questions")
+    variants = list(dict.fromkeys(record["variant"] for record in task_records))
+    values = [[[*by_seed(task_records, variant, key).values()] for key in keys] for variant in variants]
     rows = tuple((labels[variant], *map(mean_std, cells)) for variant, cells in zip(variants, values, strict=True))
     bold = set()
-    for column in range(len(places)):
+    for column in range(len(keys)):
         means = [sum(cells[column]) / max(len(cells[column]), 1) for cells in values]
         bold |= {(row, column + 1) for row, value in enumerate(means) if value == max(means)}
-    heads = columns("Search", numbers=[DATA.get(place.data, place.data) for place in places])
+    heads = columns("Search", numbers=[DATA.get(key.data, key.data) for key in keys])
     caption = f"Percent{CAPTIONS[metric]}. The best of each column in bold."
     return Table(f"{METRICS[metric].label} by kind of question", heads, rows, caption, frozenset(bold))
 
 
 def pairs_table(examples: Mapping[str, Mapping[str, Any]]) -> Table:
-    """What pairs were made, by what they are made of."""
+    """Return a table of the training pairs by task."""
     rows = tuple(
-        (PAIRS.get(task, task), f"{counted['pairs']:,.0f}", f"{counted['mean_query_tokens']:.0f}")
-        for task, counted in examples.items()
-        if "pairs" in counted
+        (PAIR_LABELS.get(task, task), f"{counts['pairs']:,.0f}", f"{counts['mean_query_tokens']:.0f}")
+        for task, counts in examples.items()
+        if "pairs" in counts
     )
-    return Table("What the text gives away", columns("A pair of", numbers=["Pairs", "Tokens of the first"]), rows)
+    return Table("Training pairs", columns("Pair", numbers=["Pairs", "Tokens of the first text"]), rows)

@@ -13,7 +13,7 @@ from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION_COLUMNS, to_records
-from contexture.retrieval.vectors import unit
+from contexture.retrieval.vectors import normalize
 from contexture.tasks.answer_selection.baselines import (
     Scores,
     compute_idf,
@@ -117,7 +117,10 @@ def score_by_cosine(model: TextEncoder, answers: pd.DataFrame) -> Scores:
 def _score_block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     left, questions = pd.factorize(answers["question"])
     right, candidates = pd.factorize(answers["candidate"])
-    queries, documents = unit(model.embed(list(questions), "query")), unit(model.embed(list(candidates), "document"))
+    queries, documents = (
+        normalize(model.embed(list(questions), "query")),
+        normalize(model.embed(list(candidates), "document")),
+    )
     scores: Scores = np.einsum("nd,nd->n", queries[left], documents[right], dtype=np.float64)
     return scores
 

@@ -1,1 +1,1 @@
-"""BEIR: documents, queries and how relevant the ones are to the others, in its files."""
+"""Retrieval on data sets in BEIR's layout."""

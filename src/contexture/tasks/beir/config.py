@@ -1,4 +1,4 @@
-"""Where sets in BEIR's layout are, and what is measured on them."""
+"""Settings of data sets in BEIR's layout."""
 
 from typing import Annotated, Literal
 
@@ -9,20 +9,20 @@ from contexture.strict import STRICT
 from contexture.tasks.retrieval.config import RankingSettings
 from contexture.tasks.settings import SourceSettings
 
-#: The name of a set: its files have a folder of that name.
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
+#: Name of a set and of its folder.
+SetName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
 class BeirConfig(SourceSettings):
-    """Where the sets come from."""
+    """Sources of the sets."""
 
-    # Name → a folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
-    input: dict[Name, str] = Field(default_factory=dict)
-    # Whose queries are asked: that of MS MARCO is dev.
+    # Name → folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv.
+    input: dict[SetName, str] = Field(default_factory=dict)
+    # Split of the queries; MS MARCO uses dev.
     split: Literal["train", "dev", "test"] = "test"
 
 
 @dataclass(config=STRICT, frozen=True)
 class BeirSettings(RankingSettings):
-    """Frozen vectors compared with BM25 over title and text."""
+    """Settings of rankings by frozen encoders and by BM25 over title and text."""

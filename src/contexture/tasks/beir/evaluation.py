@@ -1,4 +1,4 @@
-"""Rankings of a set's documents by encoders, by BM25, and by both fused."""
+"""Evaluate rankings by encoders, by BM25, and by both fused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,23 +7,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from contexture.metrics.graded import METRICS, RECALL_DEPTHS, graded_metrics
+from contexture.metrics.graded import METRICS, graded_metrics
+from contexture.metrics.measures import RECALL_DEPTHS
 from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.top import NOTHING, Rows
+from contexture.retrieval.top import NO_ROW, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results
 from contexture.tasks.beir.config import BeirSettings
-from contexture.tasks.beir.files import DOCUMENTS, QUERIES
+from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE
 from contexture.tasks.passage_ranking import FROZEN, measure_intervals, rank_all
 
 NAME = "beir"
-#: Documents that are ranked for each query.
-DEPTH = max(RECALL_DEPTHS)
+#: Number of documents that are ranked for each query.
+RANK_DEPTH = max(RECALL_DEPTHS)
 
 
 @dataclass(frozen=True)
 class BeirSet:
-    """A set that `files.write_set` wrote to `folder`; `vectors_dir` keeps vectors of its documents."""
+    """A set in a folder of `files.write_set`, and the folder for vectors of its documents."""
 
     name: str
     folder: Path
@@ -34,37 +35,37 @@ class BeirSet:
 def evaluate_beir(
     settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], sets: Sequence[BeirSet], parallel_map: ParallelMap
 ) -> Results:
-    """nDCG@10 and recall of BM25, of all encoders and of those fused with it, on every set.
+    """Measure nDCG@10 and recall of BM25, of encoders and of both fused, on each set.
 
-    The table `queries` has the metrics of each query, the fact `intervals` those of `intervals` by set.
+    The table `queries` has the metrics of each query; `details["intervals"]` has confidence intervals by set.
     """
     if not encoders or not sets:
         return Results()
-    tables = {beir_set.name: _evaluate(settings, encoders, beir_set, parallel_map) for beir_set in sets}
+    tables = {beir_set.name: _evaluate_set(settings, encoders, beir_set, parallel_map) for beir_set in sets}
     records = [record for name, table in tables.items() for record in to_records(table, METRICS, NAME, name)]
     details = {"intervals": {name: measure_intervals(table) for name, table in tables.items()}}
     return Results(records, details, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
-def without_own(rows: Rows, own_rows: Rows) -> Rows:
-    """The first DEPTH of rows (Q, DEPTH + 1) without `own_rows`, (Q,), the document with the query's id; −1 for none.
+def drop_own_documents(rows: Rows, own_rows: Rows) -> Rows:
+    """Return the first RANK_DEPTH of rows (Q, RANK_DEPTH + 1) without the documents that have the query's id.
 
-    BEIR leaves it out, too.
+    `device_rows` (Q,) are the rows of these documents, −1 for none. BEIR leaves them out, too.
     """
-    other_rows = np.where(rows == own_rows[:, None], NOTHING, rows)
-    order = np.argsort(other_rows == NOTHING, axis=1, kind="stable")
-    return np.take_along_axis(other_rows, order, axis=1)[:, :DEPTH]
+    other_rows = np.where(rows == own_rows[:, None], NO_ROW, rows)
+    order = np.argsort(other_rows == NO_ROW, axis=1, kind="stable")
+    return np.take_along_axis(other_rows, order, axis=1)[:, :RANK_DEPTH]
 
 
-def _evaluate(
+def _evaluate_set(
     settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], beir_set: BeirSet, parallel_map: ParallelMap
 ) -> pd.DataFrame:
-    """RUN, data, query_id and METRICS of each query."""
-    queries = pd.read_parquet(beir_set.folder / QUERIES)
-    file = beir_set.folder / DOCUMENTS
+    """Return RUN, data, query_id and METRICS of each query."""
+    queries = pd.read_parquet(beir_set.folder / QUERIES_FILE)
+    file = beir_set.folder / DOCUMENTS_FILE
     names = {*queries["id"], *queries["documents"].explode()}
     row_of = {name: row for row, (name,) in enumerate(ParquetRows(file).tuples(["id"])) if name in names}
-    own_rows = np.array([row_of.get(name, NOTHING) for name in queries["id"]], np.int64)
+    own_rows = np.array([row_of.get(name, NO_ROW) for name in queries["id"]], np.int64)
     rankings = rank_all(
         encoders,
         parallel_map,
@@ -72,12 +73,12 @@ def _evaluate(
         queries["text"].tolist(),
         beir_set.vectors_dir,
         settings.bm25,
-        (DEPTH + 1, DEPTH),
-        lambda rows: without_own(rows, own_rows),
+        (RANK_DEPTH + 1, RANK_DEPTH),
+        lambda rows: drop_own_documents(rows, own_rows),
         settings.hybrid,
     )
     relevant = [
-        # A document that is not in the corpus has no row: by its name it is never found.
+        # A document that is not in the corpus has no row; its id matches no result.
         {row_of.get(name, name): score for name, score in zip(documents, scores, strict=True)}
         for documents, scores in zip(queries["documents"], queries["scores"], strict=True)
     ]

@@ -1,4 +1,4 @@
-"""What the rest of the project knows of sets in BEIR's layout."""
+"""Registration of data sets in BEIR's layout."""
 
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.spec import TaskSpec

@@ -1,4 +1,4 @@
-"""Sets in BEIR's layout as a task of frozen encoders."""
+"""The task of data sets in BEIR's layout."""
 
 import logging
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ LOG = logging.getLogger(__name__)
 
 
 class BeirTask(FrozenTask):
-    """Rank documents for queries by vectors, by words, and by both."""
+    """Rank documents for queries by frozen encoders, by BM25, and by both fused."""
 
     def prepare_data(self, source: BeirConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write a folder for each set, see `files.write_set`. See `Task.prepare_data`."""
+        """Write a folder for each set; see `files.write_set` and `Task.read`."""
         with write_task(output_dir, source.input, notes=[], split=source.split) as (work, report):
             if not source.input:
-                report["missing"]["beir"] = "beir.input names no folder: see docs/beir.md"
+                report["missing"]["beir"] = "beir.input has no folders: see docs/beir.md"
             for name, folder in source.input.items():
                 with catch_missing(report, name):
                     report["counts"][name], notes = write_set(
@@ -37,7 +37,7 @@ class BeirTask(FrozenTask):
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_beir`; sets that are missing are left out."""
+        """See `evaluation.evaluate_beir`; missing sets are left out."""
         from contexture.tasks.beir.evaluation import BeirSet, evaluate_beir
 
         report = read_report(data_dir)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contexture.retrieval.search_index import nearest
+from contexture.retrieval.search_index import find_nearest
 from contexture.retrieval.top import Rows
 from contexture.tasks.base import Row
 from contexture.tasks.bitext_retrieval.files import MiningPart, list_mining_parts, read_mining_part
@@ -48,8 +48,8 @@ def mine_pairs(source: Array, target: Array) -> dict[str, MinedPairs]:
 
     The scores are `cosine`, and `ratio`: the cosine divided by the mean cosine with the neighbours of both sides.
     """
-    forward, targets = nearest(target, source, min(NUM_NEIGHBOURS, len(target)))
-    backward, sources = nearest(source, target, min(NUM_NEIGHBOURS, len(source)))
+    forward, targets = find_nearest(target, source, min(NUM_NEIGHBOURS, len(target)))
+    backward, sources = find_nearest(source, target, min(NUM_NEIGHBOURS, len(source)))
     source_means, target_means = forward.mean(1), backward.mean(1)
     forward_ratio = _divide_by_mean(forward, source_means[:, None] + target_means[targets])
     backward_ratio = _divide_by_mean(backward, target_means[:, None] + source_means[sources])

@@ -6,8 +6,8 @@ from typing import Any
 
 from contexture.corpus.bitext.config import BitextSet
 from contexture.demo.config import DEMO
-from contexture.demo.translations import TATOEBA
-from contexture.demo.write import LANGUAGES
+from contexture.demo.translations import TATOEBA_DIR
+from contexture.demo.write import LANGUAGES_DIR
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import list_mining_parts, read_mining_part, read_set
@@ -22,7 +22,7 @@ class BitextRetrievalTask(FrozenTask):
 
         Sets for mining are not copied; `mining` of `TASK_FILE` has their folders.
         """
-        world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo_dir / LANGUAGES / TATOEBA)}
+        world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo_dir / LANGUAGES_DIR / TATOEBA_DIR)}
         sets = world if isinstance(source.input, str) else source.input
         with write_task(output_dir, sets, mining={}) as (work, report):
             if not sets:

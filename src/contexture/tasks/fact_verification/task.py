@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.demo.write import CLAIMS
+from contexture.demo.write import FEVER_DIR
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.files import read_claims
@@ -24,7 +24,7 @@ class FactVerificationTask:
 
         Raise ValueError with file and line for an invalid file.
         """
-        paths = source.files or {split: str(demo_dir / CLAIMS / f"{split}.jsonl") for split in SPLITS}
+        paths = source.files or {split: str(demo_dir / FEVER_DIR / f"{split}.jsonl") for split in SPLITS}
         files = {split: Path(paths[split]) for split in SPLITS if split in paths}
         name = "fever" if source.files else DEMO
         with write_task(output_dir, [name]) as (work, report), catch_missing(report, name):

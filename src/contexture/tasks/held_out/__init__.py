@@ -1,1 +1,1 @@
-"""What documents that nothing was learned from give away, looked for in the whole corpus; a user's own questions."""
+"""Search questions from held-out documents and from users, without labels."""

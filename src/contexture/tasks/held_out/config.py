@@ -1,4 +1,4 @@
-"""How encoders are measured on questions from held-out documents, and where a user's own questions are."""
+"""Settings of questions from held-out documents and from users."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,28 +9,28 @@ from contexture.retrieval.config import STOP_WORDS, Bm25Config
 from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
-#: An untrained encoder's variant has the encoder's name with this suffix.
-BEFORE = "_none"
+#: Suffix of variants whose encoder is untrained.
+UNTRAINED_SUFFIX = "_none"
 
 
 @dataclass(config=STRICT, frozen=True)
 class HeldOutConfig(SourceSettings):
-    """Where a user's own questions are."""
+    """Source of the user's questions."""
 
-    # A file of two columns, a tab or comma between: a question, and the document or passage that answers it; a question
-    # with several answers has several lines. null: no questions.
+    # A file with a question and the document or passage that answers it per line, separated by a tab or, in .csv, a
+    # comma; a question with several answers has several lines. null: no questions.
     input: str | None = None
 
 
 @dataclass(config=STRICT, frozen=True)
 class HeldOutSettings(TaskSettings):
-    """How many questions are made."""
+    """Settings of the evaluation."""
 
-    # Questions of each kind at most.
+    # Maximal number of questions of each kind.
     questions: Positive = 300
 
     def get_bm25_config(self, passages_dir: Path) -> Bm25Config:
-        """BM25 without the function words of the passages' main language; see `TaskSettings.get_bm25_config`."""
+        """Return BM25 without stop words of the passages' main language; see `TaskSettings.get_bm25_config`."""
         from contexture.retrieval.parquet_rows import read_batches
 
         ids = (doc_id for batch in read_batches(passages_dir, ["doc_id"]) for doc_id in batch["doc_id"].to_pylist())

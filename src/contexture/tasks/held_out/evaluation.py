@@ -1,4 +1,4 @@
-"""BM25, every encoder and both together on the questions of held-out documents, and the recommended search."""
+"""Evaluate BM25, encoders and both fused on questions from held-out documents, and recommend a search."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from contexture.metrics.graded import METRICS, RECALL_DEPTHS, graded_metrics
+from contexture.metrics.graded import METRICS, graded_metrics
+from contexture.metrics.measures import RECALL_DEPTHS
 from contexture.metrics.scores import to_records
-from contexture.retrieval.top import NOTHING, Rows
+from contexture.retrieval.top import NO_ROW, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.held_out.config import BEFORE
-from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
+from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
+from contexture.tasks.held_out.evidence import KINDS, HeldOutEvidence, HeldOutQuestion
 from contexture.tasks.held_out.spec import SPEC
 from contexture.tasks.passage_ranking import (
     BM25,
@@ -26,34 +27,37 @@ from contexture.tasks.passage_ranking import (
 )
 
 NAME = "held_out"
-#: Rows that are ranked for each question.
-_DEPTH = max(RECALL_DEPTHS)
-#: Kinds with fewer questions are left out; a user's own questions decide if there are so many.
-LEAST, ENOUGH = 10, 20
+#: Number of rows that are ranked for each question.
+_RANK_DEPTH = max(RECALL_DEPTHS)
+#: Minimal questions of a kind for its evaluation, and of the user for a recommendation by them alone.
+MIN_QUESTIONS, MIN_USER_QUESTIONS = 10, 20
 
 
 def evaluate_held_out(
-    encoders: Sequence[EvaluatedEncoder], evidence: Evidence, vectors_dir: Path, parallel_map: ParallelMap = serial_map
+    encoders: Sequence[EvaluatedEncoder],
+    evidence: HeldOutEvidence,
+    vectors_dir: Path,
+    parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """Records of every search and kind of question; and facts: counts, intervals, and the recommended search.
+    """Measure each search on each kind of question; details have counts, intervals and the recommended search.
 
-    A search is BM25, an encoder, or both, their rankings fused with equal weights; its ranking of pages is that of
-    each page's best passage. The data of the records are the kinds of questions. The table `questions` has nDCG@10 and
-    recall of each question by each search, means over seeds.
+    A search is BM25, an encoder, or both fused with equal weights. It ranks pages by their best passage. The data of
+    the records are the kinds of questions. The table `questions` has nDCG@10 and recall of each question and search,
+    averaged over seeds.
     """
-    questions = [question for kind in KINDS for question in _enough(evidence.questions, kind)]
+    questions = [question for kind in KINDS for question in _select_kind(evidence.questions, kind)]
     details: dict[str, Any] = {
         "documents": evidence.documents,
         "passages": evidence.passages,
         "held_out": evidence.held_out,
         "asked": {kind: sum(question.kind == kind for question in evidence.questions) for kind in KINDS},
-        "least": LEAST,
-        "enough": ENOUGH,
+        "least": MIN_QUESTIONS,
+        "enough": MIN_USER_QUESTIONS,
         "unknown": sorted(evidence.unknown),
     }
     if not questions:
         return Results(details=details)
-    ranking = _Ranking(evidence, questions)
+    ranking = _RankingMetrics(evidence, questions)
     variants = list(dict.fromkeys(encoder.variant for encoder in encoders))
     rankings = rank_all(
         encoders,
@@ -61,8 +65,8 @@ def evaluate_held_out(
         evidence.candidates,
         [question.text for question in questions],
         vectors_dir,
-        evidence.words,
-        (ranking.depth, _DEPTH),
+        evidence.bm25_config,
+        (ranking.depth, _RANK_DEPTH),
         ranking.select,
         variants,
     )
@@ -71,41 +75,45 @@ def evaluate_held_out(
     records = [row for kind in KINDS for row in to_records(table[table["kind"] == kind], METRICS, NAME, kind)]
     by_kind = {kind: measure_intervals(rows) for kind, rows in table.groupby("kind", sort=False)}
     means = table.groupby(["variant", "kind", "query_id"], sort=False)[METRICS].mean().reset_index()
-    details |= {"intervals": by_kind, "advice": advice(means, variants), "learned": learned(means, variants)}
+    details |= {
+        "intervals": by_kind,
+        "advice": recommend_search(means, variants),
+        "learned": training_gains(means, variants),
+    }
     return Results(records, details, {"questions": means})
 
 
-def _enough(questions: Iterable[Question], kind: str) -> list[Question]:
-    """The questions of a kind, none if they are too few; a user's own are measured however few they are."""
+def _select_kind(questions: Iterable[HeldOutQuestion], kind: str) -> list[HeldOutQuestion]:
+    """Return the questions of a kind, or none if there are too few; the user's are always enough."""
     of_kind = [question for question in questions if question.kind == kind]
-    return of_kind if len(of_kind) >= LEAST or kind == "questions" else []
+    return of_kind if len(of_kind) >= MIN_QUESTIONS or kind == "questions" else []
 
 
-class _Ranking:
-    """Rows of candidates to metrics of questions."""
+class _RankingMetrics:
+    """Turns ranked rows of candidates into metrics of questions."""
 
-    def __init__(self, evidence: Evidence, questions: Sequence[Question]) -> None:
+    def __init__(self, evidence: HeldOutEvidence, questions: Sequence[HeldOutQuestion]) -> None:
         self.questions, self.passages = questions, evidence.passages
         table = pq.read_table(evidence.candidates, columns=["id", "doc_id"])
         self.ids, self.documents = (table[name].to_numpy(zero_copy_only=False) for name in ("id", "doc_id"))
-        # For every row the first of its page, which stands for the page.
+        # First row of the page of each row, which represents the page.
         codes, _ = pd.factorize(self.documents)
         self.first = np.unique(codes, return_index=True)[1][codes]
 
     @property
     def depth(self) -> int:
-        """Rows to find, so that `_DEPTH` candidates are left, and pages, which have many passages."""
-        rests = sum(question.rest_row >= 0 for question in self.questions)
-        return _DEPTH * (10 if any(question.by_document for question in self.questions) else 1) + rests + 1
+        """Number of rows to search, so that `_RANK_DEPTH` candidates or pages remain."""
+        num_rests = sum(question.rest_row >= 0 for question in self.questions)
+        return _RANK_DEPTH * (10 if any(question.by_document for question in self.questions) else 1) + num_rests + 1
 
     def select(self, rows: Rows) -> Rows:
-        """The first rows (Q, 100) that are candidates of each question; −1 after the last.
+        """Return the first rows (Q, 100) that are candidates of each question, padded with −1.
 
-        For a question that pages answer, the first row of each page stands for it, at the rank of its best passage.
+        If documents answer a question, each document has the rank of its best passage and the row of its first.
         """
-        selected = np.full((len(rows), _DEPTH), NOTHING, np.int64)
+        selected = np.full((len(rows), _RANK_DEPTH), NO_ROW, np.int64)
         for number, question in enumerate(self.questions):
-            ranked = rows[number][rows[number] != NOTHING]
+            ranked = rows[number][rows[number] != NO_ROW]
             is_passage = (ranked < self.passages) & (ranked != question.passage_row)
             is_candidate = is_passage | (ranked == question.rest_row)
             if question.source:
@@ -113,16 +121,16 @@ class _Ranking:
             best = ranked[is_candidate]
             if question.by_document:
                 best = pd.unique(self.first[best])
-            selected[number, : min(len(best), _DEPTH)] = best[:_DEPTH]
+            selected[number, : min(len(best), _RANK_DEPTH)] = best[:_RANK_DEPTH]
         return selected
 
     def metrics(self, rows: Rows, variant: str, seed: int) -> pd.DataFrame:
-        """One row per question."""
+        """Return a table with one row per question."""
         ranked: list[list[str]] = []
         answers: list[dict[Hashable, float]] = []
         for question, selected in zip(self.questions, rows, strict=True):
             names = self.documents if question.by_document else self.ids
-            ranked.append(names[selected[selected != NOTHING]].tolist())
+            ranked.append(names[selected[selected != NO_ROW]].tolist())
             answers.append(dict.fromkeys(question.answers, 1.0))
         kinds = [question.kind for question in self.questions]
         return graded_metrics(ranked, answers).assign(
@@ -130,58 +138,62 @@ class _Ranking:
         )
 
 
-def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
-    """Which search to take: the best on the user's questions, if they are enough, or on the mean of the other kinds.
+def recommend_search(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
+    """Recommend the best search on the user's questions, if they are enough, or on the mean of the other kinds.
 
-    It is BM25 if the 95% interval over questions of the best search's difference to it holds 0.
+    BM25 is recommended if the 95% interval of the best search's gain over BM25 contains 0.
 
-    Returns `take`, the search; `best`, that of the highest mean; `encoder`, see `best_encoder`; `basis`, the kinds that
-    decide; `means` by search; `gain`, the mean difference of `best` to BM25 and its interval; `learned`, by encoder,
-    the difference to itself untrained.
+    Returns `take`, the recommended search; `best`, that of the highest mean; `encoder`, see `select_encoder`; `basis`,
+    the kinds of questions that count; `means` by search; `gain` of `best` over BM25 with its interval; `training_gains`, the
+    gain of each encoder over itself untrained.
     """
     is_users = means["kind"] == "questions"
-    users, made = means[is_users], means[~is_users]
-    basis = users if users["query_id"].nunique() >= ENOUGH or made.empty else made
+    user_means, generated = means[is_users], means[~is_users]
+    basis = user_means if user_means["query_id"].nunique() >= MIN_USER_QUESTIONS or generated.empty else generated
     values = basis.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED_METRIC)
     counts = values.groupby("kind").transform("size")
     weights = (len(values) / (counts * values.index.get_level_values("kind").nunique())).to_numpy()
-    weighted = values.mul(weights, axis=0)  # whose mean is that of the kinds' means
+    weighted = values.mul(weights, axis=0)  # so that each kind has the same weight in the mean
     scores = {str(name): float(score) for name, score in weighted.mean().items()}
     best = max(scores, key=lambda name: scores[name])
     gain = mean_with_interval(weighted[best] - weighted[BM25])
     return {
         "take": best if gain[1] > 0 else BM25,
         "best": best,
-        "encoder": best_encoder(scores, variants),
+        "encoder": select_encoder(scores, variants),
         "basis": sorted(basis["kind"].unique().tolist(), key=KINDS.index),
         "means": scores,
         "gain": gain,
-        "learned": _learned(weighted, variants),
+        "learned": _training_gains(weighted, variants),
     }
 
 
-def learned(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, dict[str, list[float]]]:
-    """Difference of each encoder to itself untrained, by kind of question and encoder: mean and 95% interval."""
+def training_gains(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, dict[str, list[float]]]:
+    """Return each encoder's gain over itself untrained, by kind of question and encoder: mean and 95% interval."""
     return {
-        str(kind): _learned(rows.pivot_table(index="query_id", columns="variant", values=COMPARED_METRIC), variants)
+        str(kind): _training_gains(
+            rows.pivot_table(index="query_id", columns="variant", values=COMPARED_METRIC), variants
+        )
         for kind, rows in means.groupby("kind", sort=False)
     }
 
 
-def _learned(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[float]]:
-    """`scores` has one row per question, one column per search."""
+def _training_gains(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[float]]:
+    """Return gains by encoder; `scores` has one row per question, one column per search."""
     return {
-        name: mean_with_interval(scores[name] - scores[name + BEFORE]) for name in variants if name + BEFORE in variants
+        name: mean_with_interval(scores[name] - scores[name + UNTRAINED_SUFFIX])
+        for name in variants
+        if name + UNTRAINED_SUFFIX in variants
     }
 
 
-def best_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
-    """The variant that is best with or without BM25, by the means of all searches."""
+def select_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
+    """Return the variant with the best mean, alone or fused with BM25."""
     return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
 
 
 def card_section(records: Sequence[Mapping[str, Any]], variant: str) -> str:
-    """A section of a card: nDCG@10 of a variant, alone and with BM25, by kind of question; "" without records."""
+    """Return a section of a model card with nDCG@10 by kind of question, or "" without records."""
     searches = {BM25: "BM25", variant: "this encoder", variant + HYBRID: "both"}
     values = {
         (record["data"], record["variant"]): record["value"]
@@ -190,8 +202,8 @@ def card_section(records: Sequence[Mapping[str, Any]], variant: str) -> str:
     }
     if not values:
         return ""
-    lines = ["", "## What it finds", ""]
-    lines += ["nDCG@10, percent, in the whole text, of what documents give away that it did not learn from:", ""]
+    lines = ["", "## Results", ""]
+    lines += ["nDCG@10 in percent, on questions from held-out documents, searched in the whole text:", ""]
     lines += [f"| | {' | '.join(searches.values())} |", "|---|---|---|---|"]
     for kind in dict.fromkeys(data for data, _ in values):
         cells = [f"{100 * values[kind, name]:.1f}" if (kind, name) in values else "–" for name in searches]

@@ -1,4 +1,4 @@
-"""What the rest of the project knows of held-out documents."""
+"""Registration of questions from held-out documents."""
 
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.spec import TaskSpec
@@ -10,7 +10,7 @@ SPEC = TaskSpec(
     source=HeldOutConfig,
     implementation="contexture.tasks.held_out.task:HeldOutTask",
     corpus=("passages", "paragraphs"),
-    documents_note="Held out of all that was learned but the vocabulary, which is of the whole text.",
+    documents_note="Not used for training, except for the vocabulary, which is built from the whole text.",
     chooses_encoder=True,
     question_checker="contexture.tasks.held_out.own_questions:check_questions",
     data={

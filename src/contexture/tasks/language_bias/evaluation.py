@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from contexture.retrieval.search_index import nearest
-from contexture.retrieval.vectors import Array, unit
+from contexture.retrieval.search_index import find_nearest
+from contexture.retrieval.vectors import Array, normalize
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, make_record, measure_encoders
 from contexture.tasks.corpus_languages import (
     PCR,
@@ -108,7 +108,7 @@ def measure_bias(
             subtract_component(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages
         ]
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
-        vectors = unit(np.concatenate(sides))
+        vectors = normalize(np.concatenate(sides))
         results[protocol] = {"neighbours": neighbour_shares(vectors, numbers, NUM_NEIGHBOURS).tolist()}
         if encoders in drawn:
             results[protocol]["points"] = project_with_tsne(vectors, numbers, [*languages], MAX_POINTS)
@@ -117,7 +117,7 @@ def measure_bias(
 
 def neighbour_shares(vectors: Array, languages: LanguageNumbers, k: int) -> NDArray[np.float64]:
     """Return, by language (row), the share of each language (column) among its sentences' k nearest neighbours."""
-    _, rows = nearest(vectors, vectors, min(k + 1, len(vectors)))
+    _, rows = find_nearest(vectors, vectors, min(k + 1, len(vectors)))
     # Exclude each sentence from its own neighbours, also if ties push it out of the results.
     is_itself = rows == np.arange(len(vectors))[:, None]
     is_itself[~is_itself.any(axis=1), -1] = True

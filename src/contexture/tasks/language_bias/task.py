@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from contexture.demo.config import DEMO
-from contexture.demo.translations import PAWSX
-from contexture.demo.write import LANGUAGES
+from contexture.demo.translations import PAWSX_DIR
+from contexture.demo.write import LANGUAGES_DIR
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.files import read_sentences
@@ -17,7 +17,7 @@ class LanguageBiasTask(FrozenTask):
 
     def prepare_data(self, source: LanguageBiasConfig, demo_dir: Path, output_dir: Path) -> None:
         """Write `<set>.parquet` for each set (see `files.read_sentences` and `Task.read`)."""
-        sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo_dir / LANGUAGES / PAWSX)}
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo_dir / LANGUAGES_DIR / PAWSX_DIR)}
         with write_task(output_dir, sets) as (work, report):
             if not sets:
                 report["missing"]["language_bias"] = "language_bias.input names no files; see docs/cmlm-multilingual.md"

@@ -42,7 +42,7 @@ def compute_features(first: Tensor, second: Tensor, cross: CrossLayers | None = 
 
 @torch.inference_mode()
 def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
-    """Compute the features of many pairs in chunks of `PAIRS_AT_ONCE`, without dropout."""
+    """Compute the features of many pairs in chunks of `PAIRS_PER_BATCH`, without dropout."""
     if cross is None:
         return compute_features(first, second)
     cross.eval()

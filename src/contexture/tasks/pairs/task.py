@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.demo.translations import XNLI
-from contexture.demo.write import LANGUAGES, PAIRS
+from contexture.demo.translations import XNLI_DIR
+from contexture.demo.write import LANGUAGES_DIR, SNLI_DIR
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.pairs.config import MultilingualSet, PairsConfig, PairSettings
 from contexture.tasks.pairs.files import read_set
@@ -81,8 +81,8 @@ def _read_pairs(name: str, files: str | list[str] | MultilingualSet) -> PairSet:
 
 def _demo_dir(demo: Path) -> Path:
     """Return the demo's pairs, in all languages if it has several."""
-    translated = demo / LANGUAGES / XNLI
-    return translated if translated.is_dir() else demo / PAIRS
+    translated = demo / LANGUAGES_DIR / XNLI_DIR
+    return translated if translated.is_dir() else demo / SNLI_DIR
 
 
 def _count_pairs(pairs: PairSet) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from contexture.encoders.layout import Ints
 from contexture.folders import work_folder
-from contexture.retrieval.top import NOTHING
+from contexture.retrieval.top import NO_ROW
 from contexture.tasks.ranking.config import Pools, Protocol, RankingSet, Split
 from contexture.tasks.ranking.files import READERS, CandidateTexts, RankingQuestion
 from contexture.tasks.retrieval.reqa import stable_id
@@ -111,7 +111,7 @@ def search_candidates(questions: Sequence[str], index: Path, pool: int) -> Itera
     bm25 = Bm25(index)
     for start in range(0, len(questions), SEARCH_BATCH):
         _, matches = bm25.search(list(questions[start : start + SEARCH_BATCH]), pool)
-        yield from (rows[rows != NOTHING].astype(np.int32) for rows in matches)
+        yield from (rows[rows != NO_ROW].astype(np.int32) for rows in matches)
 
 
 def check_random_pool(right: Sequence[Sequence[int]], num_texts: int, pools: Pools) -> None:

@@ -18,7 +18,7 @@ from contexture.encoders.cross import CrossLayers
 from contexture.encoders.models import load_models
 from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.bm25 import Bm25
-from contexture.retrieval.vectors import Vectors, unit, write_vectors
+from contexture.retrieval.vectors import Vectors, normalize, write_vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
 from contexture.tasks.examples import select_examples
 from contexture.tasks.ranking.config import Protocol, RankingSettings, Score
@@ -193,7 +193,7 @@ def make_score_function(model: TextEncoder, score: Score) -> Callable[[Array, Ar
         cross = _cross_layers(model)
         assert cross is not None
         return lambda query, keys: _run_on_device(cross, cross.log_weights, query[None], keys)[0]
-    scale = unit if score == "cosine" else lambda vectors: vectors
+    scale = normalize if score == "cosine" else lambda vectors: vectors
     # The rounding of matrix multiplication would depend on a vector's position in the matrix.
     return lambda query, candidates: np.einsum("nd,d->n", scale(candidates), scale(query[None])[0])
 
@@ -288,7 +288,7 @@ def _baseline_protocols(data: PreparedSet, models: Sequence[SetModel]) -> list[P
 def _rank_baselines(data: PreparedSet, seeds: Sequence[int], protocol: Protocol) -> Iterator[pd.DataFrame]:
     """Rank the candidates of a protocol by BM25 and at random."""
     questions = read_split(data.folder, "test", protocol)
-    pairs = zip(Bm25(data.folder / BM25_DIR).scores(questions.texts), questions.candidates, strict=True)
+    pairs = zip(Bm25(data.folder / BM25_DIR).score_texts(questions.texts), questions.candidates, strict=True)
     by_bm25 = _rank_questions(questions, [scores[rows] for scores, rows in pairs], data)
     for seed in seeds:
         generators = [np.random.default_rng(int(stable_id(f"{seed}/{name}"), 16)) for name in questions.ids]

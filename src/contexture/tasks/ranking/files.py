@@ -79,16 +79,16 @@ def read_quasar(source: Path, split: Split | None, texts: CandidateTexts) -> Ite
         questions: dict[str, tuple[str, str]] = {}
         for location, row in _read_json_lines(_find_quasar_file(source, name, "questions")):
             uid, question, answer = (
-                reqa_files.field(row, key, str, location, _QUASAR_QUESTION_FORMAT)
+                reqa_files.get_field(row, key, str, location, _QUASAR_QUESTION_FORMAT)
                 for key in ("uid", "question", "answer")
             )
             questions[uid] = question, answer
         for location, row in _read_json_lines(_find_quasar_file(source, name, "contexts")):
-            uid = reqa_files.field(row, "uid", str, location, _QUASAR_CONTEXTS_FORMAT)
-            contexts = reqa_files.field(row, "contexts", list, location, _QUASAR_CONTEXTS_FORMAT)
+            uid = reqa_files.get_field(row, "uid", str, location, _QUASAR_CONTEXTS_FORMAT)
+            contexts = reqa_files.get_field(row, "contexts", list, location, _QUASAR_CONTEXTS_FORMAT)
             if uid not in questions:
                 raise ValueError(
-                    f"{location}: no question has the uid {uid!r}, or two lines have it; {reqa_files.AGAIN}"
+                    f"{location}: no question has the uid {uid!r}, or two lines have it; {reqa_files.FETCH_AGAIN}"
                 )
             question, answer = questions.pop(uid)
             by_text = {text: texts.row(text) for text in (_context_text(context, location) for context in contexts)}
@@ -113,13 +113,13 @@ def read_hotpot_questions(source: Path) -> Iterator[HotpotQuestion]:
 
     A question without an id gets the hash of its text.
     """
-    for path in reqa_files.find("HotpotQA", source, ".json", _HOTPOT_REMEDY):
-        content = reqa_files.parse(path, b"".join(line for _, line in reqa_files.lines(path)))
+    for path in reqa_files.find_files("HotpotQA", source, ".json", _HOTPOT_REMEDY):
+        content = reqa_files.parse_json(path, b"".join(line for _, line in reqa_files.iter_lines(path)))
         if not isinstance(content, list):
             raise ValueError(f"{path}: no list; {_HOTPOT_FORMAT}")
         for number, row in enumerate(content):
             location = f"{path}, [{number}]"
-            question = reqa_files.field(row, "question", str, location, _HOTPOT_FORMAT)
+            question = reqa_files.get_field(row, "question", str, location, _HOTPOT_FORMAT)
             paragraphs = _title_pairs(row, "context", "sentences", location)
             for title, sentences in paragraphs:
                 if not isinstance(sentences, list) or not all(isinstance(text, str) for text in sentences):
@@ -185,9 +185,9 @@ def _find_quasar_file(folder: Path, split: str, kind: str) -> Path:
 
 def _read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the location and value of each JSON line."""
-    for number, line in reqa_files.lines(path):
+    for number, line in reqa_files.iter_lines(path):
         if line.strip():
-            yield f"{path}, line {number}", reqa_files.parse(path, line, number)
+            yield f"{path}, line {number}", reqa_files.parse_json(path, line, number)
 
 
 def _context_text(context: Any, location: str) -> str:
@@ -201,7 +201,7 @@ def _title_pairs(row: Any, key: str, second: str, location: str) -> list[tuple[s
     value = row.get(key)
     if isinstance(value, dict):
         titles, values = (
-            reqa_files.field(value, name, list, f"{location}.{key}", _HOTPOT_FORMAT) for name in ("title", second)
+            reqa_files.get_field(value, name, list, f"{location}.{key}", _HOTPOT_FORMAT) for name in ("title", second)
         )
         value = list(zip(titles, values, strict=False)) if len(titles) == len(values) else None
     if not isinstance(value, list) or not all(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.demo.write import RETRIEVAL
+from contexture.demo.write import SQUAD_FILE
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.ranking.config import RankingConfig, RankingSet, RankingSettings
 from contexture.tasks.task_folder import catch_missing, check_sets, read_report, write_task
@@ -24,7 +24,9 @@ class AnswerRankingTask:
         from contexture.tasks.ranking.data import write_set
         from contexture.tasks.ranking.files import ALL_NEEDED
 
-        sets = {DEMO: RankingSet("squad", str(demo_dir / RETRIEVAL))} if isinstance(source.input, str) else source.input
+        sets = (
+            {DEMO: RankingSet("squad", str(demo_dir / SQUAD_FILE))} if isinstance(source.input, str) else source.input
+        )
         with write_task(output_dir, sets, notes=[], all_needed={}) as (work, report):
             for name, ranking_set in sets.items():
                 with catch_missing(report, name):

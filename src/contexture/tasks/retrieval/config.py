@@ -1,4 +1,4 @@
-"""Settings of retrieval: where its questions are, how encoders are fine-tuned and measured; and those of ranking."""
+"""Settings of passage retrieval, and settings that tasks with rankings share."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -15,18 +15,18 @@ from contexture.tasks.settings import SourceSettings, StepSettings, TaskSettings
 
 #: R@k.
 RECALL_AT = (1, 5, 10, 50, 100)
-Share = Annotated[float, Field(gt=0, lt=100)]
+Percent = Annotated[float, Field(gt=0, lt=100)]
 
 
 @dataclass(config=STRICT, frozen=True)
 class RetrievalConfig(SourceSettings):
-    """Where the questions of the retrieval benchmark come from."""
+    """Source of the questions of the retrieval benchmark."""
 
-    # demo (questions about the made-up world); or a file, a folder, or a list of files.
+    # demo, a file, a folder, or a list of files.
     input: str | list[str] = DEMO
     # squad (v1.1 JSON), natural_questions (JSON lines, original or simplified).
     format: Literal["squad", "natural_questions"] = "squad"
-    # Language of the passages, by which they are split into sentences.
+    # Language of the passages, for sentence splitting.
     lang: str = "en"
 
 
@@ -34,56 +34,51 @@ class RetrievalConfig(SourceSettings):
 class RankingSettings(TaskSettings):
     """Settings of tasks that rank passages by vectors, by BM25, and by both."""
 
-    # BM25 over all parts of a passage.
+    # BM25 over all text of a passage.
     bm25: Bm25Config = Field(default_factory=Bm25Config)
-    # Variants whose rankings are also fused with BM25's, by reciprocal rank fusion; both count alike. Retrieval
-    # chooses the weight on the questions held out from fine-tuning, if there are enough.
+    # Variants that are also fused with BM25 by reciprocal rank fusion with equal weights. Retrieval chooses the weights
+    # on the dev questions if there are enough.
     hybrid: list[str] = Field(default_factory=list)
 
     def named_variants(self) -> list[str]:
-        """Variants that these settings name."""
+        """Return the variants that the settings name."""
         return self.hybrid
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError if a variant that these settings name is none of `variants`."""
+        """Raise ValueError if the settings name a variant that is not in `variants`."""
         if unknown := [name for name in self.named_variants() if name not in variants]:
-            raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
+            raise ValueError(f"unknown variant {', '.join(unknown)}; choose from {sorted(variants)}")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """The same for these variants alone."""
+        """See `TaskSettings.restricted`."""
         return replace(self, hybrid=[name for name in self.hybrid if name in variants])
 
 
 @dataclass(config=STRICT, frozen=True)
 class RetrievalSettings(RankingSettings, StepSettings):
-    """How encoders are fine-tuned on questions, and what is measured besides the recall of all of them.
+    """Fine-tuning on questions, with the defaults of the two-tower paper (section 4.1), and additional measurements."""
 
-    The defaults of fine-tuning are the paper's (section 4.1).
-    """
-
-    # Shares of the questions to train on, in percent; a tenth of them is held out. None: frozen encoders alone.
-    shares: list[Share] = Field(default_factory=list)
+    # Percentages of the questions to train on, a tenth of which is dev. Empty: frozen encoders only.
+    shares: list[Percent] = Field(default_factory=list)
     # Questions per optimizer step, over all devices.
     batch_size: Positive = 512
-    # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
+    # Recompute activations in the backward pass, so that memory only holds those of tokens_at_once.
     recompute: bool = False
-    # Pairs of the corpus that join the candidates in the open-domain setting (section 4.4); 0 leaves it out.
+    # Pairs of the corpus that are added as candidates in the open domain (section 4.4); 0 skips the open domain.
     open_domain_pairs: Annotated[int, Field(ge=0)] = 0
-    # Variants that are also measured there; BM25 is.
+    # Variants that are also measured in the open domain, besides BM25.
     open_domain: list[str] = Field(default_factory=list)
-    # Approximate indexes to compare with exact search …
+    # Approximate indexes that are compared with exact search …
     indexes: list[IndexConfig] = Field(default_factory=list)
-    # … on the vectors of this variant, fine-tuned on the largest share if it is fine-tuned. None: no comparison.
+    # … on the vectors of this variant, if possible fine-tuned on the largest share. None: no comparison.
     indexed: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len({share_name(share) for share in self.shares}) < len(self.shares):
-            raise ValueError(f"shares: one stands there twice: {self.shares}")
+            raise ValueError(f"shares: {self.shares} contains a share twice; remove one")
         if self.indexed is not None and not self.indexes:
-            raise ValueError(
-                f"indexed is {self.indexed}, but there are no indexes to compare: add some, or set it to null"
-            )
+            raise ValueError(f"indexed is {self.indexed}, but indexes is empty: add indexes, or set indexed to null")
 
     def named_variants(self) -> list[str]:
         """See `RankingSettings.named_variants`."""
@@ -94,7 +89,7 @@ class RetrievalSettings(RankingSettings, StepSettings):
         return self.bm25
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """The same for these variants alone."""
+        """See `TaskSettings.restricted`."""
         indexed = self.indexed if self.indexed in variants else None
         return replace(
             super().restrict_variants(variants),
@@ -105,10 +100,10 @@ class RetrievalSettings(RankingSettings, StepSettings):
 
 
 def share_name(share: float) -> str:
-    """A share of the questions, in percent, as the protocol of a record."""
+    """Return the protocol in records of a share in percent."""
     return f"{share:g}%"
 
 
 def option_name(share: float) -> str:
-    """A share of the questions, in percent, as an option of fine-tuning."""
+    """Return the fine-tuning option of a share in percent."""
     return f"share-{share:g}"

@@ -1,7 +1,4 @@
-"""Fine-tune an encoder on questions and the pairs of sentence and passage that answer them.
-
-Two-tower paper, section 4.1.
-"""
+"""Fine-tune an encoder on questions and their (sentence, passage) answers (two-tower paper, section 4.1)."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.settings import InBatchNegativesConfig
-from contexture.retrieval.candidates import texts_of
+from contexture.retrieval.candidates import candidate_texts
 from contexture.seeding import mix
 from contexture.streams.base import part_rows
 from contexture.tasks.base import EvaluatedEncoder
@@ -25,15 +22,15 @@ from contexture.tasks.finetuning import Finetuning, finetune, load_start_encoder
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
 
-#: Candidates, besides their answers, that the questions held out are scored against.
+#: Random candidates, besides the answers, against which dev questions are scored.
 DEV_CANDIDATES = 1000
 
 
 class QuestionPairs(Examples):
-    """Questions and right answers.
+    """Pairs of a question and a right answer.
 
-    The negatives of a question are the answers in the batch of all devices, without its other right answers and other
-    sentences of its answer's passage.
+    Negatives are the answers in the batch of all devices, except other right answers of the question and sentences of
+    the same passage.
     """
 
     noun = "pairs of a question and its answer"
@@ -43,34 +40,34 @@ class QuestionPairs(Examples):
     ) -> None:
         """`pairs`: rows of questions and candidates, (N, 2)."""
         self.pairs, self.encoder, self.tokens_at_once = pairs, encoder, tokens_at_once
-        self.right = pairs[:, 0] * len(candidates) + pairs[:, 1]
+        self.right_pairs = pairs[:, 0] * len(candidates) + pairs[:, 1]
         self.passages = candidates["passage_id"].factorize()[0]
         self.questions = tokenize_texts(questions["question"].tolist(), encoder.vocabulary)
-        self.candidates = tokenize_texts(texts_of(candidates), encoder.vocabulary)
+        self.candidates = tokenize_texts(candidate_texts(candidates), encoder.vocabulary)
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """The batch of `InBatchNegatives`; each device has texts of all lengths."""
+        """Return a batch for `InBatchNegatives`; each device gets texts of all lengths."""
         question, candidate = self.pairs[step.rows].T
         lengths = self.candidates.lengths[candidate].sum(axis=1)
         parts = [part_rows(lengths, rank, step.ranks) for rank in range(step.ranks)]
-        everyone = candidate[np.concatenate(parts)]
+        batch_candidates = candidate[np.concatenate(parts)]
         question, candidate = question[parts[step.rank]], candidate[parts[step.rank]]
-        right = np.isin(question[:, None] * len(self.passages) + everyone, self.right)
-        same_passage = self.passages[candidate][:, None] == self.passages[everyone]
+        is_right = np.isin(question[:, None] * len(self.passages) + batch_candidates, self.right_pairs)
+        same_passage = self.passages[candidate][:, None] == self.passages[batch_candidates]
         return {
             "query": self.encoder.batch(select_rows(self.questions, question), "query", self.tokens_at_once),
             "document": self.encoder.batch(select_rows(self.candidates, candidate), "document", self.tokens_at_once),
             "document_ids": torch.from_numpy(candidate),
-            "no_negatives": torch.from_numpy(right | same_passage),
+            "no_negatives": torch.from_numpy(is_right | same_passage),
             "log_q": torch.zeros(len(candidate)),
         }
 
 
-class HeldOut:
-    """The questions held out, and the candidates among which their answers are scored."""
+class DevQuestions:
+    """Dev questions, and the candidates among which their answers are scored."""
 
     def __init__(self, pairs: Ints, questions: pd.DataFrame, candidates: pd.DataFrame, seed: int) -> None:
         """`pairs`: rows of questions and candidates, (N, 2)."""
@@ -79,10 +76,10 @@ class HeldOut:
         rows, question = np.unique(pairs[:, 0], return_inverse=True)
         self.question, self.answer = torch.from_numpy(question), torch.from_numpy(np.searchsorted(pool, pairs[:, 1]))
         self.questions = questions["question"].iloc[rows].tolist()
-        self.candidates = texts_of(candidates.iloc[pool])
+        self.candidates = candidate_texts(candidates.iloc[pool])
 
     def loss(self, encoder: Encoder) -> float:
-        """Mean over the questions' answers of −log p(answer | question), among the candidates drawn."""
+        """Return the mean of −log p(answer | question) over the candidates."""
         queries, documents = encoder.embed(self.questions, "query"), encoder.embed(self.candidates, "document")
         scores = torch.from_numpy(queries @ documents.T)[self.question]
         return float(nn.functional.cross_entropy(scores, self.answer))
@@ -96,29 +93,29 @@ def finetune_retrieval(
     candidates: pd.DataFrame,
     folder: Path,
 ) -> float:
-    """Fine-tune an encoder on `share` percent of the questions; return the lowest loss on dev, a tenth of these.
+    """Fine-tune an encoder on `share` percent of the questions and return the lowest dev loss; see `finetune`.
 
-    See `finetune`. ValueError if the questions are too few for the share.
+    Raises ValueError if there are too few questions for the share.
     """
     seed, encoder = evaluated.seed, load_start_encoder(evaluated)
     encoder.recompute = settings.recompute
     splits = split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
-    train, dev = (answered(questions, candidates, splits == split) for split in ("train", "dev"))
+    train, dev = (list_answer_pairs(questions, candidates, splits == split) for split in ("train", "dev"))
     if not len(train) or not len(dev):
-        raise ValueError(f"{share:g} % of {len(questions)} questions are too few to train on and hold some out")
-    held_out = HeldOut(dev, questions, candidates, mix(seed, 6))
+        raise ValueError(f"{share:g}% of {len(questions)} questions is too few for train and dev: use a larger share")
+    dev_questions = DevQuestions(dev, questions, candidates, mix(seed, 6))
     head = InBatchNegatives(InBatchNegativesConfig(), encoder)
     examples = QuestionPairs(train, questions, candidates, encoder, settings.tokens_at_once)
-    task = Finetuning.from_loss("in_batch_negatives", encoder, head, examples, held_out.loss)
+    task = Finetuning.from_loss("in_batch_negatives", encoder, head, examples, dev_questions.loss)
     return finetune(task, settings, evaluated, folder)
 
 
-def answered(questions: pd.DataFrame, candidates: pd.DataFrame, chosen: npt.NDArray[np.bool_]) -> Ints:
-    """(question, candidate) rows of every right answer of the chosen questions, (N, 2)."""
+def list_answer_pairs(questions: pd.DataFrame, candidates: pd.DataFrame, is_chosen: npt.NDArray[np.bool_]) -> Ints:
+    """Return (question, candidate) rows of all right answers of the chosen questions, (N, 2)."""
     rows = dict(zip(candidates["candidate_id"], range(len(candidates)), strict=True))
     pairs = [
         (question, rows[answer])
-        for question in np.flatnonzero(chosen)
+        for question in np.flatnonzero(is_chosen)
         for answer in questions["answers"].iloc[question]
     ]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)

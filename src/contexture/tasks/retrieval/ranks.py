@@ -1,7 +1,7 @@
-"""Recall@k of retrieval question answering (two-tower paper, section 4.1), over the whole set of candidates.
+"""Recall@k of retrieval question answering (two-tower paper, section 4.1) over all candidates.
 
-A candidate is a (sentence, passage) pair. A question is answered at k if its gold pair is among the first k (the
-paper's footnote 3). The laxer count takes any pair whose sentence reads as that of a gold pair does.
+A candidate is a (sentence, passage) pair. A question is answered at k if a gold pair is among the first k (footnote 3).
+The sentence recall also accepts the gold sentence in another passage.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,39 +12,39 @@ import pandas as pd
 import pyarrow as pa
 from pandas.util import hash_array
 
-from contexture.retrieval.top import NOTHING, Rows
+from contexture.retrieval.top import NO_ROW, Rows
 from contexture.tasks.retrieval.config import RECALL_AT
 
 Hashes = npt.NDArray[np.uint64]
-#: The columns of candidates that are read.
-READ = ["candidate_id", "sentence"]
-#: The columns of `recalls` and the metric names of the records: the gold pair, then the laxer count.
+#: Columns of candidates that are read.
+READ_COLUMNS = ["candidate_id", "sentence"]
+#: Columns of `recalls` and metrics of the records.
 METRICS = [f"{count}_at_{k}" for count in ("recall", "sentence_recall") for k in RECALL_AT]
 
 
 def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> tuple[list[Rows], Hashes]:
-    """The rows of each question's answers among the candidates, and a hash of each candidate's sentence.
+    """Return the rows of each question's answers among the candidates, and a hash of each candidate's sentence.
 
     `questions` has question_id and answers (list of candidate ids); `candidates`, read once, candidate_id and sentence.
-    Raises ValueError for no candidates, an answer that occurs twice among them, a question without an answer or with
-    one that is not among the candidates, naming it.
+    Raises ValueError for no candidates, an answer that occurs twice among them, or a question without an answer among
+    them.
     """
     answers = questions["answers"].reset_index(drop=True).explode()
-    known = pd.Index(answers.dropna().unique())
-    row_of = np.full(len(known) + 1, NOTHING, np.int64)  # the last is that of what is not known
+    answer_ids = pd.Index(answers.dropna().unique())
+    row_of = np.full(len(answer_ids) + 1, NO_ROW, np.int64)  # the last entry is for unknown ids
     hashes, count = list[Hashes](), 0
     for batch in candidates:
-        which = known.get_indexer(pd.Index(batch["candidate_id"].to_pandas()))
-        rows = np.flatnonzero(which >= 0)
-        names, times = np.unique(which[rows], return_counts=True)
-        if len(twice := names[(times > 1) | (row_of[names] != NOTHING)]):
-            raise ValueError(f"candidate {known[twice[0]]} occurs twice: give each an id of its own")
-        row_of[which[rows]] = rows + count
+        positions = answer_ids.get_indexer(pd.Index(batch["candidate_id"].to_pandas()))
+        rows = np.flatnonzero(positions >= 0)
+        found_positions, counts = np.unique(positions[rows], return_counts=True)
+        if len(repeated := found_positions[(counts > 1) | (row_of[found_positions] != NO_ROW)]):
+            raise ValueError(f"candidate {answer_ids[repeated[0]]} occurs twice: give each candidate a unique id")
+        row_of[positions[rows]] = rows + count
         hashes.append(hash_array(batch["sentence"].to_numpy(zero_copy_only=False), categorize=False))
         count += len(batch)
     if not count:
         raise ValueError("there are no candidates to retrieve: the table of candidates is empty")
-    rows = row_of[known.get_indexer(pd.Index(answers))]
+    rows = row_of[answer_ids.get_indexer(pd.Index(answers))]
     if (rows < 0).any():
         first = int(np.argmax(rows < 0))
         question, answer = questions["question_id"].iloc[answers.index[first]], answers.iloc[first]
@@ -55,28 +55,28 @@ def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> 
 
 
 def question_ranks(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch], ranked: Rows) -> pd.DataFrame:
-    """The rank of the first right candidate of every question among `ranked`, [Q, K] rows, best first, −1 for none.
+    """Return the rank of each question's first right candidate among `ranked`, rows [Q, K], best first, padded with −1.
 
-    Questions and candidates are as in `gold_rows`. Returns one row per question: question_id, rank of the gold pair
-    and sentence_rank of the gold sentence in any passage, both from 1, and 0 if it is not among the K. Raises
-    ValueError as `gold_rows`, and if `ranked` has other questions or too few columns for R@100.
+    Questions and candidates are as in `gold_rows`. The table has one row per question: question_id, rank of the gold
+    pair and sentence_rank of the gold sentence in any passage, both from 1, or 0 if it is not among the K. Raises
+    ValueError as `gold_rows` does, and if `ranked` has another number of questions or too few columns for R@100.
     """
     gold, sentences = gold_rows(questions, candidates)
     depth = min(max(RECALL_AT), len(sentences))
     if len(ranked) != len(gold) or ranked.shape[1] < depth:
         raise ValueError(f"expected the {depth} best candidates of {len(gold)} questions, got an array {ranked.shape}")
-    is_row = ranked != NOTHING
+    is_row = ranked != NO_ROW
     return pd.DataFrame(
         {
             "question_id": questions["question_id"].to_numpy(),
-            "rank": _first(ranked, gold, is_row),
-            "sentence_rank": _first(sentences[ranked], [sentences[rows] for rows in gold], is_row),
+            "rank": _first_rank(ranked, gold, is_row),
+            "sentence_rank": _first_rank(sentences[ranked], [sentences[rows] for rows in gold], is_row),
         }
     )
 
 
 def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Turn ranks of `question_ranks` into question_id and the columns METRICS, each 0.0 or 1.0."""
+    """Return question_id and METRICS, each 0.0 or 1.0, for ranks of `question_ranks`."""
     values = {
         f"{count}_at_{k}": ranks[column].between(1, k).astype("float64")
         for count, column in (("recall", "rank"), ("sentence_recall", "sentence_rank"))
@@ -85,8 +85,8 @@ def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"question_id": ranks["question_id"], **values})
 
 
-def _first(ranked: Rows | Hashes, gold: Sequence[Rows | Hashes], is_row: npt.NDArray[np.bool_]) -> Rows:
-    """Rank from 1 of the first of the gold numbers in each line, 0 for none."""
+def _first_rank(ranked: Rows | Hashes, gold: Sequence[Rows | Hashes], is_row: npt.NDArray[np.bool_]) -> Rows:
+    """Return the rank from 1 of the first gold number in each line, 0 for none."""
     right = [np.isin(line, numbers) for line, numbers in zip(ranked, gold, strict=True)]
     hits = np.array(right, np.bool_).reshape(ranked.shape) & is_row
     return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, 0)

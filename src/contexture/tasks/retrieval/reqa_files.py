@@ -1,4 +1,4 @@
-"""Files of questions: listed, opened, parsed, and checked with errors that say how to repair them."""
+"""Find, read, parse and check benchmark files."""
 
 import gzip
 import json
@@ -11,61 +11,61 @@ from contexture.tasks.missing import BenchmarkMissing
 
 T = TypeVar("T")
 
-AGAIN = "fetch the file again, or leave it out"
-_NAMES = {str: "text", int: "whole number", list: "list", dict: "object"}
+FETCH_AGAIN = "download the file again, or leave it out"
+_TYPE_NAMES = {str: "text", int: "whole number", list: "list", dict: "object"}
 
 
-def find(benchmark: str, source: Path | Sequence[Path], suffix: str, remedy: str) -> list[Path]:
-    """The files to read: those named, or those in a folder that end in `suffix`, gzipped or not, sorted by name.
+def find_files(benchmark: str, source: Path | Sequence[Path], suffix: str, remedy: str) -> list[Path]:
+    """Return the given files, or those in a folder that end in `suffix` or `suffix`.gz, sorted by name.
 
-    Raises BenchmarkMissing if there is none, or one that is named is absent.
+    Raises BenchmarkMissing if there are none, or a given file is missing.
     """
     if isinstance(source, Path) and source.is_dir():
         files = sorted(path for path in source.iterdir() if path.name.endswith((suffix, f"{suffix}.gz")))
-        # Hidden ones are what another program is still writing, or notes of the system.
+        # Hidden files are unfinished downloads or files of the operating system.
         files = [path for path in files if path.is_file() and not path.name.startswith(".")]
     else:
         files = [source] if isinstance(source, Path) else list(source)
     absent = [path for path in files if not path.is_file()]
     if absent or not files:
-        nothing = source / f"*{suffix}" if isinstance(source, Path) else Path(f"*{suffix}")
-        raise BenchmarkMissing(benchmark, absent[0] if absent else nothing, remedy)
+        pattern = source / f"*{suffix}" if isinstance(source, Path) else Path(f"*{suffix}")
+        raise BenchmarkMissing(benchmark, absent[0] if absent else pattern, remedy)
     return files
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, gzipped or not, with their numbers from 1; ValueError for damaged compressed data."""
+def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, line) of a plain or gzipped file; raise ValueError for damaged compressed data."""
     number = 0
     try:
-        with _open(path) as file:
+        with _open_file(path) as file:
             for number, line in enumerate(file, start=1):
                 yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path}, after line {number}: damaged or cut off ({error}); {AGAIN}") from error
+        raise ValueError(f"{path}, after line {number}: damaged or cut off ({error}); {FETCH_AGAIN}") from error
 
 
-def parse(path: Path, data: bytes, line: int = 1) -> Any:
-    """JSON text that starts in a line of a file; ValueError if it is no JSON in UTF-8."""
+def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
+    """Parse JSON that starts in a line of a file; raise ValueError for other content."""
     try:
         return json.loads(data)
     except json.JSONDecodeError as error:
         position = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
-        raise ValueError(f"{position}: broken JSON ({error.msg}); {AGAIN}") from error
+        raise ValueError(f"{position}: broken JSON ({error.msg}); {FETCH_AGAIN}") from error
     except UnicodeDecodeError as error:
         last = line + data.count(b"\n", 0, error.start)
         position = f"{path}, line {last}, byte {error.start}"
-        raise ValueError(f"{position}: no UTF-8 ({error.reason}); {AGAIN}") from error
+        raise ValueError(f"{position}: not UTF-8 ({error.reason}); {FETCH_AGAIN}") from error
     except RecursionError as error:
-        raise ValueError(f"{path}, line {line}: JSON nested too deep for any data set; {AGAIN}") from error
+        raise ValueError(f"{path}, line {line}: JSON is nested too deeply; {FETCH_AGAIN}") from error
 
 
-def field(record: Any, key: str, kind: type[T], position: str, layout: str) -> T:
-    """`record[key]`; ValueError, naming position, key and layout, if it is missing or not of the kind."""
+def get_field(record: Any, key: str, kind: type[T], position: str, layout: str) -> T:
+    """Return `record[key]`; raise ValueError if it is missing or has another type."""
     value = record.get(key) if isinstance(record, dict) else None
     if not isinstance(value, kind):
-        raise ValueError(f"{position}: no {_NAMES[kind]} under the key {key!r}; {layout}")
+        raise ValueError(f"{position}: no {_TYPE_NAMES[kind]} under the key {key!r}; {layout}")
     return value
 
 
-def _open(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb"))

@@ -1,4 +1,4 @@
-"""What the rest of the project knows of retrieval."""
+"""Registration of passage retrieval."""
 
 from contexture.metrics.measures import Metric
 from contexture.tasks.retrieval.config import RECALL_AT, RetrievalConfig, RetrievalSettings
@@ -13,9 +13,9 @@ SPEC = TaskSpec(
     corpus=("passages",),
     has_documents=True,
     data={"squad": "SQuAD", "natural_questions": "Natural Questions"},
-    # Besides these, the shares of questions that encoders were fine-tuned on: "80%".
+    # Other protocols are the shares of questions for fine-tuning, such as "80%".
     protocols={"frozen": "frozen"},
-    # The laxer count: the gold sentence's text, in any passage.
+    # The gold sentence in any passage.
     metrics={f"sentence_recall_at_{k}": Metric(f"sentence R@{k}") for k in RECALL_AT},
     league=(
         LeagueUse(
@@ -24,7 +24,7 @@ SPEC = TaskSpec(
             "For search",
             "recall_at_10",
             "R@10",
-            "questions in a hundred whose passage is among the first ten found",
+            "percent of questions with the right passage among the first ten results",
             task="retrieval",
             tuned="%",
         ),

@@ -1,4 +1,4 @@
-"""Retrieval as a task: find the answer of a question among the sentences of all passages (ReQA)."""
+"""The passage retrieval task (ReQA)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.demo.write import RETRIEVAL
-from contexture.retrieval.parquet_rows import ROWS_A_GROUP
+from contexture.demo.write import SQUAD_FILE
+from contexture.retrieval.parquet_rows import ROWS_PER_GROUP
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings, option_name
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
@@ -16,61 +16,63 @@ from contexture.tasks.retrieval.squad import read_squad
 from contexture.tasks.task_folder import catch_missing, read_report, write_task
 
 READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
-QUESTIONS, CANDIDATES = "questions.parquet", "candidates.parquet"
-#: Seed of the draw of the pairs that join the candidates in the open domain.
-OPEN_SEED = 0
+QUESTIONS_FILE, CANDIDATES_FILE = "questions.parquet", "candidates.parquet"
+#: Seed of the pairs that are drawn for the open domain.
+OPEN_DOMAIN_SEED = 0
 
 
 class RetrievalTask:
-    """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
+    """Retrieve the sentence and passage that answer a question, with frozen and fine-tuned encoders."""
 
     def prepare_data(self, source: RetrievalConfig, demo_dir: Path, output_dir: Path) -> None:
         """Write `questions.parquet` and `candidates.parquet`; see `Task.prepare_data` and `reqa.reqa_tables`.
 
-        `task.json` also has `lang`, the language of the passages. Raises ValueError, naming file and position, for
-        files that are not in the format.
+        `task.json` also has `lang`, the language of the passages. Raises ValueError for files in another format.
         """
         name = DEMO if source.input == DEMO else source.format
-        files: Path | list[Path] = demo_dir / RETRIEVAL
+        files: Path | list[Path] = demo_dir / SQUAD_FILE
         if source.input != DEMO:
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
-        with write_task(output_dir, [name], lang=source.lang) as (work, report), catch_missing(report, name):
+        with write_task(output_dir, [name], lang=source.lang) as (work_dir, report), catch_missing(report, name):
             questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
-            questions.to_parquet(work / QUESTIONS)
-            candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)
+            questions.to_parquet(work_dir / QUESTIONS_FILE)
+            candidates.to_parquet(work_dir / CANDIDATES_FILE, row_group_size=ROWS_PER_GROUP)
             report["counts"] = reqa_counts(questions, candidates)
 
     def check_settings(self, settings: RetrievalSettings, data_dir: Path) -> None:
-        """Raise ValueError, before hours of pre-training, if a share of the questions is too few."""
-        if not (data_dir / QUESTIONS).exists():
+        """Raise ValueError if a share leaves no train, dev or test questions."""
+        if not (data_dir / QUESTIONS_FILE).exists():
             return
-        ids = pd.read_parquet(data_dir / QUESTIONS)["question_id"].tolist()
+        ids = pd.read_parquet(data_dir / QUESTIONS_FILE)["question_id"].tolist()
         for share in settings.shares:
             if set(split_questions(ids, share / 100, 0)) != {"train", "dev", "test"}:
                 raise ValueError(
-                    f"{share:g} % of {len(ids)} questions are too few to train on and to hold some out: leave this "
-                    "share out of retrieval's shares, or give more questions"
+                    f"retrieval.shares: {share:g}% of {len(ids)} questions leaves no train, dev or test "
+                    "questions; remove the share or add questions"
                 )
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """All passages, as all are candidates of every question; see `DocumentTask`."""
-        if not (data_dir / CANDIDATES).exists():
+        """Return all passages; see `DocumentTask`."""
+        if not (data_dir / CANDIDATES_FILE).exists():
             return None
-        passages = pd.read_parquet(data_dir / CANDIDATES, columns=["passage_id", "title", "passage"])
+        passages = pd.read_parquet(data_dir / CANDIDATES_FILE, columns=["passage_id", "title", "passage"])
         return passages.drop_duplicates("passage_id")[["title", "passage"]].rename(columns={"passage": "text"})
 
     def list_options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
-        """One model per share."""
+        """Return one option per share."""
         return [option_name(share) for share in settings.shares]
 
     def finetune(
         self, settings: RetrievalSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_retrieval`; nothing is written if the questions are missing."""
+        """See `finetune.finetune_retrieval`; do nothing if the questions are missing."""
         from contexture.tasks.retrieval.finetune import finetune_retrieval
 
-        if (data_dir / QUESTIONS).exists():
-            questions, candidates = pd.read_parquet(data_dir / QUESTIONS), pd.read_parquet(data_dir / CANDIDATES)
+        if (data_dir / QUESTIONS_FILE).exists():
+            questions, candidates = (
+                pd.read_parquet(data_dir / QUESTIONS_FILE),
+                pd.read_parquet(data_dir / CANDIDATES_FILE),
+            )
             shares = {option_name(share): share for share in settings.shares}
             finetune_retrieval(settings, shares[option], encoder, questions, candidates, model_dir)
 
@@ -84,19 +86,21 @@ class RetrievalTask:
         *,
         passages: Path | None = None,
     ) -> Results:
-        """See `evaluation.evaluate_retrieval`; no results if the questions are missing.
+        """See `evaluation.evaluate_retrieval`; there are no results if the questions are missing.
 
-        `passages` is the folder of the table of passages: the open domain is left out without it.
+        The open domain needs `passages`, the folder of the table of passages.
         """
-        from contexture.tasks.retrieval.evaluation import Pool, evaluate_retrieval
-        from contexture.tasks.retrieval.open_domain import grow
+        from contexture.tasks.retrieval.evaluation import CandidatePool, evaluate_retrieval
+        from contexture.tasks.retrieval.open_domain import add_corpus_pairs
 
-        if not (data_dir / QUESTIONS).exists():
+        if not (data_dir / QUESTIONS_FILE).exists():
             return Results()
-        questions, report = pd.read_parquet(data_dir / QUESTIONS), read_report(data_dir)
-        closed = data_dir / CANDIDATES
-        pools = [Pool(closed, vectors_dir / "closed")]
+        questions, report = pd.read_parquet(data_dir / QUESTIONS_FILE), read_report(data_dir)
+        candidates = data_dir / CANDIDATES_FILE
+        pools = [CandidatePool(candidates, vectors_dir / "closed")]
         if passages is not None and (count := settings.open_domain_pairs):
-            grown = grow(closed, passages, count, OPEN_SEED, report["lang"], vectors_dir / "open_domain")
-            pools.append(Pool(grown, vectors_dir / "open", is_open=True))
+            open_candidates = add_corpus_pairs(
+                candidates, passages, count, OPEN_DOMAIN_SEED, report["lang"], vectors_dir / "open_domain"
+            )
+            pools.append(CandidatePool(open_candidates, vectors_dir / "open", is_open=True))
         return evaluate_retrieval(settings, encoders, questions, pools, report["name"], parallel_map)

@@ -13,7 +13,7 @@ import numpy as np
 
 from contexture.encoders.base import Array, Encoder, Text
 from contexture.encoders.config import Role
-from contexture.retrieval.vectors import unit
+from contexture.retrieval.vectors import normalize
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, make_record, serial_map
 from contexture.tasks.sentences.analogies import ALL_CATEGORIES, measure_analogies, read_analogies
 from contexture.tasks.sentences.config import ENSEMBLE, NeighbourSettings, SentenceSettings
@@ -179,7 +179,7 @@ class QueryEncoder:
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
         """Return vectors (N, D), which do not depend on the role."""
         vectors = self.encoder.embed(texts, "query")
-        return unit(vectors) if self.unit else vectors
+        return normalize(vectors) if self.unit else vectors
 
 
 def measure_over_time(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.retrieval.reqa_files import lines
+from contexture.tasks.retrieval.reqa_files import iter_lines
 
 #: Whether files must have the published number of rows, or may be another set in the same format.
 Counts = Literal["published", "any"]
@@ -35,7 +35,7 @@ def read_lines(path: Path, published: int | None = None, header: int = 0) -> lis
 
     Raises ValueError for a damaged or empty file, and for another number of rows (below the header) than published.
     """
-    data = b"".join(line for _, line in lines(path))
+    data = b"".join(line for _, line in iter_lines(path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -10,8 +10,8 @@ import faiss
 import numpy as np
 import pandas as pd
 
-from contexture.retrieval.top import Rows, Scores, best
-from contexture.retrieval.vectors import unit
+from contexture.retrieval.top import Rows, Scores, select_best
+from contexture.retrieval.vectors import normalize
 from contexture.tasks.sentences.vectors import Array, Lookup
 
 #: Sentences and their vectors (n, D).
@@ -53,7 +53,7 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
 
     Also returns the distinct sentences of the pool, which the rows refer to. The pool is read once.
     """
-    queries = unit(np.ascontiguousarray(queries, np.float32))
+    queries = normalize(np.ascontiguousarray(queries, np.float32))
     texts: dict[str, str] = {}
     scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
     for sentences, vectors in pool:
@@ -64,9 +64,9 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
                 texts[key] = sentence
                 new.append(row)
         if new:
-            block = unit(np.ascontiguousarray(vectors[new], np.float32))
+            block = normalize(np.ascontiguousarray(vectors[new], np.float32))
             cosines, block_rows = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
-            scores, rows = best(np.hstack([scores, cosines]), np.hstack([rows, block_rows + start]), k)
+            scores, rows = select_best(np.hstack([scores, cosines]), np.hstack([rows, block_rows + start]), k)
     return scores, rows, list(texts.values())
 
 

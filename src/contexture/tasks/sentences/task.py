@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from contexture.demo.config import DEMO
 from contexture.demo.sentence_tasks import ANALOGIES
-from contexture.demo.write import LANGUAGES, SENTENCES
+from contexture.demo.write import LANGUAGES_DIR, SENTEVAL_DIR
 from contexture.tasks.base import WORD_AVERAGE, EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.config import SentenceSettings, SentenceTasksConfig
@@ -33,7 +33,7 @@ class SentencesTask(FrozenTask):
         from contexture.tasks.sentences.downstream import SentenceTasks
 
         is_demo = source.input == DEMO
-        folder, name = (demo_dir / SENTENCES, DEMO) if is_demo else (Path(source.input), SENTEVAL)
+        folder, name = (demo_dir / SENTEVAL_DIR, DEMO) if is_demo else (Path(source.input), SENTEVAL)
         counts = "any" if is_demo else source.row_counts
         tasks = SentenceTasks.read(folder, counts)
         missing = dict(tasks.missing)
@@ -129,7 +129,7 @@ def _find_languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
     """Return language code → folder of its tasks."""
     if source.languages or source.input != DEMO:
         return source.languages
-    folders = sorted((demo / LANGUAGES / SENTENCES).glob("*/"))
+    folders = sorted((demo / LANGUAGES_DIR / SENTEVAL_DIR).glob("*/"))
     return {folder.name: str(folder) for folder in folders}
 
 
@@ -149,7 +149,7 @@ def _find_analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] |
     if source.analogies is None:
         return None
     is_demo = source.analogies == DEMO
-    path = demo / SENTENCES / ANALOGIES if is_demo else Path(source.analogies)
+    path = demo / SENTEVAL_DIR / ANALOGIES if is_demo else Path(source.analogies)
     read_analogies(path)
     return {"name": DEMO if is_demo else path.name.split(".")[0], "path": str(path)}
 
