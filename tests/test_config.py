@@ -16,7 +16,7 @@ from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import PACKAGES
 from contexture.streams.config import STREAMS
-from contexture.systems.ablation import ablated
+from contexture.systems.ablation import build_ablation
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.systems.resolved import ResolvedSystem
@@ -37,14 +37,14 @@ def test_every_configuration_is_right(environment: str) -> None:
     found = checked(environment)
     assert set(found.systems) == set(SYSTEMS)
     for system in found.systems.values():
-        assert system.order and set(system.order) == set(system.pretrain.runs)
+        assert system.run_order and set(system.run_order) == set(system.pretrain.runs)
         for run in system.pretrain.runs:
             assert system.pretraining(run).run == run
         if system.ablation is not None:
-            rows = ablated(system)
+            rows = build_ablation(system)
             assert len(rows.pretrain.runs) == len(system.ablation.rows) == len(rows.variants)
-    for name, variant in found.systems["mspp"].measured.items():
-        for run in found.systems["mspp"].runs_of(name):
+    for name, variant in found.systems["mspp"].all_variants.items():
+        for run in found.systems["mspp"].run_names(name):
             own = found.systems["mspp"].pretrain.runs[run].objectives.get("mspp", {}).get("head", variant.head)
             assert own == variant.head, f"{name} is fine-tuned with another head than its encoder was trained with"
 
@@ -54,7 +54,7 @@ def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
     whole, tour = checked(environment), checked(environment).toured()
     assert set(tour.systems) <= set(whole.systems)
     for name, system in tour.systems.items():
-        assert set(system.measured) <= set(whole.systems[name].measured)
+        assert set(system.all_variants) <= set(whole.systems[name].all_variants)
         assert set(system.pretrain.runs) <= set(whole.systems[name].pretrain.runs)
 
 
@@ -138,7 +138,7 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
     # One epoch each.
     assert {batch(name) * run.steps for name, run in config.pretrain.runs.items() if run.steps} == {45_000_000}
     # Skip-Thought has f alone, as large as f of Quick-Thoughts.
-    one, pair = (config.encoders[config.encoder_of(run)] for run in ("skip_thought", "uni"))
+    one, pair = (config.encoders[config.encoder_name(run)] for run in ("skip_thought", "uni"))
     assert one.shared and not pair.shared
     assert (one.word_size, one.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
 
@@ -169,7 +169,7 @@ def test_two_towers_of_the_paper() -> None:
     assert (retrieval.batch_size, retrieval.steps, config.pretrain.batch_size) == (512, 2000, 8192)
     assert config.encoders["transformer"].initialization == "bert"  # type: ignore[union-attr]
     assert {config.encoders[name].norm for name in ("transformer", "bow_mlp")} == {None}
-    ablation = ablated(config)
+    ablation = build_ablation(config)
     assert ablation.tasks["retrieval"].shares == [1, 5, 10, 80] and not ablation.tasks["retrieval"].open_domain
     found = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
     assert found[0] == ("ict", 4, 128) and found[3] == ("none", 12, 128) and found[-1] == ("ict_bfs_wlp", 12, 512)
@@ -428,10 +428,10 @@ def test_runs_come_behind_those_that_they_start_from(base: dict[str, Any]) -> No
     changed = merged(base, {"mspp": {"pretrain": {"runs": runs}}})
     changed["mspp"]["pretrain"]["runs"] = dict(reversed(changed["mspp"]["pretrain"]["runs"].items()))
     mspp = check_parameters(changed, [CONF / "base"], {}).systems["mspp"]
-    order = mspp.order
+    order = mspp.run_order
     assert order.index("base") < order.index("mspp_ie") < order.index("late")
-    assert mspp.line("late") == ["late", "mspp_ie", "base"]
-    assert set(mspp.restricted(["mspp_ie"]).pretrain.runs) == {"base", "mspp_ie"}
+    assert mspp.run_chain("late") == ["late", "mspp_ie", "base"]
+    assert set(mspp.select_variants(["mspp_ie"]).pretrain.runs) == {"base", "mspp_ie"}
 
 
 def test_published_weights_are_there_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,7 +465,7 @@ def test_published_weights_read_their_own_tokens(tmp_path: Path) -> None:
 def test_a_run_has_the_encoder_of_the_one_that_it_starts_from(base: dict[str, Any]) -> None:
     change = nested("two_tower.pretrain.runs.more", schedule(1, in_batch_negatives=1) | {"start": "bow_mlp_none"})
     found = check_parameters(merged(base, change), [CONF / "base"], {}).systems["two_tower"]
-    assert found.encoder_of("more") == "bow_mlp" and found.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
+    assert found.encoder_name("more") == "bow_mlp" and found.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
     other = merged(change, nested("two_tower.pretrain.runs.more.encoder", "transformer"))
     with pytest.raises(ConfigurationError, match=r"pretrain\.runs\.more: bow_mlp_none, .* is of encoder 'bow_mlp'"):
         check_parameters(merged(base, other), [CONF / "base"], {})
@@ -490,7 +490,7 @@ def test_every_objective_has_a_run_in_the_league(base: dict[str, Any]) -> None:
 
 def test_processes_are_told_all_of_a_system() -> None:
     for system in checked("base").systems.values():
-        told = json.loads(json.dumps(system.plain()))
+        told = json.loads(json.dumps(system.to_dict()))
         assert TypeAdapter(SystemConfig).validate_python(told) == system
 
 

@@ -239,7 +239,7 @@ def check_training(words: list[str]) -> None:
     if given.training == "pretrain":
         assert given.run in system.pretrain.runs
     else:
-        assert given.variant in system.measured and given.task in system.tasks
+        assert given.variant in system.all_variants and given.task in system.tasks
 
 
 def test_examples_import_what_the_demo_installs() -> None:

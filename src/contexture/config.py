@@ -21,7 +21,7 @@ from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import packaged
 from contexture.strict import STRICT, DropNull, Positive, checked, drop_null, key_error, with_key_prefix
-from contexture.systems.ablation import ablated
+from contexture.systems.ablation import build_ablation
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.registry import TASKS
@@ -119,7 +119,7 @@ class Parameters:
     def chosen(self) -> "Parameters":
         """The same with what each system's `select` names alone, as a guest of others, too, and with `told` tasks."""
         chosen = {
-            name: system if system.select is None else system.restricted(system.select)
+            name: system if system.select is None else system.select_variants(system.select)
             for name, system in self.systems.items()
         }
         return replace(self, systems=self.told(with_guests(chosen), "systems"))
@@ -133,7 +133,7 @@ class Parameters:
             check_variants(tour.variants, tour.system, "tour", name, "variants")
             selected = tour.system.select or tour.variants
             variants = [variant for variant in tour.variants if variant in selected] or selected
-            chosen[name] = replace(tour.system.restricted(variants), guests=tour.system.guests)
+            chosen[name] = replace(tour.system.select_variants(variants), guests=tour.system.guests)
         return replace(self, systems=self.told(with_guests(chosen), "tour"), tour={})
 
     def told(self, systems: Mapping[str, SystemConfig], place: str) -> dict[str, SystemConfig]:
@@ -158,7 +158,7 @@ class Parameters:
         A system that adopts its best encoder is for text of one's own, and is asked for by name.
         """
         named = {"corpus": True, "bitext": bool(self.bitext.input), "nli": self.nli.input is not None}
-        found = {name: all(named[one] for one in system.made_of) for name, system in self.systems.items()}
+        found = {name: all(named[one] for one in system.example_inputs) for name, system in self.systems.items()}
         return [name for name, fed in found.items() if fed and self.systems[name].search != BEST]
 
     def check_systems(self, systems: Collection[str]) -> None:
@@ -170,7 +170,7 @@ class Parameters:
         for name in sorted(set(systems) & set(self.systems)):
             check_starts(name, self.systems[name])
             check_tokens(name, self.systems[name], self.vocabulary.published or "")
-            made_of = self.systems[name].made_of
+            made_of = self.systems[name].example_inputs
             if "bitext" in made_of:
                 check_bitext(name, self.bitext)
             if "nli" in made_of:
@@ -188,7 +188,7 @@ def with_guests(systems: Mapping[str, SystemConfig]) -> dict[str, SystemConfig]:
     found = {}
     for name, system in systems.items():
         guests = {
-            guest: [variant for variant in variants if variant in systems[guest].measured]
+            guest: [variant for variant in variants if variant in systems[guest].all_variants]
             for guest, variants in system.guests.items()
             if guest in systems
         }
@@ -203,14 +203,14 @@ def check_guests(name: str, system: SystemConfig, systems: Mapping[str, SystemCo
         if guest not in systems:
             raise key_error(f"no system {guest!r}; there are {sorted(systems)}", *key)
         check_variants(variants, systems[guest], *key)
-        if published := [variant for variant in variants if systems[guest].measured[variant].model is not None]:
+        if published := [variant for variant in variants if systems[guest].all_variants[variant].model is not None]:
             raise key_error(f"{published} are published models: name them in {name}.more_variants", *key)
 
 
 def check_variants(variants: Collection[str], system: SystemConfig, *key: str) -> None:
     """Raise ValidationError at `key` if a system does not have one of these variants."""
-    if unknown := sorted(set(variants) - set(system.measured)):
-        raise key_error(f"no variant is called {', '.join(unknown)}; there are {sorted(system.measured)}", *key)
+    if unknown := sorted(set(variants) - set(system.all_variants)):
+        raise key_error(f"no variant is called {', '.join(unknown)}; there are {sorted(system.all_variants)}", *key)
 
 
 def check_bitext(name: str, bitext: BitextConfig) -> None:
@@ -246,7 +246,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
         except ValueError as error:
             raise ConfigurationError(f"{name}.encoders.{key}.init_from: {error}") from None
     for run in system.pretrain.runs:
-        if (place := system.folder_before(run)) is None:
+        if (place := system.previous_dir(run)) is None:
             continue
         said = f"{name}.pretrain.runs.{run}.start: {place}"
         for seed in range(system.seeds):
@@ -254,7 +254,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
                 there = asdict(saved(of_seed(place, seed)).config)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ConfigurationError(f"{said} holds no encoder for seed {seed} ({error}); train it first") from None
-            key = system.encoder_of(run)
+            key = system.encoder_name(run)
             wanted = asdict(system.encoders[key])
             differ = [part for part in wanted if part not in HOW_NEW and there.get(part) != wanted[part]]
             if differ:
@@ -286,7 +286,7 @@ def check_tokens(name: str, system: SystemConfig, published: str) -> None:
 def check_ablation(name: str, system: SystemConfig) -> None:
     """Raise ValidationError or ValueError where a row of a system's ablation cannot be made."""
     try:
-        ablated(system)
+        build_ablation(system)
     except ValidationError as error:
         raise with_key_prefix(error, "systems", name) from None
     except ValueError as error:

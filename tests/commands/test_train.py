@@ -45,7 +45,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def write(config: SystemConfig, folder: Path) -> Path:
     """The file that the examples stage writes."""
     file = folder / "config.json"
-    file.write_text(json.dumps(config.plain()))
+    file.write_text(json.dumps(config.to_dict()))
     return file
 
 
@@ -98,7 +98,7 @@ def test_a_configuration_survives_the_way_to_another_process(tmp_path: Path) -> 
 
 
 def test_a_wrong_configuration_is_told_with_its_file_and_key(tmp_path: Path) -> None:
-    wrong = system().plain()
+    wrong = system().to_dict()
     wrong["streams"]["joint"]["sampling"]["positive"] = 2
     (tmp_path / "config.json").write_text(json.dumps(wrong))
     with pytest.raises(SystemExit, match=r"config\.json: (.|\n)*streams\.joint\.sampling\.positive"):

@@ -28,7 +28,7 @@ def test_no_row_of_any_page_and_no_curve_is_called_as_its_key_alone(systems: dic
     for name, system in systems.items():
         config, names = system.config, labels(replace(system, included={}))
         curves = {run for run, recipe in config.pretrain.runs.items() if recipe.schedule}
-        assert {*config.measured, *curves} <= set(names), name
+        assert {*config.all_variants, *curves} <= set(names), name
         assert not [label for label in names.values() if "_" in label.replace("IE_k", "").replace("AE_k", "")], name
 
 
@@ -50,5 +50,5 @@ def test_a_variant_called_as_an_included_system_has_its_own_cost(
     encoder.mkdir(parents=True)
     (encoder / SUMMARY).write_text(json.dumps(summary))
     league = systems["league"]
-    assert "quick_thoughts" in league.included and league.config.runs_of("quick_thoughts") == ["quick_thoughts"]
+    assert "quick_thoughts" in league.included and league.config.run_names("quick_thoughts") == ["quick_thoughts"]
     assert cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from contexture.reporting import curves
-from contexture.reporting.curves import POINTS, History, Series, learning_curves, look, to_png
+from contexture.reporting.curves import MAX_POINTS, History, Series, learning_curves, to_png, variant_style
 
 
 def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", **series: object) -> History:
@@ -73,11 +73,11 @@ def test_colours_are_given_out_in_the_order_asked_for() -> None:
     (figure,) = learning_curves(runs, order=("z", "c", "a")).values()
     drawn = {line.get_label(): line.get_color() for line in figure.axes[0].lines}
     assert list(drawn) == ["c", "a", "b"]
-    assert [drawn[variant] for variant in "cab"] == [look(place)["color"] for place in (1, 2, 3)]
+    assert [drawn[variant] for variant in "cab"] == [variant_style(place)["color"] for place in (1, 2, 3)]
 
 
 def test_many_variants_look_different() -> None:
-    looks = [look(place) for place in range(14)]
+    looks = [variant_style(place) for place in range(14)]
     assert len({(drawn["color"], drawn["marker"]) for drawn in looks}) == 14
     assert len({(drawn["color"], drawn["linestyle"]) for drawn in looks}) == 14
 
@@ -92,7 +92,7 @@ def test_names_of_figures_are_names_of_files() -> None:
 
 def test_series_of_objectives_are_shown_as_told_or_by_their_names() -> None:
     run = history("a", 0, [1], **{"train/odd_one": [2.0], "train/odd_one_accuracy": [0.5], "train/told": [0.25]})
-    drawn = learning_curves([run], shown={"told": Series("Told loss", "tens", 10)})
+    drawn = learning_curves([run], objective_series={"told": Series("Told loss", "tens", 10)})
     shown = {
         figure.axes[0].get_title(loc="left"): (figure.axes[0].get_ylabel(), lines(figure)[0][1])
         for figure in drawn.values()
@@ -121,9 +121,9 @@ def test_long_logs_of_unequal_length_are_averaged_over_the_same_stretches() -> N
         history("a", 1, steps[:1000], **{"train/loss": np.full(1000, 4.0)}),
     ]
     first, second, mean = lines(learning_curves(runs)["finetune_train_loss"])
-    assert len(first[0]) == POINTS
-    assert first[0][0] == 2000 / POINTS / 2
-    assert first[1][1:] == pytest.approx([2.0] * (POINTS - 1), abs=0.05)
+    assert len(first[0]) == MAX_POINTS
+    assert first[0][0] == 2000 / MAX_POINTS / 2
+    assert first[1][1:] == pytest.approx([2.0] * (MAX_POINTS - 1), abs=0.05)
     assert second[0] == first[0][: len(second[0])]
     assert mean[0] == second[0]
     assert mean[1][1:] == pytest.approx([3.0] * (len(second[0]) - 1), abs=0.05)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from contexture.reporting.records import ScoreKey, by_seed, check_records, data_of, score_key
+from contexture.reporting.records import ScoreKey, check_records, list_data, score_key, values_by_seed
 from tests.reporting.make import COST, measured
 
 GOOD = measured("mlm", [0.5], "answer_selection", "demo", "grouped", "map")[0]
@@ -26,9 +26,9 @@ def test_where_numbers_stand() -> None:
     records += measured("ict", [0.1], "mr", "demo")
     records += measured("mlm", [0.9], "sick_r", "senteval", "cosine", "spearman_mean", split="dev")
     assert [score_key(record) == place for record in records] == [True, True, False, False, False]
-    assert by_seed(records, "mlm", place) == {0: 0.5, 1: 0.25}
-    assert by_seed(records, "ict", ScoreKey("mr", "demo", "senteval", "accuracy")) == {0: 10.0}  # in percent
-    assert data_of(records) == ["senteval", "demo"]
+    assert values_by_seed(records, "mlm", place) == {0: 0.5, 1: 0.25}
+    assert values_by_seed(records, "ict", ScoreKey("mr", "demo", "senteval", "accuracy")) == {0: 10.0}  # in percent
+    assert list_data(records) == ["senteval", "demo"]
 
 
 @pytest.mark.parametrize(

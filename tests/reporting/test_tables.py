@@ -11,7 +11,7 @@ from contexture.reporting.tables import (
     Table,
     comparison_table,
     counts_table,
-    paired,
+    pair_by_seed,
     results_table,
     results_tables,
     to_markdown,
@@ -20,7 +20,7 @@ from contexture.reporting.task_tables import compare
 from tests.reporting.make import measured
 
 MSPP = read_published("contexture.systems.mspp")
-TABLE_1, TABLE_2 = (MSPP.tables[name].of_data("wikiqa") for name in ("table_1", "table_2"))
+TABLE_1, TABLE_2 = (MSPP.tables[name].select_data("wikiqa") for name in ("table_1", "table_2"))
 
 
 def records(
@@ -100,9 +100,9 @@ def test_ours_of_other_data_stand_beside_the_papers_and_it_is_said() -> None:
 
 
 def test_what_no_seed_changes_stands_for_every_seed() -> None:
-    assert paired({0: 5.0, 1: 7.0}, {0: 1.0}) == (4.0,)
-    assert paired({0: 5.0, 1: 7.0}, {0: 1.0}, unseeded=True) == (4.0, 6.0)
-    assert paired({1: 5.0}, {0: 1.0}) == ()
+    assert pair_by_seed({0: 5.0, 1: 7.0}, {0: 1.0}) == (4.0,)
+    assert pair_by_seed({0: 5.0, 1: 7.0}, {0: 1.0}, unseeded=True) == (4.0, 6.0)
+    assert pair_by_seed({1: 5.0}, {0: 1.0}) == ()
 
 
 def test_gains_are_paired_by_seed() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from contexture.reporting.training_tables import short, trainings_table
+from contexture.reporting.training_tables import format_count, trainings_table
 from tests.reporting.make import TRAINING
 
 LABELS = {"uni": "uni-QT", "skip_thought": "Skip-Thought"}
@@ -26,4 +26,4 @@ def test_without_counted_examples() -> None:
 
 
 def test_short_counts() -> None:
-    assert [short(count) for count in (7, 1250, 3.4e6, 2.5e9)] == ["7", "1.2k", "3.4M", "2.5B"]
+    assert [format_count(count) for count in (7, 1250, 3.4e6, 2.5e9)] == ["7", "1.2k", "3.4M", "2.5B"]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
 from contexture.training.prepare import Prepared, prepare
@@ -46,7 +46,7 @@ def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
 
     def take_step(run: str, **pretrain: Any) -> Losses:
         config = system(**pretrain).pretraining(run)
-        prepared: Prepared = prepare(config, 0, files_of(system(), examples, tokenizer, None))
+        prepared: Prepared = prepare(config, 0, training_files(system(), examples, tokenizer, None))
         for name, objective in prepared.objectives.items():
             torch.manual_seed(len(name))
             for parameter in objective.parameters():
@@ -143,7 +143,7 @@ def test_a_stage_that_cannot_be_read(stage: dict[str, Any], message: str) -> Non
 
 def test_pairs_that_are_not_drawn_are_named() -> None:
     towers = two_towers(runs={"run": schedule(1, ict=1)})
-    values = towers.plain() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
+    values = towers.to_dict() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
     with pytest.raises(ValidationError, match=r"tasks: no pairs of \['ict'\] are drawn; sampling\.tasks is \['bfs'\]"):
         TypeAdapter(SystemConfig).validate_python(values)
     with pytest.raises(ValidationError, match=r"ict reads pairs; the streams are \['passages'\]"):

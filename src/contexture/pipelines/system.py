@@ -29,7 +29,7 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
     """
     found = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
     found += tasks.create_pipeline(parameters, parameters.cleaning.evaluation)
-    made_of = config.made_of if config is not None else set()
+    made_of = config.example_inputs if config is not None else set()
     if "bitext" in made_of:
         found += bitext.create_pipeline(parameters)
     if "nli" in made_of:

@@ -83,7 +83,7 @@ def config_file(config: SystemConfig) -> Iterator[Path]:
     """The settings of a system in a file, for processes that train on a device each."""
     with TemporaryDirectory() as place:
         file = Path(place) / "config.json"
-        file.write_text(json.dumps(config.plain()), encoding="utf-8")
+        file.write_text(json.dumps(config.to_dict()), encoding="utf-8")
         yield file
 
 

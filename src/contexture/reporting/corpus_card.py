@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from contexture.reporting.curves import COLOURS, INK, new_figure, style, to_png
+from contexture.reporting.curves import COLOURS, INK, new_figure, style_axes, to_png
 from contexture.reporting.report import render
 from contexture.reporting.tables import Table, columns, counts_table
 
@@ -38,7 +38,7 @@ def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
     axes.set_xticks([*ticks.values()], [*ticks])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     things, _, rows = name.partition(" a ")
-    style(axes, f"{things.capitalize()} per {rows}", things, f"{rows}s")
+    style_axes(axes, f"{things.capitalize()} per {rows}", things, f"{rows}s")
     axes.tick_params(axis="x", colors=INK)
     return figure
 

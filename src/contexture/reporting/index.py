@@ -9,9 +9,9 @@ from contexture.reporting.page import Page
 from contexture.reporting.report import render
 
 #: Beside a system's page, what the index says of it.
-SUMMARY = "summary.json"
+SUMMARY_FILE = "summary.json"
 #: Findings that it takes over.
-FEW = 3
+MAX_FINDINGS = 3
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Summary:
 def summarize(title: str, page: Page, text: str, made: str) -> Summary:
     """The first things that a page says: the verdicts of its cards, or its first findings."""
     heads = [f"{card.title}: {sentence}" for card in page.cards for sentence in card.sentences[:1]]
-    return Summary(title, heads or list(page.findings[:FEW]), text, made)
+    return Summary(title, heads or list(page.findings[:MAX_FINDINGS]), text, made)
 
 
 def read_summaries(reports: Path) -> dict[str, Summary]:
     """System → what its page, under `reports`, begins with."""
-    files = sorted(reports.glob(f"*/report/{SUMMARY}"))
+    files = sorted(reports.glob(f"*/report/{SUMMARY_FILE}"))
     return {file.parts[-3]: Summary(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 

@@ -6,16 +6,16 @@ from contexture.tasks.base import AFTER as AFTER
 from contexture.tasks.registry import TASKS as SPECS
 
 #: Task of the records → the task that measures it.
-OWNERS = {name: spec for spec in SPECS.values() for name in (spec.name, *spec.subtasks)}
+RECORD_SPECS = {name: spec for spec in SPECS.values() for name in (spec.name, *spec.subtasks)}
 #: In the order of the tables.
-TASKS = {name: spec.title if name == spec.name else spec.subtasks[name] for name, spec in OWNERS.items()}
+TASKS = {name: spec.title if name == spec.name else spec.subtasks[name] for name, spec in RECORD_SPECS.items()}
 DATA = {"demo": "the demo's made-up world"} | {
     name: title for spec in SPECS.values() for name, title in spec.data.items()
 }
 #: How encoders are measured; besides, there are shares of the questions trained on, such as "80%".
 PROTOCOLS = {name: title for spec in SPECS.values() for name, title in spec.protocols.items()}
 #: Protocols that report one score of a frozen encoder each; the protocol `frozen` reports its default score.
-BY_SCORE = ("by_attention", "by_cosine", "by_dot")
+SCORE_PROTOCOLS = ("by_attention", "by_cosine", "by_dot")
 #: What costs no training of an encoder: the least that one must beat.
 REFERENCES = {
     "bm25": "BM25",
@@ -40,7 +40,7 @@ def protocol_name(protocol: str) -> str:
     return PROTOCOLS.get(protocol, f"fine-tuned on {protocol}" if protocol[:1].isdigit() else protocol)
 
 
-def in_order(tasks: Iterable[str]) -> list[str]:
+def sort_tasks(tasks: Iterable[str]) -> list[str]:
     """Tasks in the order of the tables, unknown ones last."""
-    found = set(tasks)
-    return [*(task for task in TASKS if task in found), *sorted(found - set(TASKS))]
+    known = set(tasks)
+    return [*(task for task in TASKS if task in known), *sorted(known - set(TASKS))]

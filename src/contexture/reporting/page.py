@@ -24,12 +24,12 @@ class ReportContext:
     # Task → its results beside records. Of any task "name" and "counts" of its data, and "missing": {name: reason}
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)  # of variants and runs, if not their names
-    whole: str = ""  # the command of a longer run, if this one is short
+    full_command: str = ""  # the command of a longer run, if this one is short
     examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stream → what the sampler counted
     # Run → {"seconds", "steps", "tokens", "flops", "parameters", "tokens_per_second"} and, if known, "examples"
     trainings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     # Run → objective → what training showed at its end (`Objective.shown`)
-    shown: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    objective_details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     series: Mapping[str, Series] = field(default_factory=dict)  # of learning curves, by their name after "train/"
 
 

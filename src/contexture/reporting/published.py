@@ -81,13 +81,13 @@ class ScoreTable:
     labels: Mapping[str, str] = field(default_factory=dict)  # of our variants, in their order
     note: str = ""  # how our numbers are made, where the paper leaves it open or differs
 
-    def title_for(self, data: str) -> str:
+    def make_title(self, data: str) -> str:
         """The title with ours of `data`, which it names where the paper's are of another."""
         if data == self.data:
             return self.title
         return f"{self.title} ({'ours: ' if self.source else ''}{DATA.get(data, data)})"
 
-    def remarks_for(self, data: str) -> list[str]:
+    def make_remarks(self, data: str) -> list[str]:
         """Where the paper's numbers are from, whether ours are of the same data, and the note."""
         remarks = [f"Paper: {self.source}."] if self.source else []
         if self.source and data != self.data:
@@ -95,16 +95,16 @@ class ScoreTable:
             remarks.append(f"Ours are of {ours}, the paper's of {theirs}: not comparable.")
         return [*remarks, self.note] if self.note else remarks
 
-    def of_data(self, data: str) -> "ScoreTable":
+    def select_data(self, data: str) -> "ScoreTable":
         """The rows of one of its data sets, which the source may name."""
         rows = tuple(row for row in self.rows if row.data == data)
         return replace(self, data=data, rows=rows, source=self.source.format(data=DATA[data]))
 
-    def by_protocol(self, protocol: str) -> "ScoreTable":
+    def with_protocol(self, protocol: str) -> "ScoreTable":
         """The same beside our records of another protocol."""
         return replace(self, columns=tuple(replace(column, protocol=protocol) for column in self.columns))
 
-    def of_ours(self, title: str, note: str = "") -> "ScoreTable":
+    def without_paper(self, title: str, note: str = "") -> "ScoreTable":
         """The same columns of our scores alone."""
         return replace(self, title=title, note=note, source="", data="", rows=())
 
@@ -209,7 +209,7 @@ def _labels(labels: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
-    columns = {name: _column(name, own, table, key) for name, own in table.columns.items()}
+    columns = {name: _column(name, fields, table, key) for name, fields in table.columns.items()}
     rows = []
     for block in table.blocks or (_Block(table.rows),):
         heading = block.heading
@@ -232,8 +232,8 @@ def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> Sc
     )
 
 
-def _column(name: str, own: dict[str, Any], table: _Table, key: str) -> ScoreColumn:
-    values = {"name": name, "unit": table.unit} | table.every_column | own | {"key": name}
+def _column(name: str, fields: dict[str, Any], table: _Table, key: str) -> ScoreColumn:
+    values = {"name": name, "unit": table.unit} | table.every_column | fields | {"key": name}
     column: ScoreColumn = checked(ScoreColumn, values, "tables", key, "columns", name)
     if column.metric and column.metric not in METRICS:
         raise ValueError(f"tables.{key}.columns.{name}: no metric {column.metric}; there are {sorted(METRICS)}")

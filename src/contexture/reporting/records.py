@@ -63,13 +63,13 @@ def score_key(record: Record) -> ScoreKey:
     return ScoreKey(record["task"], record["data"], record["protocol"], record["metric"], record["split"])
 
 
-def by_seed(records: Iterable[Record], variant: str, place: ScoreKey) -> dict[int, float]:
+def values_by_seed(records: Iterable[Record], variant: str, key: ScoreKey) -> dict[int, float]:
     """Seed → value, as it is shown: in percent, where the metric is."""
-    scale = METRICS[place.metric].scale
-    return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == place}
+    scale = METRICS[key.metric].scale
+    return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == key}
 
 
-def data_of(records: Iterable[Record]) -> list[str]:
+def list_data(records: Iterable[Record]) -> list[str]:
     """What was measured on, subsets left out, in the order of the records."""
     return list(dict.fromkeys(r["data"].split("/")[0] for r in records))
 

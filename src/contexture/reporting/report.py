@@ -8,10 +8,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from contexture.reporting.curves import History, learning_curves, to_png
-from contexture.reporting.names import BY_SCORE, DATA, TASKS, in_order, protocol_name
+from contexture.reporting.names import DATA, SCORE_PROTOCOLS, TASKS, protocol_name, sort_tasks
 from contexture.reporting.page import MakePage, Page, ReportContext, sections
 from contexture.reporting.records import METRICS, check_records
-from contexture.reporting.tables import NOTHING, Column, Table, by_label, columns, counts_table, to_markdown
+from contexture.reporting.tables import NOTHING, Column, Table, columns, counts_table, order_by_label, to_markdown
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,24 @@ def render_report(records: object, histories: Sequence[History], context: Report
         ValueError: for records that `check_records` or the system's page rejects, facts without the keys that its
             tables name, or a log without steps.
     """
-    own = [record for record in check_records(records) if record["system"] == context.system]
-    made = page(own, context)
-    made = replace(made, sections=[*made.sections, *sections(facts_tables(context))])
-    curves = learning_curves(histories, made.variants, context.series, context.labels)
-    figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
+    system_records = [record for record in check_records(records) if record["system"] == context.system]
+    drawn_page = page(system_records, context)
+    drawn_page = replace(drawn_page, sections=[*drawn_page.sections, *sections(details_tables(context))])
+    curves = learning_curves(histories, drawn_page.variants, context.series, context.labels)
+    figures = {f"{name}.png": to_png(figure) for name, figure in {**drawn_page.figures, **curves}.items()}
     missing = missing_table(context)
     content = {
         "context": context,
-        "page": made,
+        "page": drawn_page,
         "curves": [f"{name}.png" for name in curves],
         "several": len({history.seed for history in histories}) > 1,
         "counts": [*([missing] if missing.rows else []), *counts_tables(context)],
         "figures": {name: b64encode(png).decode() for name, png in figures.items()},
     }
-    return Report(render("report.md", content), render("report.html", content), figures, made)
+    return Report(render("report.md", content), render("report.html", content), figures, drawn_page)
 
 
-def facts_tables(context: ReportContext) -> Iterator[Table]:
+def details_tables(context: ReportContext) -> Iterator[Table]:
     """What tasks found out besides their records, kind by kind."""
     for tables in (_intervals_tables, _confidence_tables, _scores_tables, _examples_tables):
         for task, details in context.details.items():
@@ -79,7 +79,7 @@ def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str
                 _interval(variants[name]["ndcg_at_10"]),
                 _interval(variants[name]["over_bm25"], signed=True) if "over_bm25" in variants[name] else NOTHING,
             )
-            for name in by_label(variants, labels)
+            for name in order_by_label(variants, labels)
         )
         caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
         names = columns("Model", numbers=["nDCG@10", "above BM25"])
@@ -89,11 +89,11 @@ def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str
 def _confidence_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
     """Confidence intervals of a task's measures and of their differences to BM25, compared with chance.
 
-    The single scores of frozen encoders (`BY_SCORE`) have a table of their own.
+    The single scores of frozen encoders (`SCORE_PROTOCOLS`) have a table of their own.
     """
     for data, protocols in details.get("confidence", {}).items():
         for suffix, by_score in (("", False), (", frozen encoders by score", True)):
-            blocks = {name: block for name, block in protocols.items() if (name in BY_SCORE) == by_score}
+            blocks = {name: block for name, block in protocols.items() if (name in SCORE_PROTOCOLS) == by_score}
             if blocks:
                 title = f"{task}: confidence intervals{suffix}, {DATA.get(data, data)}"
                 yield _confidence_table(title, blocks, labels)
@@ -111,7 +111,7 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
         headings[len(rows)] = protocol_name(protocol)
         chance = [f"{100 * block['chance'][metric]:.1f}" for metric in metrics]
         rows.append(("Chance", *chance, *[NOTHING] * len(metrics), NOTHING))
-        for variant in by_label(block["variants"], labels):
+        for variant in order_by_label(block["variants"], labels):
             parts = block["variants"][variant]
             means = [_interval(parts["means"][metric]) for metric in metrics]
             over = parts.get("over_bm25")
@@ -122,8 +122,8 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
         "questions. Chance: the exact mean of a random order of the same candidates. Above chance: the measures whose "
         "difference to chance has an interval above 0."
     )
-    shown = (*columns("Model", numbers=names), *differences, Column("Above chance"))
-    return Table(title, shown, tuple(rows), caption, headings=headings)
+    heads = (*columns("Model", numbers=names), *differences, Column("Above chance"))
+    return Table(title, heads, tuple(rows), caption, headings=headings)
 
 
 def _compare_with_chance(differences: Mapping[str, Sequence[float]]) -> str:
@@ -163,7 +163,7 @@ def counts_tables(context: ReportContext) -> list[Table]:
 def missing_table(context: ReportContext) -> Table:
     """What was not measured, and why."""
     missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
-    rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in in_order(missing))
+    rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in sort_tasks(missing))
     return Table("Not measured", columns("What", "Why"), rows)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from scipy import stats
 
-from contexture.reporting.phrases import within_sentence
+from contexture.reporting.phrases import lower_first
 from contexture.reporting.published import Score, ScoreRow, ScoreTable
-from contexture.reporting.records import METRICS, Record, by_seed, data_of, score_key
+from contexture.reporting.records import METRICS, Record, list_data, score_key, values_by_seed
 
 NOTHING = "–"
 #: Differences between seeds below this many points are rounding, not variance.
@@ -110,18 +110,18 @@ class Comparison:
         paper = "" if self.published is None else f" The paper: {self.published:+.1f}."
         return (
             f"{self.variant}: {mean(self.differences):+.1f} points of {METRICS[self.metric].label} over "
-            f"{within_sentence(self.baseline)} ({self.verdict}).{paper}"
+            f"{lower_first(self.baseline)} ({self.verdict}).{paper}"
         )
 
 
 def results_tables(
-    records: Sequence[Record], published: ScoreTable, headings: Mapping[str, str] | None = None, whole: str = ""
+    records: Sequence[Record], published: ScoreTable, headings: Mapping[str, str] | None = None, full_command: str = ""
 ) -> list[Table]:
     """`results_table` for each data that we have numbers of; without any, the paper's rows alone."""
     first = published.columns[0]
     protocols = {*headings} if headings else {first.protocol, *(row.protocol for row in published.rows)}
-    measured = data_of(r for r in records if r["task"] == first.task and r["protocol"] in protocols)
-    return [results_table(records, published, data, headings, whole) for data in measured or [published.data]]
+    measured = list_data(r for r in records if r["task"] == first.task and r["protocol"] in protocols)
+    return [results_table(records, published, data, headings, full_command) for data in measured or [published.data]]
 
 
 def results_table(
@@ -129,21 +129,21 @@ def results_table(
     published: ScoreTable,
     data: str,
     headings: Mapping[str, str] | None = None,
-    whole: str = "",
+    full_command: str = "",
 ) -> Table:
     """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent; the best stand out.
 
     The paper's rows come first, also those that we have not run; then further variants. `headings` has the protocols
     that make up the table, in order, and what stands above the rows of each; without them, further variants are those
-    of the columns' protocol. `whole` is the command of a longer run, if this one is short.
+    of the columns' protocol. `full_command` is the command of a longer run, if this one is short.
     """
     sources = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
     metrics = [METRICS[column.metric] for column in published.columns]
-    shown = columns("Model", numbers=["Seeds"])
+    heads = columns("Model", numbers=["Seeds"])
     for metric in metrics:
-        shown += columns(numbers=sources, group=metric.label) if len(sources) > 1 else columns(numbers=[metric.label])
+        heads += columns(numbers=sources, group=metric.label) if len(sources) > 1 else columns(numbers=[metric.label])
     per_metric = [metric.lower_is_better for metric in metrics for _ in sources]
-    lower = {place for place, is_lower in enumerate(per_metric, start=2) if is_lower}
+    lower = {position for position, is_lower in enumerate(per_metric, start=2) if is_lower}
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
@@ -153,19 +153,19 @@ def results_table(
             above[len(cells)] = heading
         block = range(len(cells), len(cells) + len(rows))
         cells += [_cells(records, row, published, data, len(sources)) for row in rows]
-        bold |= best(cells, block, range(2, len(shown)), lower)
+        bold |= best(cells, block, range(2, len(heads)), lower)
     split = published.columns[0].split
     where = "" if headings and split == "test" else f" on the {split} split"
     caption = [f"Percent{where}, mean (standard deviation over seeds); the best of each column in bold."]
     if any(score.significant for row in published.rows for score in row.scores.values()):
         caption.append("† marks a significant gain over its pairwise baseline.")
-    caption += published.remarks_for(data)
+    caption += published.make_remarks(data)
     if records:
-        caption += _not_run(cells, above, whole)
-    return Table(published.title_for(data), shown, tuple(cells), " ".join(caption), frozenset(bold), above)
+        caption += _not_run(cells, above, full_command)
+    return Table(published.make_title(data), heads, tuple(cells), " ".join(caption), frozenset(bold), above)
 
 
-def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], whole: str) -> list[str]:
+def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], full_command: str) -> list[str]:
     """Name the rows, or the headings of all rows, that hold nothing of ours, and what runs them."""
     empty = {row for row, (_, seeds, *_) in enumerate(cells) if seeds == NOTHING}
     blocks = {first: {*range(first, last)} for first, last in pairwise([*sorted(headings), len(cells)])}
@@ -175,7 +175,7 @@ def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], whole:
     if not names:
         return []
     sentence = "Not run here: " + ("all rows" if len(empty) == len(cells) else "; ".join(names)) + "."
-    return [sentence, f"{whole} runs those that the configuration names."] if whole else [sentence]
+    return [sentence, f"{full_command} runs those that the configuration names."] if full_command else [sentence]
 
 
 def best(
@@ -185,16 +185,16 @@ def best(
 
     The best is the highest, in the columns `lower` the lowest.
     """
-    places = set()
+    cells_in_bold = set()
     for column in among:
         values = {row: _number(cells[row][column]) for row in rows if cells[row][column] != NOTHING}
         if len(values) > 1:
             top = min(values.values()) if column in lower else max(values.values())
-            places |= {(row, column) for row, value in values.items() if value == top}
-    return places
+            cells_in_bold |= {(row, column) for row, value in values.items() if value == top}
+    return cells_in_bold
 
 
-def paired(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
+def pair_by_seed(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
     """The differences of the seeds that both have.
 
     If no seed changes what is `below` (`unseeded`), its one measurement stands for every seed.
@@ -259,30 +259,30 @@ def mean_std(values: Sequence[float], signed: bool = False, decimals: int = 1) -
     return f"{mean(values):{'+' if signed else ''}.{decimals}f}{spread}"
 
 
-def by_label(names: Collection[str], labels: Iterable[str]) -> list[str]:
+def order_by_label(names: Collection[str], labels: Iterable[str]) -> list[str]:
     """Those that have labels in the order of the labels, then the others as they come."""
     return list(dict.fromkeys(name for name in (*labels, *names) if name in names))
 
 
-def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any]:
+def require_keys(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any]:
     """The values of `keys` in what the report was told of `name`; ValueError naming those that are missing."""
     if missing := [key for key in keys if key not in row]:
         raise ValueError(f"what the report is told of {name} lacks {missing}: {dict(row)!r}")
     return [row[key] for key in keys]
 
 
-def variants_of(records: Sequence[Record], table: ScoreTable, data: str, protocol: str = "") -> list[str]:
+def list_variants(records: Sequence[Record], table: ScoreTable, data: str, protocol: str = "") -> list[str]:
     """Our variants that have a number in the table: those with labels in their order, then others by name."""
-    places = {column.score_key(data, protocol) for column in table.columns}
-    return by_label(sorted({r["variant"] for r in records if score_key(r) in places}), table.labels)
+    keys = {column.score_key(data, protocol) for column in table.columns}
+    return order_by_label(sorted({r["variant"] for r in records if score_key(r) in keys}), table.labels)
 
 
 def measured_cells(
     records: Sequence[Record], variant: str, table: ScoreTable, data: str, protocol: str = ""
 ) -> tuple[int, list[str]]:
     """How many seeds of a variant were measured, and its mean and deviation in each column of a table."""
-    own = [r for r in records if r["variant"] == variant]
-    values = [by_seed(own, variant, column.score_key(data, protocol)) for column in table.columns]
+    variant_records = [r for r in records if r["variant"] == variant]
+    values = [values_by_seed(variant_records, variant, column.score_key(data, protocol)) for column in table.columns]
     cells = [
         mean_std([*of_seed.values()], decimals=METRICS[column.metric].decimals)
         for column, of_seed in zip(table.columns, values, strict=True)
@@ -302,8 +302,8 @@ def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol:
     """The paper's rows, of a protocol if the table is made up of several, then our variants that it lacks."""
     rows = [row for row in published.rows if protocol in ("", row.protocol)]
     known = {row.variant for row in rows}
-    others = [name for name in variants_of(records, published, data, protocol) if name not in known]
-    return rows + [ScoreRow(published.labels.get(name, name), {}, name, protocol) for name in others]
+    further = [name for name in list_variants(records, published, data, protocol) if name not in known]
+    return rows + [ScoreRow(published.labels.get(name, name), {}, name, protocol) for name in further]
 
 
 def _cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from contexture.reporting.tables import NOTHING, Table, by_label, columns, required
+from contexture.reporting.tables import NOTHING, Table, columns, order_by_label, require_keys
 
 KEYS = ("parameters", "steps", "tokens", "flops", "seconds", "tokens_per_second")
 
@@ -28,10 +28,12 @@ def trainings_table(
     """
     base = examples_per_second(trainings, slow)
     rows = []
-    for name in by_label(trainings, labels):
-        parameters, steps, tokens, flops, seconds, speed = required(f"the training of {name}", trainings[name], KEYS)
+    for name in order_by_label(trainings, labels):
+        parameters, steps, tokens, flops, seconds, speed = require_keys(
+            f"the training of {name}", trainings[name], KEYS
+        )
         rate = examples_per_second(trainings, name)
-        cells = [f"{parameters:,.0f}", f"{steps:,.0f}", short(tokens), f"{flops:.2g}", f"{seconds / 60:,.1f}"]
+        cells = [f"{parameters:,.0f}", f"{steps:,.0f}", format_count(tokens), f"{flops:.2g}", f"{seconds / 60:,.1f}"]
         cells += [f"{speed:,.0f}", f"{rate:,.0f}" if rate else NOTHING]
         cells += [f"{rate / base:.1f}" if rate and base else NOTHING] if base else []
         rows.append((labels.get(name, name), *cells))
@@ -46,7 +48,7 @@ def examples_per_second(trainings: Mapping[str, Mapping[str, float]], run: str) 
     return training["examples"] / training["seconds"] if training.get("examples") and training["seconds"] else 0.0
 
 
-def short(count: float) -> str:
+def format_count(count: float) -> str:
     """ "1.2M"."""
     for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= size:

@@ -7,7 +7,7 @@ from contexture.strict import checked
 from contexture.systems.config import SystemConfig, Variant, check_known
 
 
-def ablated(config: SystemConfig) -> SystemConfig:
+def build_ablation(config: SystemConfig) -> SystemConfig:
     """The rows of `config.ablation` as runs, each measured like a variant; ValueError for one that cannot be made."""
     if config.ablation is None:
         raise ValueError("this system has no ablation")
@@ -17,7 +17,7 @@ def ablated(config: SystemConfig) -> SystemConfig:
         if row.run not in config.pretrain.runs:
             raise ValueError(f"ablation: no run {row.run!r}; there are {sorted(config.pretrain.runs)}")
         name = " ".join([row.run, *(f"{key}={value}" for key, value in row.encoder.items())])
-        changed = asdict(config.encoders[config.encoder_of(row.run)]) | row.encoder
+        changed = asdict(config.encoders[config.encoder_name(row.run)]) | row.encoder
         if name in runs:
             raise ValueError(f"ablation: {name} is there twice")
         encoders[name] = checked(AnyEncoderConfig, changed, "ablation", "rows", str(position), "encoder")

@@ -135,25 +135,27 @@ class SystemConfig:
                     f"example_lengths.{role}: {self.sampled_lengths.of(role)} is more than lengths.{role}, "
                     f"{self.lengths.of(role)}: encoders would cut these texts again; lower it"
                 )
-        for name in self.order:
-            start = self.before(name)
-            if start is not None and self.encoder_of(name) != (encoder := self.encoder_of(start)):
+        for name in self.run_order:
+            start = self.previous_run(name)
+            if start is not None and self.encoder_name(name) != (encoder := self.encoder_name(start)):
                 raise ValueError(f"pretrain.runs.{name}: {start}, from which it starts, is of encoder {encoder!r}")
             self.pretraining(name)
-        for name, variant in self.measured.items():
-            check_known(f"variants.{name}", "run", self.runs_of(name), self.pretrain.runs)
+        for name, variant in self.all_variants.items():
+            check_known(f"variants.{name}", "run", self.run_names(name), self.pretrain.runs)
             check_known(f"variants.{name}", "task", variant.tasks or (), self.tasks)
-        if self.search == BEST and self.chooser is None:
+        if self.search == BEST and self.choosing_task is None:
             choosers = [name for name, spec in TASKS.items() if spec.chooses_encoder]
             raise ValueError(f"search: {BEST} is chosen by a task: give the system the task {' or '.join(choosers)}")
-        if self.search == BEST and not self.adoptable:
-            raise ValueError(f"search: {BEST} is one of the runs: have {self.chooser} measure one under its own name")
+        if self.search == BEST and not self.search_candidates:
+            raise ValueError(
+                f"search: {BEST} is one of the runs: have {self.choosing_task} measure one under its own name"
+            )
         if self.search not in (None, BEST, *self.pretrain.runs):
             raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
         if unknown := sorted(set(self.select or ()) - set(self.selectable)):
             raise key_error(f"no variant or run {unknown}; there are {sorted(self.selectable)}", "select")
         for task, settings in self.tasks.items():
-            settings.check_variants(self.variants_of(task))
+            settings.check_variants(self.task_variants(task))
         for name, config in self.streams.items():
             first = self.examples()[config.examples]
             for key in ("sampling", "files"):
@@ -161,52 +163,52 @@ class SystemConfig:
                     raise ValueError(f"streams.{name}.{key}: these examples are made once, with other settings beside")
 
     @property
-    def order(self) -> list[str]:
+    def run_order(self) -> list[str]:
         """The runs, each behind the one that it starts from; ValueError if they go in a circle."""
         order: list[str] = []
         while left := [name for name in self.pretrain.runs if name not in order]:
-            ready = [name for name in left if self.before(name) in (None, *order)]
+            ready = [name for name in left if self.previous_run(name) in (None, *order)]
             if not ready:
                 raise ValueError(f"pretrain.runs: {sorted(left)} start from one another")
             order += ready
         return order
 
     @property
-    def measured(self) -> dict[str, Variant]:
+    def all_variants(self) -> dict[str, Variant]:
         """All variants."""
         return (self.variants or {name: Variant(head=self.head) for name in self.pretrain.runs}) | self.more_variants
 
     @property
     def selectable(self) -> dict[str, Variant]:
         """All variants, and each run as a variant by itself unless a variant has its name."""
-        return {name: Variant(head=self.head) for name in self.pretrain.runs} | self.measured
+        return {name: Variant(head=self.head) for name in self.pretrain.runs} | self.all_variants
 
-    def runs_of(self, variant: str) -> list[str]:
+    def run_names(self, variant: str) -> list[str]:
         """The runs that a variant is made of; none for a published model."""
         settings = self.selectable[variant]
         return [] if settings.model is not None else (settings.runs or [variant])
 
-    def before(self, run: str) -> str | None:
+    def previous_run(self, run: str) -> str | None:
         """The run of this system that a run continues."""
         start = self.pretrain.runs[run].start
         return start if start in self.pretrain.runs else None
 
-    def folder_before(self, run: str) -> Path | None:
+    def previous_dir(self, run: str) -> Path | None:
         """The folder of an encoder of another system, or of no system, that a run continues."""
         start = self.pretrain.runs[run].start
         return Path(start) if start is not None and start not in self.pretrain.runs else None
 
-    def encoder_of(self, run: str) -> str:
+    def encoder_name(self, run: str) -> str:
         """The name of the encoder of a run: its own, that of the run it starts from, or the first."""
-        recipe, start = self.pretrain.runs[run], self.before(run)
+        recipe, start = self.pretrain.runs[run], self.previous_run(run)
         if recipe.encoder is None and start is not None:
-            return self.encoder_of(start)
+            return self.encoder_name(start)
         return recipe.encoder or next(iter(self.encoders))
 
-    def line(self, run: str) -> list[str]:
+    def run_chain(self, run: str) -> list[str]:
         """A run, the one that it starts from, and so on."""
-        start = self.before(run)
-        return [run] + (self.line(start) if start else [])
+        start = self.previous_run(run)
+        return [run] + (self.run_chain(start) if start else [])
 
     def pretraining(self, run: str) -> Pretraining:
         """All that a run depends on."""
@@ -218,7 +220,7 @@ class SystemConfig:
             for name, config in self.streams.items()
         }
         streams |= recipe.own_streams(streams)
-        encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.of_run(run)
+        encoder, settings = self.encoders[self.encoder_name(run)], self.pretrain.of_run(run)
         return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
 
     @property
@@ -237,19 +239,19 @@ class SystemConfig:
         """The settings of a task, with what follows from others."""
         return self.tasks[name].completed(self.streams.values())
 
-    def variants_of(self, task: str) -> list[str]:
+    def task_variants(self, task: str) -> list[str]:
         """The variants that a task measures."""
-        return [name for name, variant in self.measured.items() if variant.tasks is None or task in variant.tasks]
+        return [name for name, variant in self.all_variants.items() if variant.tasks is None or task in variant.tasks]
 
     @property
-    def chooser(self) -> str | None:
+    def choosing_task(self) -> str | None:
         """The task whose results choose the encoder of `search: best`; None if the system has none."""
         return next((name for name in self.tasks if TASKS[name].chooses_encoder), None)
 
     @property
-    def adoptable(self) -> list[str]:
+    def search_candidates(self) -> list[str]:
         """Of the variants that the chooser measures, those that are a run each: one of them may search."""
-        return [name for name in self.variants_of(self.chooser or "") if self.runs_of(name) == [name]]
+        return [name for name in self.task_variants(self.choosing_task or "") if self.run_names(name) == [name]]
 
     @property
     def vocabulary_dataset(self) -> str:
@@ -266,13 +268,13 @@ class SystemConfig:
         return self.vocabulary == "words" or self.word_average
 
     @property
-    def made_of(self) -> set[str]:
+    def example_inputs(self) -> set[str]:
         """What examples are made of (`StreamConfig.made_of`)."""
         return {config.made_of for config in self.streams.values()}
 
-    def restricted(self, variants: list[str]) -> "SystemConfig":
+    def select_variants(self, variants: list[str]) -> "SystemConfig":
         """The same system with these variants and runs alone, the runs that they need, and no guests."""
-        needed = {run for name in variants for needed_run in self.runs_of(name) for run in self.line(needed_run)}
+        needed = {run for name in variants for needed_run in self.run_names(name) for run in self.run_chain(needed_run)}
         runs = {name: run for name, run in self.pretrain.runs.items() if name in needed}
         return replace(
             self,
@@ -286,10 +288,10 @@ class SystemConfig:
             ablation=None,
         )
 
-    def headline(self, main: Sequence[str]) -> str | None:
+    def main_run(self, main: Sequence[str]) -> str | None:
         """The run whose encoder stands for the system: the one that searches, or the first of its main variants'."""
-        return self.search or next((run for variant in main for run in self.runs_of(variant)), None)
+        return self.search or next((run for variant in main for run in self.run_names(variant)), None)
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As plain data, from which it can be read again."""
         return asdict(self)

@@ -13,7 +13,7 @@ from contexture.training.prepare import Files
 from contexture.training.ranks import own_rank
 
 
-def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> Files:
+def training_files(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> Files:
     """The files of a run, where `examples` has a folder for each kind of examples."""
     return Files({kind: examples / kind for kind in config.examples()}, vocabulary, start)
 
@@ -45,7 +45,7 @@ def launch_finetuning(
 ) -> bool:
     """Fine-tune one model into `folder`, see `launch`: one of the same settings, encoder and data is kept."""
     settings = config.task(task)
-    own = settings.of(option)
+    option_settings = settings.of(option)
 
     def identity() -> dict[str, Any]:
         return {
@@ -60,8 +60,8 @@ def launch_finetuning(
     def train(work: Path) -> None:
         TASKS[task].load().finetune(settings, option, encoder, data, work)
         if own_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
-            details = finetuning_facts(encoder.variant, encoder.seed, task, option, own, encoder.models)
+            details = finetuning_facts(encoder.variant, encoder.seed, task, option, option_settings, encoder.models)
             usage = TASKS[task].usage
             write_card(work, details, usage.markdown if usage and (work / usage.file).exists() else "")
 
-    return launch(folder, identity, own.devices, train, arguments)
+    return launch(folder, identity, option_settings.devices, train, arguments)

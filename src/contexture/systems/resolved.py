@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from contexture.paths import encoder_dir, finetuned_dir, pretrained_dir
-from contexture.systems.ablation import ablated
+from contexture.systems.ablation import build_ablation
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import EvaluatedEncoder
@@ -52,21 +52,21 @@ class ResolvedSystem:
 
     def task_datasets(self, task: str) -> list[str]:
         """Names in the catalog of the encoders that a task measures."""
-        runs = dict.fromkeys(run for name in self.config.variants_of(task) for run in self.config.runs_of(name))
+        runs = dict.fromkeys(run for name in self.config.task_variants(task) for run in self.config.run_names(name))
         return [f"{run}-pretrained" for run in runs]
 
     @cached_property
     def finetune_options(self) -> dict[str, dict[str, list[str]]]:
         """Task → variant → names of the models that are fine-tuned; tasks without any are left out."""
         options = {
-            task: {variant: self._options(task, variant) for variant in self.config.variants_of(task)}
+            task: {variant: self._options(task, variant) for variant in self.config.task_variants(task)}
             for task in self.config.tasks
         }
         return {task: variants for task, variants in options.items() if any(variants.values())}
 
     def _options(self, task: str, name: str) -> list[str]:
-        variant = self.config.measured[name]
-        if variant.model is not None or not variant.finetuned or len(self.config.runs_of(name)) != 1:
+        variant = self.config.all_variants[name]
+        if variant.model is not None or not variant.finetuned or len(self.config.run_names(name)) != 1:
             return []
         return TASKS[task].load().options(self.config.task(task), variant.head)
 
@@ -74,8 +74,8 @@ class ResolvedSystem:
         """The variants that a task measures, of every seed; a published model is the same with every seed."""
         evaluated = []
         for seed in range(self.config.seeds):
-            for name in self.config.variants_of(task):
-                variant = self.config.measured[name]
+            for name in self.config.task_variants(task):
+                variant = self.config.all_variants[name]
                 if variant.model is not None and seed:
                     continue
                 options = self.finetune_options.get(task, {}).get(name)
@@ -90,13 +90,13 @@ class ResolvedSystem:
             EvaluatedEncoder(f"{name}: {variant}", seed, other.encoder_dirs(variant, seed, models_dir.parent / name))
             for name, other in self.included.items()
             for seed in range(min(other.config.seeds, self.config.seeds))
-            for variant in other.config.measured
+            for variant in other.config.all_variants
         ]
 
     def encoder_dirs(self, variant: str, seed: int, models_dir: Path) -> tuple[str, ...]:
         """Folders of the encoders that a variant is made of."""
         pretrained = pretrained_dir(models_dir)
-        return tuple(str(encoder_dir(pretrained, run, seed)) for run in self.config.runs_of(variant))
+        return tuple(str(encoder_dir(pretrained, run, seed)) for run in self.config.run_names(variant))
 
 
 def resolve_systems(
@@ -116,7 +116,7 @@ def resolve_systems(
     }
     included = {
         owner: {
-            name: replace(plain[name], config=configs[name].restricted(variants))
+            name: replace(plain[name], config=configs[name].select_variants(variants))
             for name, variants in config.guests.items()
             if variants
         }
@@ -127,11 +127,11 @@ def resolve_systems(
 
 def resolve_ablation(system: ResolvedSystem) -> ResolvedSystem:
     """The rows of a system's ablation as a system that reads the examples of its owner."""
-    config = ablated(system.config)
+    config = build_ablation(system.config)
     return ResolvedSystem(system.name + ABLATION_SUFFIX, config, main_variants(config, ()), examples_owner=system.name)
 
 
 def main_variants(config: SystemConfig, preferred: Sequence[str]) -> tuple[str, ...]:
     """The few variants that stand for a system: the first preferred ones that it has, or the first of all."""
-    known = [variant for variant in preferred if variant in config.measured]
-    return tuple((known or [*config.measured])[:NUM_MAIN_VARIANTS])
+    known = [variant for variant in preferred if variant in config.all_variants]
+    return tuple((known or [*config.all_variants])[:NUM_MAIN_VARIANTS])

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import look, to_png
+from contexture.reporting.curves import to_png, variant_style
 from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
 
 LANGUAGES = ["en", "de", "fr"]
@@ -53,7 +53,7 @@ def test_each_language_has_points_of_its_colour() -> None:
         assert list(points) == LANGUAGES
         assert [list(line.get_xdata()) for line in points.values()] == [[1.0], [0.0, 2.0], [3.0]]
         assert [list(line.get_ydata()) for line in points.values()] == [[2.0], [3.0, 1.0], [0.0]]
-        assert [line.get_color() for line in points.values()] == [look(place)["color"] for place in range(3)]
+        assert [line.get_color() for line in points.values()] == [variant_style(place)["color"] for place in range(3)]
         assert {line.get_linestyle() for line in points.values()} == {"None"}
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == LANGUAGES

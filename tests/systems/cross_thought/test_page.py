@@ -85,7 +85,7 @@ def test_attention_is_compared_with_chance_and_the_better_cosine() -> None:
 
 def test_what_masked_words_attend_to_is_seen() -> None:
     seen = {"cross_thought": SHOWN}
-    context = replace(CONTEXT, shown={"mine": seen, "ct_1_64": seen, "mlm_64": {}})
+    context = replace(CONTEXT, objective_details={"mine": seen, "ct_1_64": seen, "mlm_64": {}})
     figures = check_page("cross_thought-attention", RECORDS[:1], context, page).page.figures
     (axes, _) = figures[PICTURE].axes
     drawn = axes.images[0].get_array()

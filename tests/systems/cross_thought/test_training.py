@@ -15,7 +15,7 @@ from contexture.objectives.cross_thought import CrossThought
 from contexture.streams.rows import ShuffledRows
 from contexture.streams.sequence_samples import batches
 from contexture.systems.config import SystemConfig
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training.curves import read_curves
 from contexture.training.prepare import prepare, required_rows
 from contexture.training.pretrain import shown_of
@@ -103,7 +103,7 @@ def test_a_run_whose_samples_grow_is_resumed_in_either_stage(
 
 def batch_of(run: str, examples: Path, tokenizer: Path, config: SystemConfig) -> dict[str, Any]:
     """The first batch of a run's last stage."""
-    files = files_of(config, examples, tokenizer, None)
+    files = training_files(config, examples, tokenizer, None)
     (stream,) = prepare(config.pretraining(run), 0, files).stages[-1].values()
     return stream.batch(0, 0)
 
@@ -125,7 +125,7 @@ def rows_of(batch: dict[str, Any]) -> Any:
 
 
 def test_parts_of_a_batch_have_the_maskable_words_of_the_whole(examples: Path, tokenizer: Path) -> None:
-    files, config = files_of(staged(), examples, tokenizer, None), staged()
+    files, config = training_files(staged(), examples, tokenizer, None), staged()
     (stream,) = prepare(config.pretraining("mlm"), 0, files).stages[0].values()
     table = stream.rows.take(0, 6)
     whole = stream.collate(table, 0, 1)

@@ -7,9 +7,16 @@ from contexture.reporting.curves import to_png
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.systems.league.page import NOTE, TITLE, page
-from contexture.systems.league.pictures import scatter, spread
+from contexture.systems.league.pictures import scatter, spread_labels
 from contexture.systems.league.scores import League
-from contexture.systems.league.tables import LINES, WIDTH, costs_table, gains_table, league_text, standings_table
+from contexture.systems.league.tables import (
+    MAX_LINE_CHARS,
+    MAX_LINES,
+    costs_table,
+    gains_table,
+    league_text,
+    standings_table,
+)
 from tests.reporting.golden import check_page
 from tests.systems.league.toys import RECORDS, costly, league
 
@@ -109,13 +116,13 @@ def test_a_picture_of_quality_against_cost() -> None:
 
 
 def test_names_are_moved_apart() -> None:
-    assert spread([0.1, 0.5, 0.9], 0.1) == pytest.approx([0.1, 0.5, 0.9])
-    assert spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
-    assert spread([0.98, 1.0], 0.1) == pytest.approx([0.89, 1.0], abs=0.02)
-    moved = spread([0.0, 0.01, 0.02, 0.97, 0.99], 0.2)
+    assert spread_labels([0.1, 0.5, 0.9], 0.1) == pytest.approx([0.1, 0.5, 0.9])
+    assert spread_labels([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
+    assert spread_labels([0.98, 1.0], 0.1) == pytest.approx([0.89, 1.0], abs=0.02)
+    moved = spread_labels([0.0, 0.01, 0.02, 0.97, 0.99], 0.2)
     assert all(0 <= place <= 1 for place in moved)
     assert all(after - before > 0.199 for before, after in pairwise(moved))
-    assert spread([], 0.1) == []
+    assert spread_labels([], 0.1) == []
 
 
 def test_plain_text() -> None:
@@ -151,8 +158,8 @@ def test_plain_text_fits_the_end_of_a_run() -> None:
     ]
     ours += [r for place in places for r in league("mlm", [0.001, 0.001], place)]
     lines = league_text(ours).splitlines()
-    assert len(lines) == LINES
-    assert max(map(len, lines)) <= WIDTH
+    assert len(lines) == MAX_LINES
+    assert max(map(len, lines)) <= MAX_LINE_CHARS
     assert any(line.startswith("mlm ") for line in lines)  # the worst, but what all are compared with
     assert lines[-1] == "* best of its column; 22 more rows in the report"
     assert league_text([]) == "No variant of the league was measured."

@@ -25,7 +25,7 @@ def test_intervals_overlap() -> None:
 
 def test_columns_are_frozen_and_fine_tuned_with_the_most() -> None:
     found = League(RECORDS)
-    assert [(c.use.name, c.how, c.data, [p.task for p in c.places]) for c in found.columns] == [
+    assert [(c.use.name, c.tuning, c.data, [p.task for p in c.keys]) for c in found.columns] == [
         ("Search", FROZEN, "demo", ["retrieval"]),
         ("Search", "fine-tuned on 80%", "demo", ["retrieval"]),
         ("Classification", FROZEN, "demo", ["mr", "trec"]),
@@ -57,16 +57,16 @@ def test_scores_are_means_over_tasks_then_over_seeds() -> None:
 def test_gains_are_paired_and_what_no_seed_changes_stands_for_all() -> None:
     found = League(RECORDS, {"ict": "ICT"})
     search, tuned, _ = found.columns
-    gain = found.gain("ict", "mlm", search)
+    gain = found.compare("ict", "mlm", search)
     assert gain is not None and gain.differences == pytest.approx((30, 30, 30))
     assert (gain.variant, gain.baseline) == ("ICT", "mlm")
-    over = found.gain("ict", "bm25", search)
+    over = found.compare("ict", "bm25", search)
     assert over is not None and over.differences == pytest.approx((10, 12, 14))
     assert over.test == pytest.approx(tuple(stats.ttest_rel([40, 42, 44], [30, 30, 30])))
-    under = found.gain("bm25", "ict", search)
+    under = found.compare("bm25", "ict", search)
     assert under is not None and under.differences == pytest.approx((-10, -12, -14))
-    assert found.gain("random", "mlm", tuned) is None
-    fixed = found.gain("bm25", "mlm", tuned)  # its score as pre-trained against fine-tuned ones
+    assert found.compare("random", "mlm", tuned) is None
+    fixed = found.compare("bm25", "mlm", tuned)  # its score as pre-trained against fine-tuned ones
     assert fixed is not None and fixed.differences == pytest.approx((-20, -22, -21))
 
 
@@ -75,7 +75,7 @@ def test_what_nothing_is_fine_tuned_of_carries_its_score_into_fine_tuned_columns
     ours += league("word_overlap", [0.6], ("retrieval", "squad", "frozen", "recall_at_10"), trained=False)
     ours += league("mlm", [0.7], ("retrieval", "squad", "80%", "recall_at_10"))
     found = League(ours)
-    scores = {(c.data, c.how): {v: s.mean for v, s in found.scores[c].items()} for c in found.columns}
+    scores = {(c.data, c.tuning): {v: s.mean for v, s in found.scores[c].items()} for c in found.columns}
     demo, squad = scores["demo", "fine-tuned on 80%"], scores["squad", "fine-tuned on 80%"]
     # new weights can be fine-tuned, and so can models of others: where they were not, they have no score
     assert demo == pytest.approx({"mlm": 51.0, "ict": 51.0, "bm25": 30.0})
@@ -96,29 +96,29 @@ def test_what_was_measured_beside_the_fine_tuned_is_not_overwritten() -> None:
 def test_doubts() -> None:
     found = League(RECORDS)
     search, tuned, _ = found.columns
-    assert found.doubtful("ict", "bfs", search)
-    assert not found.doubtful("ict", "bm25", search)  # 10, 12, 14: t = 12/(2/√3) = 10.4, and 42 ± 5 is above 30
-    assert found.doubtful("ict", "mlm", tuned)
+    assert found.is_undecided("ict", "bfs", search)
+    assert not found.is_undecided("ict", "bm25", search)  # 10, 12, 14: t = 12/(2/√3) = 10.4, and 42 ± 5 is above 30
+    assert found.is_undecided("ict", "mlm", tuned)
     # the same difference in all seeds leaves no doubt, and of what has no score nothing is said
-    assert not found.doubtful("ict", "mlm", search)
-    assert not found.doubtful("bm25", "random", tuned)
+    assert not found.is_undecided("ict", "mlm", search)
+    assert not found.is_undecided("bm25", "random", tuned)
     alike = League([*league("a", [0.5, 0.6]), *league("b", [0.5, 0.6])])
-    assert alike.doubtful("a", "b", alike.columns[0])
+    assert alike.is_undecided("a", "b", alike.columns[0])
 
 
 def test_single_measurements_that_are_close_are_a_doubt() -> None:
     found = League([*league("a", [0.40]), *league("b", [0.415]), *league("c", [0.425])])
     (search,) = found.columns
-    assert found.doubtful("b", "a", search) and found.doubtful("a", "b", search)  # 1.5 points
-    assert not found.doubtful("c", "a", search) and not found.doubtful("a", "c", search)  # 2.5
+    assert found.is_undecided("b", "a", search) and found.is_undecided("a", "b", search)  # 1.5 points
+    assert not found.is_undecided("c", "a", search) and not found.is_undecided("a", "c", search)  # 2.5
 
 
 def test_significant_but_overlapping_is_a_doubt() -> None:
     # differences 1.0, 1.1, 0.9: t = 17; the seeds themselves differ by far more
     found = League([*league("a", [0.31, 0.411, 0.509]), *league("b", [0.30, 0.40, 0.50])])
-    gain = found.gain("a", "b", found.columns[0])
+    gain = found.compare("a", "b", found.columns[0])
     assert gain is not None and gain.test is not None and gain.test[1] < 0.05
-    assert found.doubtful("a", "b", found.columns[0])
+    assert found.is_undecided("a", "b", found.columns[0])
 
 
 def test_order_is_by_mean_rank_within_blocks() -> None:
@@ -131,12 +131,12 @@ def test_order_is_by_mean_rank_within_blocks() -> None:
         "references": ["bm25", "random"],
     }
     # ict: second of the frozen ones, second when fine-tuned (by 0); mlm: sixth, first, first
-    assert found.standing["ict"] == pytest.approx((2 + 1) / 2)
-    assert found.standing["mlm"] == pytest.approx((6 + 1 + 1) / 3)
-    assert found.trained == ["ict", "mlm", "bfs", "two towers: ict"]
+    assert found.mean_ranks["ict"] == pytest.approx((2 + 1) / 2)
+    assert found.mean_ranks["mlm"] == pytest.approx((6 + 1 + 1) / 3)
+    assert found.trained_variants == ["ict", "mlm", "bfs", "two towers: ict"]
     search = found.columns[0]
     assert found.best(search) == "web model"
-    assert found.best(search, among=found.trained) == "ict"
+    assert found.best(search, among=found.trained_variants) == "ict"
     assert found.best(search, among=["nobody"]) is None
 
 
@@ -153,10 +153,10 @@ def test_a_mean_that_nobody_has_is_no_column() -> None:
 
 def test_fine_tuned_alone() -> None:
     (column,) = League(league("mlm", [0.5], TUNED)).columns
-    assert (column.frozen, column.name) == (False, "fine-tuned on 80%")
+    assert (column.is_frozen, column.name) == (False, "fine-tuned on 80%")
 
 
 def test_single_scores_of_frozen_encoders_are_no_columns() -> None:
     protocols = ("by_attention", "by_cosine", "frozen", "by_dot")
     records = [r for name in protocols for r in league("mlm", [0.5], ("ranking", "demo", name, "mrr"))]
-    assert [column.places[0].protocol for column in League(records).columns] == ["frozen"]
+    assert [column.keys[0].protocol for column in League(records).columns] == ["frozen"]

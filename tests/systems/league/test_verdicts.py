@@ -1,5 +1,5 @@
 from contexture.systems.league.scores import League
-from contexture.systems.league.verdicts import cards, verdict
+from contexture.systems.league.verdicts import make_cards, recommend
 from tests.reporting.golden import check_golden
 from tests.systems.league.toys import RECORDS, TUNED, league
 
@@ -40,12 +40,12 @@ def test_verdicts() -> None:
     lines = []
     for name, records in VERDICTS.items():
         scores = League(records, LABELS)
-        lines += [f"# {name}", *(verdict(scores, column) for column in scores.columns), ""]
+        lines += [f"# {name}", *(recommend(scores, column) for column in scores.columns), ""]
     check_golden("league-verdicts.txt", "\n".join(lines))
 
 
 def test_a_card_for_each_use_with_the_bars_to_compare() -> None:
-    search, classes = cards(League([*RECORDS, *league("web", [0.8], trained=False)], LABELS))
+    search, classes = make_cards(League([*RECORDS, *league("web", [0.8], trained=False)], LABELS))
     assert (search.title, search.headline, len(search.sentences)) == ("Search", "Web model", 2)
     assert [(bar.label, round(bar.value, 1), bar.best) for bar in search.bars] == [
         ("Web model", 80.0, True),
@@ -61,14 +61,14 @@ def test_a_card_for_each_use_with_the_bars_to_compare() -> None:
 
 def test_a_card_names_the_best_that_was_trained_where_the_best_was_not() -> None:
     ours = [*league("mlm", [0.12]), *league("ict", [0.2]), *league("random", [0.3], trained=False)]
-    (card,) = cards(League(ours, LABELS))
+    (card,) = make_cards(League(ours, LABELS))
     assert card.headline == "Random network; of what was trained: ICT"
     assert [bar.label for bar in card.bars] == ["Random network", "ICT", "MLM"]  # the best has but one bar
-    (alone,) = cards(League(league("bm25", [0.3], trained=False), LABELS))
+    (alone,) = make_cards(League(league("bm25", [0.3], trained=False), LABELS))
     assert alone.headline == "BM25"
 
 
 def test_several_data_have_cards_of_their_own() -> None:
     ours = [*league("mlm", [0.5], TUNED), *league("mlm", [0.5], ("retrieval", "squad", "80%", "recall_at_10"))]
-    assert [card.title for card in cards(League(ours))] == ["Search (the demo's made-up world)", "Search (SQuAD)"]
-    assert cards(League([])) == []
+    assert [card.title for card in make_cards(League(ours))] == ["Search (the demo's made-up world)", "Search (SQuAD)"]
+    assert make_cards(League([])) == []

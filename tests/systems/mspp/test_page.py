@@ -101,7 +101,7 @@ def test_captions() -> None:
 
 
 def test_rows_that_were_not_run_are_named_once_with_what_runs_them() -> None:
-    text = markdown(RECORDS, replace(CONTEXT, whole="kedro run"))
+    text = markdown(RECORDS, replace(CONTEXT, full_command="kedro run"))
     said = "kedro run runs those that the configuration names."
     rows = "Pairwise cross-encoder; Joint without MSPP, AE_k; Joint with MSPP, AE_k"
     first, second = (line for line in text.splitlines() if "Not run here" in line)

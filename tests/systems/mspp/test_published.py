@@ -32,7 +32,7 @@ def test_published_numbers_are_those_of_the_paper(shared_data: Path) -> None:
     for column, data in enumerate(SETS):
         of_set = slice(3 * column, 3 * column + 3)
         for place, variant in enumerate(order):
-            first, second = (PUBLISHED.tables[name].of_data(data).rows[place] for name in ("table_1", "table_2"))
+            first, second = (PUBLISHED.tables[name].select_data(data).rows[place] for name in ("table_1", "table_2"))
             assert first.variant == second.variant == variant
             assert [shown(first.scores[m]) for m in METRICS] == table_1[place][of_set]
             assert shown(second.scores["P@1"]) == table_2[place][column]

@@ -19,7 +19,7 @@ from contexture.encoders.models import load_model
 from contexture.folders import SET_ASIDE, UNFINISHED
 from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
 from contexture.training.prepare import open_stages
@@ -63,7 +63,7 @@ def batches(
 ) -> list[dict[str, Any]]:
     told = config.pretraining(run)
     encoder = build_encoder(told.encoder, told.lengths, Vocabulary.load(words))
-    (found,), _ = open_stages(told, 0, files_of(config, word_examples, words, None), encoder, rank)
+    (found,), _ = open_stages(told, 0, training_files(config, word_examples, words, None), encoder, rank)
     return [found[CONTIGUOUS].batch(step, 0) for step in range(steps)]
 
 

@@ -12,7 +12,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     """What a task found out about all encoders → the best of them; nothing unless `search` is best."""
     if system.config.search != BEST:
         return Pipeline([])
-    chooser = system.config.chooser
-    variants = {name: f"{name}-pretrained" for name in system.config.adoptable}
+    chooser = system.config.choosing_task
+    variants = {name: f"{name}-pretrained" for name in system.config.search_candidates}
     inputs = {"results": f"{chooser}-results", "place": "params:adopted_place"} | name_group("encoders", variants)
     return Pipeline([node(fixed(adopt, chooser), inputs, "adopted", name="adopt", tags="adopt")], namespace=system.name)

@@ -46,7 +46,7 @@ def _training(system: ResolvedSystem, task: str, option: str, encoder: Evaluated
     identity = {
         **settings.identity(option),
         "seed": seed,
-        "start": start or " ".join(system.config.runs_of(variant)),
+        "start": start or " ".join(system.config.run_names(variant)),
         "head": encoder.head,
     }
     arguments = (system.config, task, option, encoder, data, model_dir)

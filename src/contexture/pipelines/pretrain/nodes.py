@@ -24,8 +24,12 @@ def pretrain_all(
     """
     config, examples, trainings = system.config, select_group(inputs, "examples"), []
     for seed in range(config.seeds):
-        for run in config.order:
-            folder, start, other = encoder_dir(pretrained_dir, run, seed), config.before(run), config.folder_before(run)
+        for run in config.run_order:
+            folder, start, other = (
+                encoder_dir(pretrained_dir, run, seed),
+                config.previous_run(run),
+                config.previous_dir(run),
+            )
             before = encoder_dir(pretrained_dir, start, seed) if start else of_seed(other, seed) if other else None
             name = f"pretrain {system.name} {run} seed {seed}"
             after = f"pretrain {system.name} {start} seed {seed}" if start else None
@@ -76,7 +80,7 @@ def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
         "schedule": "; ".join(map(described, training.recipe.schedule)) or "none",
         "objectives": training.recipe.objectives,
         "batch_size": {stream: sizes[stream] for stream in training.active},
-        "encoder": {"name": config.encoder_of(run), **asdict(training.encoder)},
+        "encoder": {"name": config.encoder_name(run), **asdict(training.encoder)},
         "lengths": asdict(training.lengths),
         "streams": {stream: asdict(training.streams[stream]) for stream in training.active},
     }

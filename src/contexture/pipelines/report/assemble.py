@@ -22,7 +22,7 @@ from contexture.paths import (
 from contexture.reporting.curves import History, Series
 from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.reporting.page import ReportContext
-from contexture.reporting.phrases import kept_out
+from contexture.reporting.phrases import describe_held_out
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
@@ -55,7 +55,7 @@ def collect_records(
     ]
     if system.is_ablation:
         # Its rows alone: what needs no training is measured with the system itself.
-        rows = [record for record in records if record["variant"] in system.config.measured]
+        rows = [record for record in records if record["variant"] in system.config.all_variants]
         records = [record | {"protocol": record["protocol"] + ABLATION_PROTOCOL} for record in rows]
     if (ablation_dir / METRICS_FILE).exists():
         records += [record | {"system": system.name} for record in read_json(ablation_dir / METRICS_FILE)]
@@ -89,7 +89,7 @@ def collect_context(
     details = {task: {"missing": {}} | read[task] | read_json(results[task] / DETAILS_FILE) for task in results}
     names = labels(system)
     notes = (SPECS[task].documents_note for task in config.tasks)
-    evaluation = next(filter(None, notes), None) or kept_out(corpus_report.get("evaluation"))
+    evaluation = next(filter(None, notes), None) or describe_held_out(corpus_report.get("evaluation"))
     return ReportContext(
         system=name,
         title=resolve(f"{system.page_module}:TITLE"),
@@ -103,10 +103,10 @@ def collect_context(
         },
         details=details | {"league": {"explained": explained(config), "speed": speed}},
         labels=names,
-        whole=system.full_command,
+        full_command=system.full_command,
         examples=by_table(counts),
         trainings=trainings(config, models_dir),
-        shown=shown(config, models_dir),
+        objective_details=shown(config, models_dir),
         series=series(),
     )
 
@@ -130,10 +130,10 @@ def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text
     if separator and owner in system.included:
         return cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
     config = system.config
-    if variant not in config.measured or not (runs := config.runs_of(variant)):
+    if variant not in config.all_variants or not (runs := config.run_names(variant)):
         return {}
     spent: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
-    for run in (one for name in runs for one in config.line(name)):
+    for run in (one for name in runs for one in config.run_chain(name)):
         summary = summary_of(encoder_dir(pretrained_dir(models_dir), run, seed))
         for key in COST:
             # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
@@ -173,7 +173,7 @@ def histories(config: SystemConfig, models_dir: Path) -> list[History]:
             log = read_curves(encoder_dir(pretrained_dir(models_dir), run, seed))
             found.append(History("pretrain", run, seed, log))
         for task in config.tasks:
-            for variant in config.variants_of(task):
+            for variant in config.task_variants(task):
                 for folder in sorted(finetuned_dir(models_dir, task, variant, seed).glob("*")):
                     if "." in folder.name:  # unfinished, set aside, or the system's own
                         continue
@@ -185,8 +185,8 @@ def histories(config: SystemConfig, models_dir: Path) -> list[History]:
 def explained(config: SystemConfig) -> dict[str, str]:
     """Variant → what it learned to do, in plain words."""
     found = {}
-    for name, variant in config.measured.items():
-        names = [objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].names]
+    for name, variant in config.all_variants.items():
+        names = [objective for run in config.run_names(name) for objective in config.pretrain.runs[run].names]
         learned = "; ".join(OBJECTIVES[objective].explained for objective in dict.fromkeys(names))
         found[name] = variant.explained or learned or "new weights, nothing learned"
     return found
@@ -198,15 +198,15 @@ def labels(system: ResolvedSystem) -> dict[str, str]:
     An included variant, `<system>: <variant>`, is called as on its own page, followed by its system.
     """
     config, names = system.config, dict(REFERENCES)
-    for name in [*config.measured, *config.pretrain.runs]:
-        runs = config.runs_of(name) if name in config.measured else [name]
+    for name in [*config.all_variants, *config.pretrain.runs]:
+        runs = config.run_names(name) if name in config.all_variants else [name]
         objectives = dict.fromkeys(one for run in runs for one in config.pretrain.runs[run].names)
         if name in objectives or len(objectives) > 1:
             names[name] = " + ".join(OBJECTIVES[one].title for one in objectives)
     names |= getattr(import_module(system.page_module), "LABELS", {})
     for other, included in system.included.items():
         own = labels(included)
-        for variant in included.config.measured:
+        for variant in included.config.all_variants:
             names[f"{other}: {variant}"] = f"{own.get(variant, variant)} ({other})"
     return names
 
@@ -232,7 +232,7 @@ def what_was_run(
     names: Mapping[str, str],
 ) -> dict[str, str]:
     """The lines at the head of the report."""
-    used = {config.encoder_of(run) for run in config.pretrain.runs}
+    used = {config.encoder_name(run) for run in config.pretrain.runs}
     encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items() if name in used]
     steps = [f"{names.get(run, run)}: {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
     spent = {run: [stage.budget for stage in config.pretraining(run).recipe.schedule] for run in config.pretrain.runs}

@@ -55,12 +55,12 @@ def no_speed() -> dict[str, float]:
 
 def save_report(report: "Report", summary: "Summary", place: Path) -> Path:
     """Write the pages, the pictures that they show, and what the index says of them."""
-    from contexture.reporting.index import SUMMARY, summary_json
+    from contexture.reporting.index import SUMMARY_FILE, summary_json
 
     with work_folder(place) as work:
         (work / "report.md").write_text(report.markdown, encoding="utf-8")
         (work / "report.html").write_text(report.html, encoding="utf-8")
-        (work / SUMMARY).write_text(summary_json(summary), encoding="utf-8")
+        (work / SUMMARY_FILE).write_text(summary_json(summary), encoding="utf-8")
         for file, picture in report.figures.items():
             (work / file).write_bytes(picture)
     return place

@@ -31,7 +31,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     ]
     if not system.is_ablation and config.search == BEST:
         nodes.append(node(fixed(register_adopted, system.name), "adopted", None, name="register_encoder"))
-    elif not system.is_ablation and (run := config.headline(system.main_variants)):
+    elif not system.is_ablation and (run := config.main_run(system.main_variants)):
         nodes.append(node(fixed(register, system.name), f"{run}-pretrained", None, name="register_encoder"))
     if not config.speed:
         nodes.append(node(no_speed, None, "speed", name="no_speed"))

@@ -14,7 +14,7 @@ from contexture.demo import write_demo_world
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import codes
 from contexture.demo.write import BOOKS, EXPORT, LANGUAGES
-from contexture.reporting.phrases import named
+from contexture.reporting.phrases import list_files
 
 LOG = logging.getLogger(__name__)
 #: What `check_inputs` asked for and found, for the node of the same run: a large folder is walked once.
@@ -99,4 +99,4 @@ def _parameters(paths: list[str], lang: str | None, source: str | None) -> str:
 def name_of_text(sources: dict[str, Any]) -> str:
     """What a corpus is called: after what it was asked for by, which older versions did not keep."""
     inputs = sources.get("inputs", ["unknown text"])
-    return named(["the demo's made-up world" if path == DEMO else path for path in inputs])
+    return list_files(["the demo's made-up world" if path == DEMO else path for path in inputs])

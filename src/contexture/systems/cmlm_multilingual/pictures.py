@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import INK, add_legend, look, new_figure
+from contexture.reporting.curves import INK, add_legend, new_figure, variant_style
 
-PANEL = 3.6  # inches
+PANEL_INCHES = 3.6  # inches
 #: Variant → what was done to vectors → results of `tasks.language_bias`.
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -44,7 +44,7 @@ def vectors_picture(
     for axes, of_panel in panels:
         of_lang, x, y = (np.array(of_panel[key]) for key in ("lang", "x", "y"))
         for number, lang in enumerate(languages):
-            drawn = look(number) | {"linestyle": "", "markersize": 4, "markeredgecolor": "none", "alpha": 0.7}
+            drawn = variant_style(number) | {"linestyle": "", "markersize": 4, "markeredgecolor": "none", "alpha": 0.7}
             axes.plot(x[of_lang == lang], y[of_lang == lang], label=lang, **drawn)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_color("#cccccc")
@@ -56,7 +56,7 @@ def _panels(
     results: Results, labels: Mapping[str, str], protocols: Mapping[str, str]
 ) -> tuple[Figure, list[tuple[Axes, Any]]]:
     """A panel for every variant and protocol, with its results."""
-    figure = new_figure(PANEL * len(protocols), PANEL * len(results) + 0.4, 0.08, 0.08)
+    figure = new_figure(PANEL_INCHES * len(protocols), PANEL_INCHES * len(results) + 0.4, 0.08, 0.08)
     grid = figure.subplots(len(results), len(protocols), squeeze=False)
     panels = []
     for row, (variant, by_protocol) in zip(grid, results.items(), strict=True):

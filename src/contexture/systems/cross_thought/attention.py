@@ -12,19 +12,19 @@ from matplotlib.ticker import MaxNLocator
 from contexture.reporting.curves import COLOURS, INK, add_legend, new_figure
 from contexture.reporting.tables import Table, columns
 
-WIDTH, ROW = 8.0, 0.42  # inches, and those of a row
+WIDTH_INCHES, ROW_INCHES = 8.0, 0.42  # inches, and those of a row
 #: Rings are smaller in a sample of more sequences than this.
-WIDE = 100
+MAX_NARROW_SEQUENCES = 100
 
 
-def attention_table(title: str, shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
+def attention_table(title: str, counts_by_run: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
     """How often, and how much, the sequence with the masked word is attended to, by run.
 
-    `shown` has the results of `objectives.attended.attended_sequences` by run.
+    `counts_by_run` has the results of `objectives.attended.attended_sequences` by run.
     """
     heads = ["Masked words", "Attended to first, of 100", "By chance", "Times the others' weight"]
     rows = []
-    for run, counts in shown.items():
+    for run, counts in counts_by_run.items():
         numbers = (f"{100 * counts['first']:.1f}", f"{100 * counts['chance']:.1f}", f"{counts['times']:.2f}")
         rows.append((labels.get(run, run), f"{counts['words']:,}", *numbers))
     caption = (
@@ -42,9 +42,9 @@ def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:
     for row, case in enumerate(cases):
         weights = np.array(case["weights"], dtype=float)  # None is nan
         grid[row, : len(weights)] = weights * np.count_nonzero(~np.isnan(weights))
-    figure = new_figure(WIDTH, 1.5 + ROW * len(cases), 0.1, 0.08)
+    figure = new_figure(WIDTH_INCHES, 1.5 + ROW_INCHES * len(cases), 0.1, 0.08)
     axes = _heatmap(figure, grid, float(np.nanmax(grid)), "times the average weight", aspect="auto")
-    size = 3 if width > WIDE else 9
+    size = 3 if width > MAX_NARROW_SEQUENCES else 9
     ring: dict[str, Any] = {"marker": "o", "fillstyle": "none", "color": COLOURS[1], "markeredgewidth": 2}
     cross: dict[str, Any] = {"marker": "x", "color": INK}
     for label, key, style in (("has the word", "with_word", ring), ("the word is masked here", "place", cross)):
@@ -59,7 +59,7 @@ def sample_picture(sample: Mapping[str, Any]) -> Figure:
     """How much each sequence of a sample (rows) attends to each other (columns); boxes frame the documents."""
     weights = np.array(sample["weights"])
     np.fill_diagonal(weights, np.nan)
-    figure = new_figure(WIDTH, 0.85 * WIDTH, 0.1, 0.08)
+    figure = new_figure(WIDTH_INCHES, 0.85 * WIDTH_INCHES, 0.1, 0.08)
     axes = _heatmap(figure, weights, float(np.nanpercentile(weights, 99)), "times uniform attention")
     documents = np.array(sample["documents"])
     for document in np.unique(documents):
@@ -91,9 +91,9 @@ def cases_table(title: str, cases: Sequence[Mapping[str, Any]]) -> Table:
     """The sequences of the picture: the masked one, the one that it attends to most, and the one with the word."""
     rows = []
     for case in cases:
-        most = max(weight for weight in case["weights"] if weight is not None)
+        highest = max(weight for weight in case["weights"] if weight is not None)
         holder = f"{case['holder']} ({case['weights'][case['with_word']]:.3f})"
         same = case["most"] == case["holder"]
-        rows.append((case["word"], case["masked"], f"{case['most']} ({most:.3f})", "the same" if same else holder))
+        rows.append((case["word"], case["masked"], f"{case['most']} ({highest:.3f})", "the same" if same else holder))
     heads = columns("Word", "Masked in", "Attended to most", "Has the word")
     return Table(title, heads, tuple(rows), "Weights add up to 1 over the other sequences of a sample.")

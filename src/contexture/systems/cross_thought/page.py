@@ -7,12 +7,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from contexture.reporting.default_page import every_table
+from contexture.reporting.default_page import all_tables
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, sections
-from contexture.reporting.phrases import within_sentence
+from contexture.reporting.phrases import lower_first
 from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
-from contexture.reporting.records import Record, data_of
+from contexture.reporting.records import Record, list_data
 from contexture.reporting.tables import Comparison, Table, comparison_table
 from contexture.reporting.task_tables import compare, task_tables
 from contexture.reporting.training_tables import trainings_table
@@ -31,7 +31,7 @@ SAMPLE_TEXT = (
     "Each row is a sequence of one sample, each column a sequence that it can attend to. Boxes frame the sequences of "
     "one document. If training has found which sequences help, the boxes are darker than the rest."
 )
-TO_READ = (
+PICTURE_TEXT = (
     "The deeper the colour, the more the sequence with the masked word attends to another. Where training has found "
     "what helps, that is the one with the ring."
 )
@@ -50,8 +50,12 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """The paper's Tables 2, 3 and 4, every number of ours, and the gains over the baselines."""
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
-    runs = [run for run in dict.fromkeys([*labels, *context.shown]) if "cross_thought" in context.shown.get(run, {})]
-    shown = {run: context.shown[run]["cross_thought"] for run in runs}
+    runs = [
+        run
+        for run in dict.fromkeys([*labels, *context.objective_details])
+        if "cross_thought" in context.objective_details.get(run, {})
+    ]
+    attention = {run: context.objective_details[run]["cross_thought"] for run in runs}
     return Page(
         findings=[
             *attention_findings(records, context.details.get("ranking", {}).get("confidence", {})),
@@ -64,13 +68,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         sections=sections(
             [
                 *(made for table in PUBLISHED.tables.values() for made in task_tables(records, table)),
-                *every_table(records, labels),
+                *all_tables(records, labels),
                 comparison_table(gains),
-                *_attended(shown, labels),
+                *_attention_parts(attention, labels),
                 trainings_table(context.trainings, labels, "Samples"),
             ]
         ),
-        figures=_figures(next(iter(shown.values()))) if shown else {},
+        figures=_figures(next(iter(attention.values()))) if attention else {},
         variants=(*LABELS,),
     )
 
@@ -83,7 +87,7 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
     """
     sentences = []
     measured = [r for r in records if (r["task"], r["metric"]) == ("ranking", "recall_at_20")]
-    for data in data_of(measured):
+    for data in list_data(measured):
         attention = _seed_values(measured, data, "ct_1_64", "by_attention")
         cosines = {name: values for name in COSINES if (values := _seed_values(measured, data, name, "by_cosine"))}
         if not attention:
@@ -103,7 +107,7 @@ def _best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
     if not cosines:
         return ""
     best = max(cosines, key=lambda name: mean(cosines[name]))
-    return f"; by cosine {within_sentence(LABELS[best])} has {mean(cosines[best]):.1f}"
+    return f"; by cosine {lower_first(LABELS[best])} has {mean(cosines[best]):.1f}"
 
 
 def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:
@@ -121,24 +125,24 @@ def _compare_with_chance(confidence: Mapping[str, Any]) -> str:
     return f", {verdict} chance ({100 * confidence['chance']['recall_at_20']:.1f})"
 
 
-def _figures(shown: Mapping[str, Any]) -> dict[str, Figure]:
-    figures = {PICTURE: attention_picture(shown["cases"])}
-    if shown.get("sample"):  # encoders that were trained before it was kept have none
-        figures[SAMPLE] = sample_picture(shown["sample"])
+def _figures(attention: Mapping[str, Any]) -> dict[str, Figure]:
+    figures = {PICTURE: attention_picture(attention["cases"])}
+    if attention.get("sample"):  # encoders that were trained before it was kept have none
+        figures[SAMPLE] = sample_picture(attention["sample"])
     return figures
 
 
-def _attended(shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Table | Section]:
+def _attention_parts(attention: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Table | Section]:
     """The paper's Table 4: numbers of all runs; of the first a picture, and the sequences in it."""
-    if not shown:
+    if not attention:
         return []
-    first = next(iter(shown))
+    first = next(iter(attention))
     sample = Section(f"Attention of {labels.get(first, first)} over a sample", figures=[SAMPLE], text=SAMPLE_TEXT)
     return [
-        attention_table(TABLE_4, shown, labels),
-        Section(f"Masked words of {labels.get(first, first)}", figures=[PICTURE], text=TO_READ),
-        *([sample] if shown[first].get("sample") else []),
-        cases_table("What these sequences say", shown[first]["cases"]),
+        attention_table(TABLE_4, attention, labels),
+        Section(f"Masked words of {labels.get(first, first)}", figures=[PICTURE], text=PICTURE_TEXT),
+        *([sample] if attention[first].get("sample") else []),
+        cases_table("What these sequences say", attention[first]["cases"]),
     ]
 
 
@@ -148,6 +152,6 @@ def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, set
     ours = ScoreTable("", (ScoreColumn(task, protocol, metric),), labels=LABELS)
     return [
         replace(gain, setting=f"{setting}, {DATA.get(data, data)}")
-        for data in data_of(measured)
+        for data in list_data(measured)
         for gain in compare(measured, ours, data, PUBLISHED.comparisons, metric)
     ]

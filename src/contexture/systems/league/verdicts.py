@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import Bar, Card
-from contexture.reporting.phrases import all_of, within_sentence
-from contexture.systems.league.scores import BASELINE, FIXED, USES, League, LeagueColumn, data_name
+from contexture.reporting.phrases import join_names, lower_first
+from contexture.systems.league.scores import BASELINE, USES, WITHOUT_FINE_TUNING, League, LeagueColumn, data_name
 from contexture.tasks.spec import LeagueUse
 
 #: The same network before it learned anything.
-NEW = "random"
+UNTRAINED = "random"
 #: As many rivals are named.
-RIVALS = 3
+MAX_RIVALS = 3
 
 
-def cards(league: League) -> list[Card]:
+def make_cards(league: League) -> list[Card]:
     """A card for each use that was measured; a use of several data has one for each."""
     made = []
     for use in USES:
@@ -25,49 +25,51 @@ def cards(league: League) -> list[Card]:
     return made
 
 
-def verdict(league: League, column: LeagueColumn) -> str:
+def recommend(league: League, column: LeagueColumn) -> str:
     """What to take, by one column, against the baseline and against what needs no training of an encoder."""
     scores = league.scores[column]
     best = league.best(column)
-    trained = league.best(column, among=league.trained)
-    how = f"{column.how}{' of the questions' * ('%' in column.how)}"
-    tuned = f"Where encoders are {how}," if best in FIXED else f"{how.capitalize()},"
-    opening = column.use.opening if column.frozen else tuned
+    trained = league.best(column, among=league.trained_variants)
+    tuning = f"{column.tuning}{' of the questions' * ('%' in column.tuning)}"
+    tuned = f"Where encoders are {tuning}," if best in WITHOUT_FINE_TUNING else f"{tuning.capitalize()},"
+    opening = column.use.opening if column.is_frozen else tuned
     take = f"{opening} take {_label(league, best)}"
     score = f"{column.use.score} {scores[best].mean:.1f}"
     if trained is None or best == trained:
-        against = _against(league, column, best)
-        return f"{take}: {score}{_compared(league, column, against)}.{_doubts(league, column, best, against)}"
-    against = _against(league, column, trained)
+        against = _list_baselines(league, column, best)
+        compared = _compare_scores(league, column, against)
+        return f"{take}: {score}{compared}.{_describe_doubts(league, column, best, against)}"
+    against = _list_baselines(league, column, trained)
     if best in REFERENCES:
-        beside = _compared(league, column, [v for v in against if v != best])
+        compared = _compare_scores(league, column, [v for v in against if v != best])
         return (
             f"{take}: {score}. No encoder trained here beats it; the best, {_label(league, trained)}, has "
-            f"{scores[trained].mean:.1f}{beside}."
+            f"{scores[trained].mean:.1f}{compared}."
         )
+    compared = _compare_scores(league, column, against)
     return (
         f"{take}, trained elsewhere: {score}. Of what was trained here {_label(league, trained)} is best: "
-        f"{scores[trained].mean:.1f}{_compared(league, column, against)}.{_doubts(league, column, trained, against)}"
+        f"{scores[trained].mean:.1f}{compared}.{_describe_doubts(league, column, trained, against)}"
     )
 
 
-def _against(league: League, column: LeagueColumn, variant: str) -> list[str]:
+def _list_baselines(league: League, column: LeagueColumn, variant: str) -> list[str]:
     """What a variant is held against: the baseline, new weights, and the best of what needs no training."""
     reference = league.best(column, among=REFERENCES)
-    every = dict.fromkeys((BASELINE, NEW, reference))
-    return [v for v in every if v is not None and v in league.scores[column] and v != variant]
+    candidates = dict.fromkeys((BASELINE, UNTRAINED, reference))
+    return [v for v in candidates if v is not None and v in league.scores[column] and v != variant]
 
 
-def _compared(league: League, column: LeagueColumn, against: Sequence[str]) -> str:
+def _compare_scores(league: League, column: LeagueColumn, against: Sequence[str]) -> str:
     scores = league.scores[column]
-    return f" against {all_of(f'{scores[v].mean:.1f} for {_label(league, v)}' for v in against)}" if against else ""
+    return f" against {join_names(f'{scores[v].mean:.1f} for {_label(league, v)}' for v in against)}" if against else ""
 
 
-def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[str]) -> str:
+def _describe_doubts(league: League, column: LeagueColumn, best: str, against: Sequence[str]) -> str:
     """What the seeds do not show, in further sentences; nothing where they show it all or cannot be asked."""
     scores = league.scores[column]
     above = [v for v in against if scores[v].mean >= scores[best].mean]
-    unproven = [v for v in against if v not in above and league.doubtful(best, v, column)]
+    unproven = [v for v in against if v not in above and league.is_undecided(best, v, column)]
     doubts = "".join(
         f" {verdict} {' or '.join(_label(league, v) for v in names)}."
         for verdict, names in (("It does not beat", above), ("Not proven better than", unproven))
@@ -76,11 +78,11 @@ def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[s
     rivals = [
         v
         for v in sorted(scores, key=lambda variant: -scores[variant].mean)
-        if v in league.trained and v not in (best, *against) and league.doubtful(best, v, column)
+        if v in league.trained_variants and v not in (best, *against) and league.is_undecided(best, v, column)
     ]
-    names = [_label(league, v) for v in rivals[:RIVALS]]
-    names += [f"{len(rivals) - RIVALS} more"] if len(rivals) > RIVALS else []
-    return doubts + (f" About as good: {all_of(names)}." if names else "")
+    names = [_label(league, v) for v in rivals[:MAX_RIVALS]]
+    names += [f"{len(rivals) - MAX_RIVALS} more"] if len(rivals) > MAX_RIVALS else []
+    return doubts + (f" About as good: {join_names(names)}." if names else "")
 
 
 def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], several: bool) -> Card:
@@ -88,8 +90,8 @@ def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], sever
     first = columns[0]
     scores = league.scores[first]
     best = league.best(first)
-    trained = league.best(first, among=league.trained)
-    shown = {best, trained, BASELINE, NEW, league.best(first, among=REFERENCES)}
+    trained = league.best(first, among=league.trained_variants)
+    variants = {best, trained, BASELINE, UNTRAINED, league.best(first, among=REFERENCES)}
     headline = league.label(best)
     if trained is not None and best in REFERENCES:
         headline += f"; of what was trained: {league.label(trained)}"
@@ -97,14 +99,14 @@ def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], sever
         title=f"{use.name} ({data_name(first)})" if several else use.name,
         subtitle=use.job,
         headline=headline,
-        sentences=[verdict(league, column) for column in columns],
-        unit=f"{first.how.capitalize() + '. ' if len(columns) > 1 else ''}{use.explained}",
+        sentences=[recommend(league, column) for column in columns],
+        unit=f"{first.tuning.capitalize() + '. ' if len(columns) > 1 else ''}{use.explained}",
         bars=[
             Bar(league.label(v), min(100.0, max(0.0, scores[v].mean)), v == best)
-            for v in sorted((v for v in shown if v in scores), key=lambda v: -scores[v].mean)
+            for v in sorted((v for v in variants if v in scores), key=lambda v: -scores[v].mean)
         ],
     )
 
 
 def _label(league: League, variant: str) -> str:
-    return within_sentence(league.label(variant))
+    return lower_first(league.label(variant))

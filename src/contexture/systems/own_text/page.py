@@ -5,7 +5,7 @@ from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Bar, Card, Page, ReportContext, sections
-from contexture.reporting.records import METRICS, Record, by_seed, score_key
+from contexture.reporting.records import METRICS, Record, score_key, values_by_seed
 from contexture.reporting.tables import Table, columns, mean_std
 from contexture.reporting.training_tables import trainings_table
 from contexture.tasks.held_out.config import BEFORE
@@ -196,7 +196,7 @@ def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric:
     # On a phone the first columns are seen, so those come first that decide.
     places = sorted(dict.fromkeys(map(score_key, own)), key=lambda place: place.data != "questions")
     variants = list(dict.fromkeys(record["variant"] for record in own))
-    values = [[[*by_seed(own, variant, place).values()] for place in places] for variant in variants]
+    values = [[[*values_by_seed(own, variant, place).values()] for place in places] for variant in variants]
     rows = tuple((labels[variant], *map(mean_std, cells)) for variant, cells in zip(variants, values, strict=True))
     bold = set()
     for column in range(len(places)):

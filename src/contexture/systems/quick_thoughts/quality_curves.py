@@ -7,15 +7,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import add_legend, draw_seeds, look, new_figure, style
+from contexture.reporting.curves import add_legend, draw_seeds, new_figure, style_axes, variant_style
 from contexture.reporting.records import METRICS
-from contexture.reporting.tables import by_label
+from contexture.reporting.tables import order_by_label
 
 COLUMNS = ("run", "seed", "step", "seconds", "task", "metric", "value")
 #: What is drawn of each task, in this order of preference.
-DRAWN = ("accuracy", "pearson", "pearson_mean")
+DRAWN_METRICS = ("accuracy", "pearson", "pearson_mean")
 MEAN = "Mean accuracy"
-ACROSS, WIDTH, HEIGHT = 3, 4.0, 3.2  # panels a row, inches a panel
+PANELS_PER_ROW, PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3, 4.0, 3.2  # panels a row, inches a panel
 
 
 def quality_over_time(
@@ -34,9 +34,9 @@ def quality_over_time(
         raise ValueError(f"the quality over time lacks the columns {missing}; expected {list(COLUMNS)}")
     panels = _panels(table, tasks)
     names = [*order, *sorted(set(table["run"]) - set(order))]
-    across = min(len(panels), ACROSS)
+    across = min(len(panels), PANELS_PER_ROW)
     down = ceil(len(panels) / across)
-    figure = new_figure(max(1.5, across) * WIDTH, max(1.3, down) * HEIGHT, 0.1, 0.08)
+    figure = new_figure(max(1.5, across) * PANEL_WIDTH_INCHES, max(1.3, down) * PANEL_HEIGHT_INCHES, 0.1, 0.08)
     grid = figure.subplots(down, across, squeeze=False).ravel()
     for axes, (title, panel) in zip(grid, panels.items(), strict=False):
         _draw(axes, title, panel, names)
@@ -48,9 +48,9 @@ def quality_over_time(
 
 def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataFrame]:
     """Title → run, seed, step, minutes and value, as it is shown."""
-    drawn = table[table["metric"].isin(DRAWN)]
+    drawn = table[table["metric"].isin(DRAWN_METRICS)]
     if drawn.empty:
-        raise ValueError(f"the quality over time has none of the metrics {list(DRAWN)}")
+        raise ValueError(f"the quality over time has none of the metrics {list(DRAWN_METRICS)}")
     scale = drawn["metric"].map(lambda metric: METRICS[metric].scale)
     drawn = drawn.assign(minutes=drawn["seconds"] / 60, value=drawn["value"] * scale)
     snapshot = ["run", "seed", "step"]
@@ -59,8 +59,8 @@ def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataF
         raise ValueError(f"the quality over time has twice {key[key.duplicated()].iloc[0].to_dict()}")
     single = {
         f"{tasks.get(task, task)}, {METRICS[metric].label}": rows
-        for task in by_label(sorted(drawn["task"].unique()), tasks)
-        for metric in DRAWN
+        for task in order_by_label(sorted(drawn["task"].unique()), tasks)
+        for metric in DRAWN_METRICS
         for rows in [drawn[(drawn["task"] == task) & (drawn["metric"] == metric)]]
         if len(rows)
     }
@@ -75,7 +75,7 @@ def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataF
 
 def _draw(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> None:
     for run, rows in sorted(panel.groupby("run"), key=lambda item: names.index(str(item[0]))):
-        drawn = look(names.index(str(run)))
+        drawn = variant_style(names.index(str(run)))
         ordered = rows.sort_values("step").set_index("minutes")
         seeds = [of_seed["value"] for _, of_seed in ordered.groupby("seed")]
         draw_seeds(axes, seeds, drawn["color"])
@@ -83,5 +83,5 @@ def _draw(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> 
         mean = by_step[by_step["seed"] == len(seeds)]
         axes.plot(mean["minutes"], mean["value"], label=str(run), **drawn)
     percent = title.startswith(MEAN) or title.endswith(METRICS["accuracy"].label)
-    style(axes, title, "minutes of training", "percent" if percent else "")
+    style_axes(axes, title, "minutes of training", "percent" if percent else "")
     axes.set_xlim(left=0)

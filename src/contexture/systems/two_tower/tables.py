@@ -7,15 +7,15 @@ from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.published import Published
-from contexture.reporting.records import Record, ScoreKey, by_seed
-from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, required
+from contexture.reporting.records import Record, ScoreKey, values_by_seed
+from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, require_keys
 
 TASK = "retrieval"
 #: What follows the share trained on in the names of the ablation's protocols (Table 5).
-ABLATED = " ablation"
+ABLATION_SUFFIX = " ablation"
 #: The order of the ablation's rows within those of as many layers.
 TASKS = ("none", "mlm", "ict", "bfs", "wlp", "ict_bfs_wlp")
-INDEXES = {"flat": "Exact", "ivf": "IVF", "hnsw": "HNSW"}
+INDEX_LABELS = {"flat": "Exact", "ivf": "IVF", "hnsw": "HNSW"}
 
 
 def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -25,8 +25,8 @@ def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         title="Exact and approximate search",
         columns=columns("Index", numbers=["Recall against exact", "Queries a second", "Seconds to build"]),
         rows=tuple(
-            (INDEXES.get(kind, str(kind)), f"{100 * recall:.1f}", f"{speed:,.0f}", f"{seconds:,.1f}")
-            for kind, recall, speed, seconds in (required("an index", row, keys) for row in rows)
+            (INDEX_LABELS.get(kind, str(kind)), f"{100 * recall:.1f}", f"{speed:,.0f}", f"{seconds:,.1f}")
+            for kind, recall, speed, seconds in (require_keys("an index", row, keys) for row in rows)
         ),
         caption="Recall: percent of the candidates found by exact search that the index finds, too.",
     )
@@ -38,23 +38,23 @@ def speed_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         title="Speed of retrieval",
         columns=(*columns("What", numbers=["a second"]), Column("of")),
         rows=tuple(
-            (str(what), f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}", str(unit))
-            for what, speed, unit in (required("a speed", row, ("what", "per_second", "unit")) for row in rows)
+            (str(part), f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}", str(unit))
+            for part, speed, unit in (require_keys("a speed", row, ("what", "per_second", "unit")) for row in rows)
         ),
     )
 
 
 def pairs_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
     """Table 1: pairs and tokens of each pre-training task; no rows without ours."""
-    return _beside_the_paper("Task", ours, published, "table_1", published.labels)
+    return _compare_counts("Task", ours, published, "table_1", published.labels)
 
 
 def sets_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
     """Table 2 without its lengths: what is asked and what is searched; no rows without ours."""
     table = published.tables["table_2"]
     rows = tuple(row for row in table.rows if row.label in ours) or table.rows[:1]
-    shown = replace(published, tables={"table_2": replace(table, rows=rows)})
-    return _beside_the_paper("Set", ours, shown, "table_2", DATA)
+    selected = replace(published, tables={"table_2": replace(table, rows=rows)})
+    return _compare_counts("Set", ours, selected, "table_2", DATA)
 
 
 def ablation_table(records: Sequence[Record], data: str, published: Published) -> Table:
@@ -64,22 +64,22 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     "1% ablation"; rows of the paper's `table_5` are named like variants.
     """
     table = published.tables["table_5"]
-    own = [
+    ablation_records = [
         r
         for r in records
-        if r["protocol"].endswith(ABLATED)
-        and r["protocol"] != f"frozen{ABLATED}"
+        if r["protocol"].endswith(ABLATION_SUFFIX)
+        and r["protocol"] != f"frozen{ABLATION_SUFFIX}"
         and (r["data"], r["metric"]) == (data, "recall_at_100")
     ]
-    ran = {r["protocol"].removesuffix(ABLATED) for r in own}
+    ran = {r["protocol"].removesuffix(ABLATION_SUFFIX) for r in ablation_records}
     shares = sorted(ran | {column.key for column in table.columns}, key=lambda share: float(share.rstrip("%")))
-    places = [ScoreKey(TASK, data, share + ABLATED, "recall_at_100") for share in shares]
+    keys = [ScoreKey(TASK, data, share + ABLATION_SUFFIX, "recall_at_100") for share in shares]
     ours = {
-        _configuration(variant): [mean_std([*by_seed(own, variant, place).values()]) for place in places]
-        for variant in sorted({r["variant"] for r in own}, key=_rank)
+        _parse_variant(variant): [mean_std([*values_by_seed(ablation_records, variant, key).values()]) for key in keys]
+        for variant in sorted({r["variant"] for r in ablation_records}, key=_rank)
     }
     paper = {
-        _configuration(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
+        _parse_variant(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
         for row in table.rows
     }
     rows = [
@@ -92,7 +92,7 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     return Table(
         title=table.title,
         columns=(*heads, *columns(numbers=shares, group="R@100, trained on")),
-        rows=tuple(rows) if own else (),
+        rows=tuple(rows) if ablation_records else (),
         caption="Percent, mean (standard deviation over seeds); the best of each column in bold, ours and the paper's. "
         "Paper: Chang et al. 2020, Table 5.",
         bold=frozenset(best(rows, range(len(ours)), numbers) | best(rows, range(len(ours), len(rows)), numbers)),
@@ -100,16 +100,16 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     )
 
 
-def _beside_the_paper(
+def _compare_counts(
     kind: str, ours: Mapping[str, Mapping[str, float]], published: Published, name: str, labels: Mapping[str, str]
 ) -> Table:
     table, paper = published.tables[name], published.numbers(name)
     keys = [column.key for column in table.columns]
     rows = []
     for row in dict.fromkeys([*paper, *ours]) if ours else ():
-        own = required(row, ours[row], keys) if row in ours else [None] * len(keys)
-        theirs = [paper[row][key] for key in keys] if row in paper else [None] * len(keys)
-        cells = [text for pair in zip(map(_count, own), map(_count, theirs), strict=True) for text in pair]
+        our_counts = require_keys(row, ours[row], keys) if row in ours else [None] * len(keys)
+        paper_counts = [paper[row][key] for key in keys] if row in paper else [None] * len(keys)
+        cells = [text for pair in zip(map(_count, our_counts), map(_count, paper_counts), strict=True) for text in pair]
         rows.append((labels.get(row, row), *cells))
     heads = [Column(source, column.name, numeric=True) for column in table.columns for source in ("ours", "paper")]
     return Table(table.title, (Column(kind), *heads), tuple(rows), f"{table.note} Paper: {table.source}.")
@@ -127,7 +127,7 @@ def _count(value: float | None) -> str:
     return f"{value:.2f}"
 
 
-def _configuration(variant: str) -> tuple[int, str, int]:
+def _parse_variant(variant: str) -> tuple[int, str, int]:
     match = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
     if not match:
         raise ValueError(f"a variant of the ablation is named like 'ict layers=2 embedding_size=64': {variant!r}")
@@ -135,5 +135,5 @@ def _configuration(variant: str) -> tuple[int, str, int]:
 
 
 def _rank(variant: str) -> tuple[int, int, str, int]:
-    layers, name, dimension = _configuration(variant)
+    layers, name, dimension = _parse_variant(variant)
     return layers, TASKS.index(name) if name in TASKS else len(TASKS), name, dimension
