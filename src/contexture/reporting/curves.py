@@ -1,4 +1,4 @@
-"""Learning curves as pictures: one figure a stage and series, every run in it."""
+"""Learning curves: one figure per stage and series, with all runs."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,18 +13,17 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-#: Okabe and Ito's colours, told apart with every kind of colour blindness; the pale yellow is left out.
+#: Colours of Okabe and Ito, distinct for colour-blind readers; without the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-#: Told apart without colour, too.
+#: Distinct without colours, too.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", ":")
-#: Longer logs are averaged over this many equal stretches of steps, the same for all runs in a figure.
+#: Longer logs are averaged over this many equal ranges of steps, shared by all runs of a figure.
 MAX_POINTS = 80
-#: Shorter logs show no course.
+#: Shorter logs are not drawn.
 MIN_POINTS = 3
-#: Inches of a figure, of a letter in its legend, and of the line before it with the space around.
 WIDTH_INCHES, HEIGHT_INCHES = 6.0, 4.0
-LETTER_INCHES, LEGEND_LINE_INCHES = 0.075, 0.75
+LETTER_INCHES, LEGEND_LINE_INCHES = 0.075, 0.75  # of the legend: a letter; a line sample with its margins
 INK, GRID_COLOUR = "#333333", "#dddddd"
 
 
@@ -35,7 +34,7 @@ class History:
     stage: str  # "pretrain", "finetune"
     variant: str
     seed: int
-    log: pd.DataFrame  # `step` and a column a series ("train/loss", "dev/map"); empty cells are left out
+    log: pd.DataFrame  # `step` and one column per series ("train/loss", "dev/map"); empty cells are skipped
 
 
 @dataclass(frozen=True)
@@ -47,19 +46,19 @@ class Series:
     scale: float = 1.0
 
 
-#: The series that training of any kind has.
+#: Series of all trainings.
 SERIES = {
     "train/loss": Series("Training loss", "nats"),
     "train/tokens_per_second": Series("Speed", "tokens per second"),
     "train/tflops": Series("Speed", "FLOP per second", 1e12),
     "dev/map": Series("MAP on the development split", "percent", 100),
-    "dev/loss": Series("Loss on the questions held out", "nats per answer"),
+    "dev/loss": Series("Loss on held-out questions", "nats per answer"),
 }
 ACCURACY = "_accuracy"
 
 
 def variant_style(position: int) -> dict[str, Any]:
-    """How the line of the variant at `position` is drawn: as no other before it."""
+    """Return the line style of the variant at `position`, distinct from those of earlier positions."""
     turn = position // len(COLOURS)
     return {
         "color": COLOURS[position % len(COLOURS)],
@@ -77,19 +76,18 @@ def learning_curves(
     objective_series: Mapping[str, Series] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> dict[str, Figure]:
-    """Draw every series `train/…` and `dev/…` of the histories that has some finite values.
+    """Draw each series `train/…` and `dev/…` that has finite values.
 
-    Thin lines are seeds, thick ones their mean (up to the step that all seeds reached). A variant has one
-    colour and one marker in all figures, given out first by `order`, then by name. The total loss is left out if
-    a single objective makes it up. `objective_series` gives the series of
-    objectives by their name after "train/".
+    Thin lines are seeds, thick lines their mean, up to the last step of all seeds. Each variant has the same colour and
+    marker in all figures, assigned by `order`, then by name. The total loss is skipped if it equals the loss of a
+    single objective. `objective_series` gives the series of objectives by their name after "train/".
 
     Returns:
-        Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns; other
-        characters than letters and digits become "_".
+        Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns. Characters other
+        than letters and digits become "_".
 
     Raises:
-        ValueError: naming the run, if a log has no column `step`.
+        ValueError: if a log has no column `step`.
     """
     for history in histories:
         if "step" not in history.log.columns:
@@ -107,7 +105,6 @@ def learning_curves(
 
 
 def _find_series(series: str, objective_series: Mapping[str, Series]) -> Series:
-    """The known series of this name, or one that follows from the name."""
     name = series.partition("/")[2]
     known = SERIES | {f"train/{objective}": entry for objective, entry in objective_series.items()}
     if series in known:
@@ -129,14 +126,14 @@ def _series(runs: Sequence[History]) -> list[str]:
 
 
 def to_png(figure: Figure) -> bytes:
-    """The picture file; the same bytes for the same figure."""
+    """Return the PNG file of a figure; equal figures give equal bytes."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
     return buffer.getvalue()
 
 
 def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, list[pd.Series]]:
-    """For each variant that logged the series, its seeds' values by step, in the unit shown."""
+    """Return, by variant, the values of each seed by step, multiplied by `scale`."""
     curves: dict[str, list[pd.Series]] = {}
     for run in runs:
         if series in run.log.columns:
@@ -153,7 +150,7 @@ def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, lis
 
 
 def _averaged(values: pd.Series, width: float) -> pd.Series:
-    """Means over stretches of `width` steps, placed at their middles."""
+    """Return means over ranges of `width` steps, at the middle of each range."""
     means = values.groupby(np.minimum(values.index.to_numpy() // width, MAX_POINTS - 1)).mean()
     return means.set_axis((means.index.to_numpy() + 0.5) * width)
 
@@ -177,13 +174,13 @@ def _draw(
 
 
 def draw_seeds(axes: Axes, seeds: Sequence[pd.Series], colour: str) -> None:
-    """Draw a thin line for each of several seeds."""
+    """Draw a thin line for each seed if there are several."""
     for values in seeds if len(seeds) > 1 else []:
         axes.plot(values.index, values, color=colour, linewidth=0.9, alpha=0.4)
 
 
 def new_figure(width: float, height: float, w_pad: float = 0.12, h_pad: float = 0.1) -> Figure:
-    """An empty figure of so many inches, whose panels keep apart."""
+    """Return an empty figure of `width` × `height` inches, with padding between panels."""
     layout = ConstrainedLayoutEngine(w_pad=w_pad, h_pad=h_pad)
     return Figure(figsize=(width, height), layout=layout, facecolor="white")
 
@@ -191,9 +188,9 @@ def new_figure(width: float, height: float, w_pad: float = 0.12, h_pad: float = 
 def add_legend(
     figure: Figure, order: Iterable[str] = (), labels: Mapping[str, str] | None = None, **style: Any
 ) -> None:
-    """Explain the lines of all panels below them, in as many columns as fit; lines of one label look alike.
+    """Add one legend for all panels below them, in as many columns as fit.
 
-    The labels in `order` come first, `labels` replace those of lines, and `style` are keywords of the legend.
+    Labels in `order` come first, `labels` replace the labels of lines, and `style` are keywords of the legend.
     """
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
     handles = {name: line for name, line in lines.items() if not name.startswith("_")}
@@ -206,7 +203,7 @@ def add_legend(
 
 
 def style_axes(axes: Axes, title: str, along: str, unit: str) -> None:
-    """The looks that all pictures share."""
+    """Set the title, axis labels and shared style of a panel."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, fontweight="bold")
     axes.set_xlabel(along, color=INK)
     axes.set_ylabel(unit, color=INK)

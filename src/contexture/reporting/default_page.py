@@ -1,4 +1,4 @@
-"""A page for records that no paper's tables show: every number of every task."""
+"""The default page: all scores of all tasks, without tables of a paper."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from contexture.reporting.training_tables import trainings_table
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """A table a task, and what training took; ValueError naming the run and what is missing of its training."""
+    """Return a page with a table per task and the cost of training; ValueError if a training lacks a key."""
     labels = context.labels
     return Page((), sections([*all_tables(records, labels), trainings_table(context.trainings, labels)]))
 
@@ -21,16 +21,16 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 def remaining_sections(
     records: Sequence[Record], shown_tasks: Iterable[str], labels: Mapping[str, str]
 ) -> list[Section]:
-    """Every number of the tasks that are not `shown_tasks` on a page."""
+    """Return tables of the tasks that a page does not show elsewhere."""
     tasks = set(shown_tasks)
     return sections(all_tables([r for r in records if r["task"] not in tasks], labels))
 
 
 def all_tables(records: Sequence[Record], labels: Mapping[str, str]) -> list[Table]:
-    """A table for each data and task with all protocols and metrics; tasks measured alike share one.
+    """Return a table for each data set and task, with all protocols and metrics; tasks with the same ones share a table.
 
-    Parts of a task's data are left out. The numbers are those of the test split. `SCORE_PROTOCOLS` have a separate
-    table. `labels` name the variants of the system, in their order.
+    The tables show the test split, without subsets of the data. `SCORE_PROTOCOLS` have a separate table. `labels` are
+    those of the variants, in their order.
     """
     whole = [r for r in records if "/" not in r["data"] and r["split"] == "test"]
     tables = []
@@ -56,7 +56,7 @@ def all_tables(records: Sequence[Record], labels: Mapping[str, str]) -> list[Tab
 
 
 def _measured(records: Sequence[Record]) -> dict[str, list[tuple[str, str]]]:
-    """Task → (protocol, metric) in their order: protocols from frozen ones to the most fine-tuned, and all metrics."""
+    """Return task → sorted (protocol, metric): from frozen to the most fine-tuned protocol, metrics in table order."""
     metrics = list(METRICS)
     return {
         task: sorted(
@@ -68,7 +68,7 @@ def _measured(records: Sequence[Record]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _title(task: str, several: bool) -> str:
-    """The name of a task; of several that are measured alike, the name of the task that has them all."""
+    """Return the title of a task, or for several tasks the title of their common evaluation task."""
     return RECORD_SPECS[task].title if several and task in RECORD_SPECS else TASKS.get(task, task)
 
 
@@ -79,7 +79,7 @@ def _rank(task: str, protocol: str) -> tuple[int, float, str]:
 
 
 def _heading(task: str, protocol: str, metric: str, several: bool, metrics: bool) -> tuple[str, str]:
-    """A column's name, and the heading above it."""
+    """Return the name and the group heading of a column."""
     label, name = METRICS[metric].label, TASKS.get(task, task)
     if not several:
         return label, protocol_name(protocol)

@@ -1,4 +1,4 @@
-"""The report of a system, as Markdown and as one HTML page that needs no other file."""
+"""The report of a system, as Markdown and as one self-contained HTML page."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,22 +16,21 @@ from contexture.reporting.tables import NOTHING, Column, Table, columns, counts_
 
 @dataclass(frozen=True)
 class Report:
-    """The files of a report. The Markdown names the figures, which must lie beside it."""
+    """The files of a report. The Markdown links to the figures in its folder."""
 
     markdown: str
     html: str
     figures: Mapping[str, bytes]  # file name → PNG
-    page: Page  # what was drawn
+    page: Page
 
 
 def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
-    """Draw the tables, pictures and learning curves of one system from the content of `metrics.json` and training logs.
+    """Render tables, figures and learning curves of a system from the content of `metrics.json` and training logs.
 
-    Records of other systems are left out. `page` makes the system's own part.
+    Records of other systems are ignored. `page` draws the system-specific part.
 
     Raises:
-        ValueError: for records that `check_records` or the system's page rejects, facts without the keys that its
-            tables name, or a log without steps.
+        ValueError: for invalid records, details without the keys that tables need, or a log without steps.
     """
     system_records = [record for record in check_records(records) if record["system"] == context.system]
     drawn_page = page(system_records, context)
@@ -51,27 +50,27 @@ def render_report(records: object, histories: Sequence[History], context: Report
 
 
 def details_tables(context: ReportContext) -> Iterator[Table]:
-    """What tasks found out besides their records, kind by kind."""
+    """Yield tables of the details of all tasks, by kind of table."""
     for tables in (_intervals_tables, _confidence_tables, _scores_tables, _examples_tables):
         for task, details in context.details.items():
             yield from tables(TASKS.get(task, task), details, context.labels)
 
 
 def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Questions to read: some that the best model answered, and some that it did not."""
+    """Yield questions that the best model answered, and questions that it missed."""
     for examples in details.get("examples", ()):
         answered, missed = examples["answered"], examples["missed"]
         rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
-        headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Not answered"} if missed else {})
+        headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Missed"} if missed else {})
         variant = labels.get(examples["variant"], examples["variant"])
         where = f" on {DATA.get(examples['data'], examples['data'])}" if "data" in examples else ""
-        caption = f"By {variant}, {protocol_name(examples['protocol'])}{where}, of the first seed."
-        names = columns("Question", "What came first", "The answer")
-        yield Table(f"{task}: to read", names, rows, caption, headings=headings)
+        caption = f"Model: {variant}, {protocol_name(examples['protocol'])}{where}, first seed."
+        names = columns("Question", "First result", "Answer")
+        yield Table(f"{task}: examples", names, rows, caption, headings=headings)
 
 
 def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Confidence intervals of each variant's score and of its difference to BM25, by data."""
+    """Yield confidence intervals of each variant's score and of its difference to BM25, by data."""
     for data, variants in details.get("intervals", {}).items():
         rows = tuple(
             (
@@ -81,15 +80,15 @@ def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str
             )
             for name in order_by_label(variants, labels)
         )
-        caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
-        names = columns("Model", numbers=["nDCG@10", "above BM25"])
-        yield Table(f"{task}: how sure it is, {DATA.get(data, data)}", names, rows, caption)
+        caption = "Percent. In brackets: the 95% bootstrap interval over queries."
+        names = columns("Model", numbers=["nDCG@10", "difference to BM25"])
+        yield Table(f"{task}: confidence intervals, {DATA.get(data, data)}", names, rows, caption)
 
 
 def _confidence_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Confidence intervals of a task's measures and of their differences to BM25, compared with chance.
+    """Yield confidence intervals of a task's metrics and of their differences to BM25, compared with chance.
 
-    The single scores of frozen encoders (`SCORE_PROTOCOLS`) have a table of their own.
+    `SCORE_PROTOCOLS` have a separate table.
     """
     for data, protocols in details.get("confidence", {}).items():
         for suffix, by_score in (("", False), (", frozen encoders by score", True)):
@@ -100,7 +99,7 @@ def _confidence_tables(task: str, details: Mapping[str, Any], labels: Mapping[st
 
 
 def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
-    """Variants by protocol, each protocol headed by its name and beginning with the expectation by chance."""
+    """Return a block of rows for each protocol: the expectation by chance, then the variants."""
     first = next(iter(blocks.values()))
     metrics = list(first["chance"])
     names = [METRICS[metric].label for metric in metrics]
@@ -119,7 +118,7 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
             rows.append((labels.get(variant, variant), *means, *gains, _compare_with_chance(parts["over_chance"])))
     caption = (
         f"Percent, {first['questions']:,} questions, mean over seeds. In brackets: the 95% bootstrap interval over "
-        "questions. Chance: the exact mean of a random order of the same candidates. Above chance: the measures whose "
+        "questions. Chance: the exact mean of a random order of the same candidates. Above chance: metrics whose "
         "difference to chance has an interval above 0."
     )
     heads = (*columns("Model", numbers=names), *differences, Column("Above chance"))
@@ -127,31 +126,31 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
 
 
 def _compare_with_chance(differences: Mapping[str, Sequence[float]]) -> str:
-    """The measures that are above chance, then those below: "R@1, MRR", "no" or "no; below: R@20"."""
+    """Return the metrics above and below chance: "R@1, MRR", "no" or "no; below: R@20"."""
     above = [METRICS[metric].label for metric, (_, low, _) in differences.items() if low > 0]
     below = [METRICS[metric].label for metric, (_, _, high) in differences.items() if high < 0]
     return "; ".join([", ".join(above) or "no", *([f"below: {', '.join(below)}"] if below else [])])
 
 
 def _interval(values: Sequence[float], signed: bool = False) -> str:
-    """ "62.1 [58.0, 66.4]" of a mean and the two ends."""
-    mean, low, high = (f"{100 * value:{'+' if signed else ''}.1f}" for value in values)
+    """Format a mean and the ends of its interval: "62.1 [58.0, 66.4]"."""
+    mean, low, high = (f"{100 * value:{'+' if signed else ''}z.1f}" for value in values)
     return f"{mean} [{low}, {high}]"
 
 
 def _scores_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """How a task compared the vectors of each model, by protocol, if it has several ways."""
+    """Yield the similarity score that a task used for each model, by protocol."""
     scores: Mapping[str, Mapping[str, str]] = details.get("scores", {})
     names = columns("Model", *map(protocol_name, scores))
     rows = tuple(
         (labels.get(variant, variant), *(by_variant.get(variant, NOTHING) for by_variant in scores.values()))
         for variant in dict.fromkeys(variant for by_variant in scores.values() for variant in by_variant)
     )
-    yield Table(f"{task}: what vectors are compared by", names, rows)
+    yield Table(f"{task}: similarity scores", names, rows)
 
 
 def counts_tables(context: ReportContext) -> list[Table]:
-    """Counts of the whole run and of the data of each task, with notes on the data."""
+    """Return counts of the run and of the data of each task, with notes on the data."""
     tables = [counts_table(title, counts) for title, counts in context.counts.items() if counts]
     for task, details in context.details.items():
         if details.get("counts"):
@@ -161,14 +160,14 @@ def counts_tables(context: ReportContext) -> list[Table]:
 
 
 def missing_table(context: ReportContext) -> Table:
-    """What was not measured, and why."""
+    """Return what was not measured, with reasons."""
     missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
     rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in sort_tasks(missing))
-    return Table("Not measured", columns("What", "Why"), rows)
+    return Table("Not measured", columns("Task or data", "Reason"), rows)
 
 
 def render(template: str, content: Mapping[str, object]) -> str:
-    """A template of this room, filled in; what goes into HTML is escaped."""
+    """Render a template of `reporting/templates`; HTML is escaped."""
     environment = Environment(
         loader=PackageLoader("contexture.reporting"),
         autoescape=select_autoescape(["html"]),

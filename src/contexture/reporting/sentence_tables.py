@@ -1,4 +1,4 @@
-"""The tables of encoders of sentences that have no published numbers beside them: similarity, C and neighbours."""
+"""Tables of sentence encoders without published numbers: similarity, regularisation and neighbours."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median_low
@@ -29,21 +29,21 @@ AGGREGATED = {
 
 
 def aggregates_tables(records: Sequence[Record], labels: Mapping[str, str]) -> list[Table]:
-    """Of each data: every similarity task with all six aggregates of its subsets' correlations."""
+    """Return a table per data set: all similarity tasks with six aggregates of their subsets' correlations."""
     similarity_records = [r for r in records if r["metric"] in AGGREGATED]
     return [_aggregates_table(similarity_records, data, labels) for data in list_data(similarity_records)]
 
 
 def chosen_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
-    """The strengths C that the probes chose: median over folds and seeds, and range.
+    """Return the values of C that the probes chose: median over folds and seeds, and range.
 
-    Each row has the keys variant, task, protocol and c, a list of numbers; ValueError names what one lacks.
+    Each row has the keys variant, task, protocol and c (a list of numbers); ValueError for a missing key.
     """
     chosen: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:
         variant, task, protocol, c = require_keys("the chosen C", row, ("variant", "task", "protocol", "c"))
         if not c:
-            raise ValueError(f"no C was chosen: {dict(row)!r}")
+            raise ValueError(f"empty list c in the chosen C: {dict(row)!r}")
         chosen.setdefault((variant, protocol), {}).setdefault(task, []).extend(c)
     tasks = sort_tasks(task for by_task in chosen.values() for task in by_task)
     variants = order_by_label(sorted({variant for variant, _ in chosen}), labels)
@@ -58,17 +58,17 @@ def chosen_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -
             )
             for variant, protocol in sorted(chosen, key=lambda pair: (variants.index(pair[0]), pair[1]))
         ),
-        caption="Median over folds and seeds, and the range where they differ; the inverse strength of regularisation.",
+        caption="C: inverse strength of regularisation. Median over folds and seeds; in brackets: the range if they differ.",
     )
 
 
 def neighbours_table(
     rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], title: str = "Nearest neighbours", remark: str = ""
 ) -> Table:
-    """Queries, and the sentence nearest to each by every model: to be read.
+    """Return the nearest sentence of each query by each model.
 
-    Each row has the keys query, model, neighbour and cosine; ValueError names what one lacks. The nearest of several
-    neighbours is shown. `labels` name the models in their order, `remark` ends the caption.
+    Each row has the keys query, model, neighbour and cosine; ValueError for a missing key. Of several neighbours the
+    nearest one is shown. `labels` give the order of models, `remark` ends the caption.
     """
     nearest: dict[str, dict[str, tuple[float, str]]] = {}
     for row in rows:
@@ -84,7 +84,7 @@ def neighbours_table(
         title=title,
         columns=columns("Query", *(labels.get(model, model) for model in models)),
         rows=tuple((query, *(texts.get(model, NOTHING) for model in models)) for query, texts in cells.items()),
-        caption=f"The nearest sentence of the pool by cosine, which stands in brackets. {remark}".strip(),
+        caption=f"The nearest sentence of the pool; in brackets: its cosine. {remark}".strip(),
     )
 
 
@@ -92,7 +92,7 @@ def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str,
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
-    title = "Similarity by cosine: every task, every way to put its subsets together"
+    title = "Similarity by cosine: all tasks, all aggregates of subsets"
     for task in sort_tasks(r["task"] for r in records if r["data"] == data):
         shown_columns = tuple(
             ScoreColumn(task, "cosine", metric, label, name) for metric, (name, label) in AGGREGATED.items()
@@ -108,8 +108,8 @@ def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str,
         title=ScoreTable(title, (), data="senteval").make_title(data),
         columns=(Column("Model"), *heads),
         rows=tuple(cells),
-        caption="Mean (standard deviation over seeds); the best of each task in bold. Of the correlations of a task's "
-        "subsets: their mean, their mean weighted by pairs, and the one correlation of all pairs pooled.",
+        caption="Mean (standard deviation over seeds); best of each task in bold. Correlations of a task's subsets: mean, "
+        "mean weighted by pairs, and one correlation of all pairs pooled.",
         bold=frozenset(bold),
         headings=above,
     )

@@ -1,4 +1,4 @@
-"""Tables with a column for each task: the paper's rows, and ours below those that they correspond to."""
+"""Tables with a column per task: rows of the paper, each followed by our corresponding variant."""
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
@@ -20,17 +20,17 @@ from contexture.reporting.tables import (
     published_cell,
 )
 
-#: The first column of numbers.
+#: Index of the first column of numbers.
 FIRST_NUMBER = 2
 
 
 def task_tables(records: Sequence[Record], published: ScoreTable) -> list[Table]:
-    """`task_table` for each data that the records of its columns have; without any, the paper's rows alone."""
+    """Return a `task_table` for each data set with scores of ours, or one of the paper's rows only."""
     return [task_table(records, published, data) for data in measured_data(records, published) or [published.data]]
 
 
 def measured_data(records: Sequence[Record], published: ScoreTable) -> list[str]:
-    """The data of which we have numbers for the table; if all columns name their own data, the table's alone."""
+    """List the data sets with scores of ours for a table; if all columns name their data, only the table's."""
     if all(column.data for column in published.columns):
         return [published.data]
     measurements = {(c.task, c.protocol, c.metric) for c in published.columns}
@@ -38,10 +38,10 @@ def measured_data(records: Sequence[Record], published: ScoreTable) -> list[str]
 
 
 def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> Table:
-    """The paper's rows, each with ours (mean and sample std. dev. over seeds) below it, then our other variants.
+    """Return the paper's rows, each followed by our variant (mean and sample standard deviation), then our others.
 
-    The best of each column stands out, among the paper's rows and among ours. A variant that corresponds to several
-    rows of the paper stands below the first.
+    The best of each column is bold, separately for the paper and for ours. A variant with several rows in the paper
+    follows the first one.
     """
     ours = {variant: _ours(records, variant, published, data) for variant in list_variants(records, published, data)}
     cells: list[tuple[str, ...]] = []
@@ -56,7 +56,7 @@ def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> T
         if row.variant in ours:
             cells.append(ours.pop(row.variant))
     if ours and paper:
-        above[len(cells)] = "Ours, without a row in the paper"
+        above[len(cells)] = "Ours, not in the paper"
     cells += ours.values()
     our_rows = [row for row in range(len(cells)) if row not in paper]
     positions = range(FIRST_NUMBER, FIRST_NUMBER + len(published.columns))
@@ -65,7 +65,7 @@ def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> T
     ]
     return Table(
         title=published.make_title(data),
-        columns=(*columns("Model", "From"), *(Column(c.name, c.group, True) for c in published.columns)),
+        columns=(*columns("Model", "Source"), *(Column(c.name, c.group, True) for c in published.columns)),
         rows=tuple(cells),
         caption=_caption(published, data),
         bold=frozenset(best(cells, our_rows, positions, lower) | best(cells, paper, positions, lower)),
@@ -82,9 +82,9 @@ def compare(
     metric: str,
     protocol: str = "",
 ) -> list[Comparison]:
-    """For each (variant, baseline) in `pairs` that share a seed: the differences over the shared seeds.
+    """Compare each (variant, baseline) in `pairs` over their shared seeds; pairs without any are left out.
 
-    `protocol` is one of those that make up the table, if it has headings.
+    `protocol` selects the rows of a table with several protocols.
     """
     rows = tuple(row for row in published.rows if protocol in ("", row.protocol))
     columns = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
@@ -103,10 +103,10 @@ def compare_means(
     setting: str,
     unseeded: Container[str] = (),
 ) -> list[Comparison]:
-    """How far variants are above their baselines in the mean over the columns that both have, in points (hundredths).
+    """Compare the means of variants and baselines over their shared columns, in points (hundredths).
 
-    All `columns` have one metric. Of `pairs` (variant, baseline), those that share neither a column nor a seed
-    are left out. No seed changes the baselines `unseeded`: their one measurement stands for every seed.
+    All `columns` have one metric. Pairs (variant, baseline) without a shared column or seed are left out. The one
+    measurement of `unseeded` baselines counts for all seeds.
     """
     comparisons = []
     for variant, baseline in pairs:
@@ -129,7 +129,7 @@ def compare_each_data(
     setting: str,
     unseeded: Container[str] = (),
 ) -> list[Comparison]:
-    """`compare_means` of each data that we have numbers of, which is named if there are several."""
+    """Apply `compare_means` to each data set with scores of ours; several ones are named in the setting."""
     all_data = measured_data(records, published)
     return [
         gain
@@ -140,7 +140,7 @@ def compare_each_data(
 
 
 def _means(records: Sequence[Record], variant: str, columns: Sequence[ScoreColumn], data: str) -> dict[int, float]:
-    """Seed → mean over the columns in hundredths, of the seeds that have them all."""
+    """Return seed → mean over the columns in hundredths, for seeds with all columns."""
     values_by_column = [values_by_seed(records, variant, column.score_key(data)) for column in columns]
     seeds = set.intersection(*map(set, values_by_column)) if values_by_column else set()
     return {
@@ -165,9 +165,9 @@ def _ours(records: Sequence[Record], variant: str, published: ScoreTable, data: 
 def _caption(published: ScoreTable, data: str) -> str:
     plain = dict.fromkeys(column.name for column in published.columns if METRICS[column.metric].scale == 1)
     percent = [column for column in published.columns if column.name not in plain]
-    unit = f"Percent{f', but for {join_names(plain)}' if plain else ''}, mean" if percent else "Mean"
-    among = ", among ours and the paper's" if published.rows else ""
-    caption = [f"{unit} (standard deviation over seeds); the best of each column in bold{among}."]
+    unit = f"Percent{f' except {join_names(plain)}' if plain else ''}, mean" if percent else "Mean"
+    among = ", separately for ours and the paper" if published.rows else ""
+    caption = [f"{unit} (standard deviation over seeds); best of each column in bold{among}."]
     if lower := dict.fromkeys(c.name for c in published.columns if METRICS[c.metric].lower_is_better):
         caption.append(f"Lower is better: {join_names(lower)}.")
     return " ".join([*caption, *published.make_remarks(data)])
