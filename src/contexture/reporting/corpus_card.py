@@ -15,7 +15,7 @@ from contexture.reporting.tables import Table, columns, counts_table
 def render_corpus_card(
     card: Mapping[str, Any], counts: Mapping[str, object], dropped: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> str:
-    """Return the HTML page of a card (`corpus.card.card`), the counts of the corpus report, and dropped examples by reason."""
+    """Return the HTML page of a card (`corpus.card.card`), counts of the corpus, and dropped examples by reason."""
     figures = {name: to_png(histogram(name, bars)) for name, bars in card["histograms"].items() if bars}
     content = {
         "languages": _languages(card["languages"]),

@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from contexture.reporting.names import label_variant
+
 #: Colours of Okabe and Ito, distinct for colour-blind readers; without the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 #: Distinct without colours, too.
@@ -164,7 +166,7 @@ def _draw(
         style_of_variant = variant_style(variants.index(variant))
         draw_seeds(axes, seeds, style_of_variant["color"])
         mean = pd.concat(seeds, axis=1).dropna().mean(axis=1)
-        label = labels.get(variant, variant) + (f" (mean of {len(seeds)})" if len(seeds) > 1 else "")
+        label = label_variant(variant, labels) + (f" (mean of {len(seeds)})" if len(seeds) > 1 else "")
         axes.plot(mean.index, mean, label=label, markevery=max(1, len(mean) // 8), **style_of_variant)
     style_axes(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))

@@ -27,10 +27,10 @@ def remaining_sections(
 
 
 def all_tables(records: Sequence[Record], labels: Mapping[str, str]) -> list[Table]:
-    """Return a table for each data set and task, with all protocols and metrics; tasks with the same ones share a table.
+    """Return a table for each data set and task with all protocols and metrics.
 
-    The tables show the test split, without subsets of the data. `SCORE_PROTOCOLS` have a separate table. `labels` are
-    those of the variants, in their order.
+    Tasks with the same protocols and metrics share a table. Only the test split is shown, without subsets of the data.
+    `SCORE_PROTOCOLS` have a separate table. `labels` map variants to labels, in their order.
     """
     whole = [r for r in records if "/" not in r["data"] and r["split"] == "test"]
     tables = []

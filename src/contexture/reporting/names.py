@@ -1,6 +1,6 @@
 """Titles of tasks, data sets, protocols and reference variants."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from contexture.tasks.base import AFTER as AFTER
 from contexture.tasks.registry import TASKS as SPECS
@@ -16,6 +16,8 @@ DATA = {"demo": "the demo's made-up world"} | {
 PROTOCOLS = {name: title for spec in SPECS.values() for name, title in spec.protocols.items()}
 #: Protocols for single similarity scores of frozen encoders; `frozen` uses the default score of the encoder.
 SCORE_PROTOCOLS = ("by_attention", "by_cosine", "by_dot")
+#: Ends the names of variants that combine an encoder with BM25.
+BM25_SUFFIX = "+bm25"
 #: Baselines without encoder training → label.
 REFERENCES = {
     "bm25": "BM25",
@@ -35,6 +37,15 @@ def protocol_name(protocol: str) -> str:
     if first:
         return f"{protocol_name(protocol)}, after {DATA.get(first, first)}"
     return PROTOCOLS.get(protocol, f"fine-tuned on {protocol}" if protocol[:1].isdigit() else protocol)
+
+
+def label_variant(variant: str, labels: Mapping[str, str]) -> str:
+    """Return the label of a variant; "+bm25" ends the name of an encoder that is combined with BM25."""
+    if variant in labels:
+        return labels[variant]
+    if variant.endswith(BM25_SUFFIX):
+        return f"{label_variant(variant.removesuffix(BM25_SUFFIX), labels)} with BM25"
+    return REFERENCES.get(variant, variant)
 
 
 def sort_tasks(tasks: Iterable[str]) -> list[str]:

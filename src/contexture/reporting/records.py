@@ -78,8 +78,8 @@ def check_records(records: object) -> list[Record]:
     """Validate the content of `metrics.json` and return it.
 
     Raises:
-        ValueError: with the position and the fault: a missing or unknown key, a wrong type, an unknown split or metric, a
-            value outside of its metric's range, or a duplicate.
+        ValueError: with the position and the fault: a missing or unknown key, a wrong type, an unknown split or metric,
+            a value outside of its metric's range, or a duplicate.
     """
     if not isinstance(records, list):
         raise ValueError(f"expected a list of metrics records, got {type(records).__name__}")

@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from contexture.reporting.curves import History, learning_curves, to_png
-from contexture.reporting.names import DATA, SCORE_PROTOCOLS, TASKS, protocol_name, sort_tasks
+from contexture.reporting.names import DATA, SCORE_PROTOCOLS, TASKS, label_variant, protocol_name, sort_tasks
 from contexture.reporting.page import MakePage, Page, ReportContext, sections
 from contexture.reporting.records import METRICS, check_records
 from contexture.reporting.tables import NOTHING, Column, Table, columns, counts_table, order_by_label, to_markdown
@@ -62,7 +62,7 @@ def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str,
         answered, missed = examples["answered"], examples["missed"]
         rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
         headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Missed"} if missed else {})
-        variant = labels.get(examples["variant"], examples["variant"])
+        variant = label_variant(examples["variant"], labels)
         where = f" on {DATA.get(examples['data'], examples['data'])}" if "data" in examples else ""
         caption = f"Model: {variant}, {protocol_name(examples['protocol'])}{where}, first seed."
         names = columns("Question", "First result", "Answer")
@@ -74,7 +74,7 @@ def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str
     for data, variants in details.get("intervals", {}).items():
         rows = tuple(
             (
-                labels.get(name, name),
+                label_variant(name, labels),
                 _interval(variants[name]["ndcg_at_10"]),
                 _interval(variants[name]["over_bm25"], signed=True) if "over_bm25" in variants[name] else NOTHING,
             )
@@ -115,7 +115,7 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
             means = [_interval(parts["means"][metric]) for metric in metrics]
             over = parts.get("over_bm25")
             gains = [_interval(over[metric], signed=True) if over else NOTHING for metric in metrics]
-            rows.append((labels.get(variant, variant), *means, *gains, _compare_with_chance(parts["over_chance"])))
+            rows.append((label_variant(variant, labels), *means, *gains, _compare_with_chance(parts["over_chance"])))
     caption = (
         f"Percent, {first['questions']:,} questions, mean over seeds. In brackets: the 95% bootstrap interval over "
         "questions. Chance: the exact mean of a random order of the same candidates. Above chance: metrics whose "
@@ -143,7 +143,7 @@ def _scores_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, s
     scores: Mapping[str, Mapping[str, str]] = details.get("scores", {})
     names = columns("Model", *map(protocol_name, scores))
     rows = tuple(
-        (labels.get(variant, variant), *(by_variant.get(variant, NOTHING) for by_variant in scores.values()))
+        (label_variant(variant, labels), *(by_variant.get(variant, NOTHING) for by_variant in scores.values()))
         for variant in dict.fromkeys(variant for by_variant in scores.values() for variant in by_variant)
     )
     yield Table(f"{task}: similarity scores", names, rows)

@@ -5,7 +5,7 @@ from statistics import median_low
 from typing import Any
 
 from contexture.metrics.measures import AGGREGATES, CORRELATIONS
-from contexture.reporting.names import PROTOCOLS, TASKS, sort_tasks
+from contexture.reporting.names import PROTOCOLS, TASKS, label_variant, sort_tasks
 from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import Record, list_data
 from contexture.reporting.tables import (
@@ -52,13 +52,13 @@ def chosen_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -
         columns=columns("Model", "Protocol", numbers=[TASKS.get(task, task) for task in tasks]),
         rows=tuple(
             (
-                labels.get(variant, variant),
+                label_variant(variant, labels),
                 PROTOCOLS.get(protocol, protocol),
                 *(_median_and_range(chosen[variant, protocol].get(task, [])) for task in tasks),
             )
             for variant, protocol in sorted(chosen, key=lambda pair: (variants.index(pair[0]), pair[1]))
         ),
-        caption="C: inverse strength of regularisation. Median over folds and seeds; in brackets: the range if they differ.",
+        caption="C: inverse regularisation strength. Median over folds and seeds; in brackets: range if they differ.",
     )
 
 
@@ -82,7 +82,7 @@ def neighbours_table(
     }
     return Table(
         title=title,
-        columns=columns("Query", *(labels.get(model, model) for model in models)),
+        columns=columns("Query", *(label_variant(model, labels) for model in models)),
         rows=tuple((query, *(texts.get(model, NOTHING) for model in models)) for query, texts in cells.items()),
         caption=f"The nearest sentence of the pool; in brackets: its cosine. {remark}".strip(),
     )
@@ -101,15 +101,15 @@ def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str,
         above[len(cells)] = TASKS.get(task, task)
         variants = list_variants(records, table, data)
         rows = range(len(cells), len(cells) + len(variants))
-        cells += [(labels.get(name, name), *measured_cells(records, name, table, data)[1]) for name in variants]
+        cells += [(label_variant(name, labels), *measured_cells(records, name, table, data)[1]) for name in variants]
         bold |= best(cells, rows, range(1, 1 + len(AGGREGATED)))
     heads = [Column(label, name, numeric=True) for name, label in AGGREGATED.values()]
     return Table(
         title=ScoreTable(title, (), data="senteval").make_title(data),
         columns=(Column("Model"), *heads),
         rows=tuple(cells),
-        caption="Mean (standard deviation over seeds); best of each task in bold. Correlations of a task's subsets: mean, "
-        "mean weighted by pairs, and one correlation of all pairs pooled.",
+        caption="Mean (standard deviation over seeds); best of each task in bold. Aggregates of a task's subsets: "
+        "mean, mean weighted by pairs, and one correlation of all pairs pooled.",
         bold=frozenset(bold),
         headings=above,
     )

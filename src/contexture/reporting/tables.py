@@ -9,6 +9,7 @@ from typing import Any
 
 from scipy import stats
 
+from contexture.reporting.names import label_variant
 from contexture.reporting.phrases import lower_first
 from contexture.reporting.published import Score, ScoreRow, ScoreTable
 from contexture.reporting.records import METRICS, Record, list_data, score_key, values_by_seed
@@ -307,7 +308,7 @@ def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol:
     rows = [row for row in published.rows if protocol in ("", row.protocol)]
     known = {row.variant for row in rows}
     further = [name for name in list_variants(records, published, data, protocol) if name not in known]
-    return rows + [ScoreRow(published.labels.get(name, name), {}, name, protocol) for name in further]
+    return rows + [ScoreRow(label_variant(name, published.labels), {}, name, protocol) for name in further]
 
 
 def _cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:

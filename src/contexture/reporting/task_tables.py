@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from statistics import mean
 
-from contexture.reporting.names import DATA
+from contexture.reporting.names import DATA, label_variant
 from contexture.reporting.phrases import join_names
 from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import METRICS, Record, list_data, values_by_seed
@@ -115,7 +115,7 @@ def compare_means(
         if differences := pair_by_seed(above, below, baseline in unseeded):
             paper = [_published_mean(published, name, shared) for name in (variant, baseline)]
             gain = None if paper[0] is None or paper[1] is None else paper[0] - paper[1]
-            labels = [published.labels.get(name, name) for name in (variant, baseline)]
+            labels = [label_variant(name, published.labels) for name in (variant, baseline)]
             where = f"{setting}, mean of {len(shared)}"
             comparisons.append(Comparison(where, shared[0].metric, labels[0], labels[1], differences, gain))
     return comparisons
@@ -159,7 +159,7 @@ def _published_mean(published: ScoreTable, variant: str, columns: Sequence[Score
 
 def _ours(records: Sequence[Record], variant: str, published: ScoreTable, data: str) -> tuple[str, ...]:
     seeds, cells = measured_cells(records, variant, published, data)
-    return (published.labels.get(variant, variant), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *cells)
+    return (label_variant(variant, published.labels), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *cells)
 
 
 def _caption(published: ScoreTable, data: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from contexture.reporting.names import label_variant
 from contexture.reporting.tables import NOTHING, Table, columns, order_by_label, require_keys
 
 KEYS = ("parameters", "steps", "tokens", "flops", "seconds", "tokens_per_second")
@@ -42,9 +43,9 @@ def trainings_table(
         ]
         cells += [f"{speed:,.0f}", f"{rate:,.0f}" if rate else NOTHING]
         cells += [f"{rate / base:.1f}" if rate and base else NOTHING] if base else []
-        rows.append((labels.get(name, name), *cells))
+        rows.append((label_variant(name, labels), *cells))
     heads = ["Parameters", "Steps", "Tokens", "FLOPs", "Minutes", "Tokens per second", f"{examples} per second"]
-    heads += [f"× {labels.get(slow, slow)}"] if base else []
+    heads += [f"× {label_variant(slow, labels)}"] if base else []
     return Table("Training: size and speed", columns("Model", numbers=heads), tuple(rows), remark)
 
 

@@ -15,14 +15,14 @@ from contexture.reporting.training_tables import trainings_table
 PUBLISHED = read_published("contexture.systems.cmlm")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 SIMILARITY = PUBLISHED.tables["table_2"]
-#: Tables of one form: all variants, then ablations.
+#: Tables of all variants, then of ablations.
 TRANSFER = ("table_1", "table_7", "table_9", "table_10")
-#: The protocols of the probes; the paper's numbers are by the first.
+#: Protocols of the probes; the paper uses the first one.
 PROBES = ("senteval", "skip_thoughts")
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's English tables beside ours, the gains over the baselines, and what the vectors bring."""
+    """Return our scores and the paper's English tables, gains over baselines, and all other scores."""
     ran = {r["protocol"] for r in records}
     protocol = next((name for name in PROBES if name in ran), PROBES[0])
     transfer = [PUBLISHED.tables[name].with_protocol(protocol) for name in TRANSFER]
@@ -49,7 +49,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _transfer_tables(records: Sequence[Record], first: ScoreTable, *ablations: ScoreTable) -> list[Table]:
-    """Table 1 of all our variants; those of ablations if ours have a row that Table 1 has not."""
+    """Return Table 1 with all variants, and tables of ablations with a variant that Table 1 does not have."""
     tables = task_tables(records, first)
     known = {row.variant for row in first.rows}
     for table in ablations:
@@ -63,7 +63,7 @@ def _transfer_tables(records: Sequence[Record], first: ScoreTable, *ablations: S
 
 
 def _gains(records: Sequence[Record], transfer: ScoreTable, protocol: str) -> list[Comparison]:
-    """In the mean accuracy, and in the mean correlation."""
+    """Compare mean accuracies and mean correlations."""
     accuracy = [column for column in transfer.columns if column.metric == "accuracy"]
     setting = f"classification tasks, {PROTOCOLS[protocol]}"
     return [

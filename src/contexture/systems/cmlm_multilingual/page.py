@@ -1,4 +1,4 @@
-"""The page of CMLM in many languages."""
+"""The page of multilingual CMLM."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,25 +17,25 @@ from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, ve
 
 PUBLISHED = read_published("contexture.systems.cmlm_multilingual")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
-#: What the numbers of the sentence tasks in other languages are gathered under, and those without PCR's.
+#: Data name of mean scores over languages, and suffix of variants with principal component removal.
 XEVAL, PCR = "xeval", "_pcr"
-#: Those that have read text alone, and no translations.
+#: Variants trained on text without translations.
 TEXT_ONLY = ("cmlm", "mlm", "random")
 BITEXT, BIAS = "bitext_retrieval", "language_bias"
 PROBES = ("senteval", "skip_thoughts")
-#: What is done to vectors before they are compared → its name.
-PROTOCOL_TITLES = {"frozen": "as they are", "pcr": "less each language's first component"}
+#: Protocol → description of the vectors.
+PROTOCOL_TITLES = {"frozen": "unchanged", "pcr": "without each language's first component"}
 TABLE_7 = Section(
-    "Table 7: projections and where they stand",
-    text="Of the English system: its page, cmlm, has it beside ours.",
+    "Table 7: projections and their position",
+    text="See the page of the English system, cmlm.",
 )
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Columns whose mean is compared."""
+    """Columns with a common mean."""
 
-    kind: str  # as claims name it
+    kind: str  # in claims
     name: str
     data: str
     columns: tuple[ScoreColumn, ...]
@@ -43,7 +43,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class ClaimTest:
-    """What our seeds say to a claim: differences in points, one a seed."""
+    """Test of a claim on our scores: differences in points, one per seed."""
 
     claim: Claim
     measure: str
@@ -51,37 +51,37 @@ class ClaimTest:
 
     @property
     def score(self) -> Estimate:
-        """Their mean and half of its interval."""
+        """Mean difference and half of its 95% interval."""
         score = estimate(self.differences)
-        assert score is not None  # a claim without a number is none
+        assert score is not None  # tests have at least one difference
         return score
 
     @property
     def points(self) -> str:
-        """Their mean and its 95% interval."""
+        """Mean difference and its 95% interval as text."""
         score = self.score
-        return f"{score.mean:+.1f}" + (f" ± {score.interval:.1f}" if score.interval is not None else "")
+        return f"{score.mean:+z.1f}" + (f" ±{score.interval:.1f}" if score.interval is not None else "")
 
     @property
     def verdict(self) -> str:
-        """Yes or no if the interval leaves out 0; with one seed, what it looks like."""
+        """Yes or no if the interval excludes 0, else open; preliminary with one seed."""
         score = self.score
         right = "yes" if (score.mean > 0 if self.claim.higher else score.mean < 0) else "no"
         if score.interval is None:
-            return f"{right}, with one seed"
+            return f"{right}, 1 seed: preliminary"
         return "open" if abs(score.mean) <= score.interval else right
 
     @property
     def sentence(self) -> str:
-        """All of it in words."""
+        """The claim and its test in one sentence."""
         return f"{self.claim.statement}: {self.verdict} ({self.measure}: {self.points} points)."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's Tables 3 to 6 and 8 and its Figures 2 and 3 beside ours, and what our seeds say to its claims.
+    """Return our scores and the paper's Tables 3 to 6 and 8, Figures 2 and 3, and tests of its claims.
 
     Raises:
-        ValueError: for trainings with keys missing.
+        ValueError: if a training lacks a key.
     """
     all_records = [*_with_pcr(records), *_xeval_records(records)]
     labels = {**LABELS, **context.labels}
@@ -91,7 +91,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         r for r in all_records if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL
     ]
     return Page(
-        # Of each claim the first that was measured; the table has them all.
+        # The first test of each claim; the table has all tests.
         findings=[first.sentence for first in {answer.claim: answer for answer in reversed(claim_tests)}.values()][
             ::-1
         ],
@@ -113,7 +113,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _with_pcr(records: Sequence[Record]) -> list[Record]:
-    """What was measured with PCR, as a variant of its own."""
+    """Turn the protocol PCR into separate variants."""
     return [
         cast(Record, {**r, "variant": r["variant"] + PCR, "protocol": "frozen"}) if r["protocol"] == "pcr" else r
         for r in records
@@ -121,7 +121,7 @@ def _with_pcr(records: Sequence[Record]) -> list[Record]:
 
 
 def _xeval_records(records: Sequence[Record]) -> list[Record]:
-    """Of each variant and seed the mean accuracy of the sentence tasks by language, and that of all languages."""
+    """Return the mean accuracy of sentence tasks by variant, seed and language, and its mean over languages."""
     by_lang: dict[str, dict[tuple[str, int], dict[str, Record]]] = {}
     for r in records:
         if r["metric"] == "accuracy" and r["protocol"] in PROBES:
@@ -157,7 +157,7 @@ def _xeval_tables(records: Sequence[Record]) -> list[Table]:
     ran = _xeval_languages(records)
     protocols = {r["protocol"] for r in records} & {*PROBES}
     protocol = PROTOCOLS.get(next(iter(protocols), ""), "SentEval's protocol")
-    note = f"Ours: the mean accuracy of the classification tasks that every language has, {protocol}."
+    note = f"Ours: mean accuracy of the classification tasks of all languages, {protocol}."
     published = [replace(PUBLISHED.tables[name], note=note) for name in ("table_3", "table_4")]
     if not ran:
         return [task_table(records, table, XEVAL) for table in published]
@@ -170,7 +170,7 @@ def _xeval_tables(records: Sequence[Record]) -> list[Table]:
 
 
 def _language_columns(table: ScoreTable, ran: Sequence[str]) -> tuple[ScoreColumn, ...]:
-    """The columns that ours have, of languages that the paper has not behind those that it has."""
+    """Return the columns of languages with scores of ours: those of the paper, then others."""
     *langs, average = table.columns
     known = {column.subset for column in langs}
     new = [replace(average, name=lang, subset=lang, key=lang) for lang in ran if lang not in known]
@@ -178,7 +178,7 @@ def _language_columns(table: ScoreTable, ran: Sequence[str]) -> tuple[ScoreColum
 
 
 def _set_columns(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]]:
-    """Set of bitext → the directions that are compared: those between languages of the corpus, if PCR says which."""
+    """Return data set → directions of bitext retrieval; if some have PCR, only those (languages of the corpus)."""
     sets: dict[str, dict[str, bool]] = {}
     for r in records:
         if r["task"] == BITEXT:
@@ -196,11 +196,11 @@ def _set_columns(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]
 
 
 def _bitext_tables(records: Sequence[Record]) -> list[Table]:
-    """Tables 5 and 8, and of every set the languages that the corpus has, both ways."""
+    """Return Tables 5 and 8, and a table of both directions for each data set."""
     plain = [r for r in records if not r["variant"].endswith(PCR)]
     set_tables = [
         ScoreTable(
-            f"Bitext retrieval: {DATA.get(name, name)}, who asks and in what is searched", directions, labels=LABELS
+            f"Bitext retrieval: {DATA.get(name, name)}, from query to searched language", directions, labels=LABELS
         )
         for name, directions in _set_columns(records).items()
         if directions
@@ -213,7 +213,7 @@ def _bitext_tables(records: Sequence[Record]) -> list[Table]:
 
 
 def _measures(records: Sequence[Record]) -> list[Measure]:
-    """What was measured in several languages: XEVAL, sets of pairs, and sets of translations."""
+    """List what was measured in several languages: XEVAL, sentence pairs and bitext."""
     ran = _xeval_languages(records)
     languages = _language_columns(PUBLISHED.tables["table_3"], ran)[:-1]
     measures = [Measure("classification", "sentence tasks", XEVAL, languages)] if ran else []
@@ -229,7 +229,7 @@ def _measures(records: Sequence[Record]) -> list[Measure]:
 
 
 def _test_claims(records: Sequence[Record]) -> list[ClaimTest]:
-    """Every claim on everything that it is about and that was measured."""
+    """Test each claim on all its measures."""
     measures, claim_tests = _measures(records), []
     for claim in PUBLISHED.claims:
         for measure in (measure for measure in measures if measure.kind in claim.measures):
@@ -243,7 +243,7 @@ def _test_claims(records: Sequence[Record]) -> list[ClaimTest]:
 def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
     return Table(
         "The paper's claims",
-        (*columns("Claim", "Asked of", "On", numbers=["Seeds", "Points"]), Column("Answer")),
+        (*columns("Claim", "Compared", "Measure", numbers=["Seeds", "Points"]), Column("Result")),
         tuple(
             (
                 claim_test.claim.statement,
@@ -255,13 +255,13 @@ def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
             )
             for claim_test in claim_tests
         ),
-        "Mean difference of the seeds, and its 95% interval by Student's t: the answer is yes or no where that leaves "
-        "out 0. Accuracy on the test data, mean over languages.",
+        "Accuracy on test data, mean over languages. Points: mean difference over seeds and its 95% interval by Student's "
+        "t. Result: yes or no if the interval excludes 0, else open.",
     )
 
 
 def _pictures(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
-    """Figures 2 and 3 of every set whose variants are drawn."""
+    """Draw Figures 2 and 3 for each data set with points."""
     figures: dict[str, Any] = {}
     picture_sections: list[Section] = []
     for name, points in details.get("points", {}).items():
@@ -270,8 +270,8 @@ def _pictures(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[di
         languages, data = details["languages"][name], DATA.get(name, name)
         neighbours = {variant: details["neighbours"][name][variant] for variant in points}
         even = 100 * details["expected"][name]
-        share = f"Where language plays no part, {even:.0f} of 100 are of the sentence's own. First seed."
-        plane = "By t-SNE of cosines, a point a sentence. First seed."
+        share = f"Without language bias, {even:.0f}% of neighbours have the language of the sentence. First seed."
+        plane = "t-SNE of cosines; each point is a sentence. First seed."
         figures[f"neighbours_{name}"] = neighbours_picture(neighbours, languages, labels, PROTOCOL_TITLES)
         figures[f"vectors_{name}"] = vectors_picture(points, languages, labels, PROTOCOL_TITLES)
         picture_sections += [

@@ -28,16 +28,16 @@ TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 TABLE_4 = "Table 4: which other sequences a masked word attends to"
 PICTURE, SAMPLE = "attended_sequences", "attention_over_a_sample"
 SAMPLE_TEXT = (
-    "Each row is a sequence of one sample, each column a sequence that it can attend to. Boxes frame the sequences of "
-    "one document. If training has found which sequences help, the boxes are darker than the rest."
+    "Rows: sequences of one sample. Columns: sequences that they can attend to. Boxes: sequences of one document. If "
+    "training has learned which sequences help, the boxes are darker than the rest."
 )
 PICTURE_TEXT = (
-    "The deeper the colour, the more the sequence with the masked word attends to another. Where training has found "
-    "what helps, that is the one with the ring."
+    "Darker: the sequence with the masked word attends more to another sequence. If training has learned which sequence "
+    "helps, this is the one with the ring."
 )
-#: Variants whose cosines attention is compared with: the better one.
+#: Attention is compared with the best cosine score of these variants.
 COSINES = ("mlm_64", "random")
-#: What is compared seed by seed on every set that was measured: task, protocol, metric, and its name.
+#: Task, protocol, metric and name of the comparisons on each data set.
 MEASURED = (
     ("ranking", "frozen", "recall_at_1", "ranking without fine-tuning"),
     ("ranking", "finetuned", "recall_at_1", "ranking, fine-tuned"),
@@ -47,7 +47,7 @@ MEASURED = (
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's Tables 2, 3 and 4, every number of ours, and the gains over the baselines."""
+    """Return our scores and the paper's Tables 2, 3 and 4, and gains over baselines."""
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
     runs = [
@@ -80,10 +80,9 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any]) -> list[str]:
-    """For each set, how well attention ranks without fine-tuning: compared with chance, itself untrained, and cosines.
+    """Describe ranking by attention without fine-tuning, compared with chance, the untrained encoder and cosines.
 
-    `confidence`: set → protocol → the chance of each metric and the intervals of each variant, of
-    `tasks.ranking.ranks`.
+    `confidence`: data set → protocol → chance of each metric and intervals of each variant (`tasks.ranking.ranks`).
     """
     sentences = []
     measured = [r for r in records if (r["task"], r["metric"]) == ("ranking", "recall_at_20")]
@@ -103,7 +102,7 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
 
 
 def _best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
-    """What the best of the variants has by cosine, to be appended to a sentence."""
+    """Return the end of a sentence: the best score by cosine."""
     if not cosines:
         return ""
     best = max(cosines, key=lambda name: mean(cosines[name]))
@@ -111,13 +110,13 @@ def _best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
 
 
 def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:
-    """The scores of a variant on the test questions of a set, seed by seed, in percent."""
+    """Return the scores of a variant on the test split of a data set in percent, one per seed."""
     wanted = (data, variant, protocol, "test")
     return [100 * r["value"] for r in records if (r["data"], r["variant"], r["protocol"], r["split"]) == wanted]
 
 
 def _compare_with_chance(confidence: Mapping[str, Any]) -> str:
-    """What chance gives, and whether ct_1_64 is above it with 95% confidence."""
+    """Return the score by chance, and whether ct_1_64 is above it with 95% confidence."""
     if not confidence:
         return ""
     lower = confidence["variants"]["ct_1_64"]["over_chance"]["recall_at_20"][1]
@@ -127,13 +126,13 @@ def _compare_with_chance(confidence: Mapping[str, Any]) -> str:
 
 def _figures(attention: Mapping[str, Any]) -> dict[str, Figure]:
     figures = {PICTURE: attention_picture(attention["cases"])}
-    if attention.get("sample"):  # encoders that were trained before it was kept have none
+    if attention.get("sample"):  # older trainings have no sample
         figures[SAMPLE] = sample_picture(attention["sample"])
     return figures
 
 
 def _attention_parts(attention: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Table | Section]:
-    """The paper's Table 4: numbers of all runs; of the first a picture, and the sequences in it."""
+    """Return Table 4: attention of all runs, and a figure with its sequences for the first run."""
     if not attention:
         return []
     first = next(iter(attention))
@@ -142,12 +141,12 @@ def _attention_parts(attention: Mapping[str, Mapping[str, Any]], labels: Mapping
         attention_table(TABLE_4, attention, labels),
         Section(f"Masked words of {labels.get(first, first)}", figures=[PICTURE], text=PICTURE_TEXT),
         *([sample] if attention[first].get("sample") else []),
-        cases_table("What these sequences say", attention[first]["cases"]),
+        cases_table("Text of these sequences", attention[first]["cases"]),
     ]
 
 
 def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, setting: str) -> list[Comparison]:
-    """How far variants are above their baselines, set by set."""
+    """Compare variants with their baselines on each data set."""
     measured = [r for r in records if (r["task"], r["protocol"], r["metric"]) == (task, protocol, metric)]
     ours = ScoreTable("", (ScoreColumn(task, protocol, metric),), labels=LABELS)
     return [

@@ -1,4 +1,4 @@
-"""Quality against what it costs: scatter pictures whose points are named at the right edge, from the best."""
+"""Scatter plots of quality by cost, with labels at the right edge."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -10,11 +10,11 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 from contexture.reporting.curves import INK, style_axes, variant_style
 from contexture.systems.league.scores import League, LeagueColumn
 
-#: Inches: the axes' width, what stands left of, right of, above and below them but for names, and a line of names.
+#: Width of the axes, margins around them without labels, and height of a label.
 AXES_INCHES, LEFT_INCHES, RIGHT_INCHES, TOP_INCHES, BOTTOM_INCHES, LABEL_INCHES = 2.68, 0.42, 0.6, 0.35, 0.5, 0.165
-MIN_HEIGHT_INCHES = 3.4  # at least
-MAX_NARROW_FACTOR = 200  # times: an axis up to this long has ticks at 2 and 5, too
-LABEL_POINTS, LETTER_INCHES = 8, 0.058  # points: the size of names; inches: about the width of a letter in them
+MIN_HEIGHT_INCHES = 3.4
+MAX_NARROW_FACTOR = 200  # axes with a smaller ratio of their ends have ticks at 2 and 5, too
+LABEL_POINTS, LETTER_INCHES = 8, 0.058  # font size of labels, and width of a letter
 
 
 def scatter(
@@ -25,9 +25,9 @@ def scatter(
     unit: str,
     references: Sequence[str] = (),
 ) -> Figure:
-    """Scores with their intervals over the cost of each variant, `costs` a logarithmic axis, in its `unit`.
+    """Draw scores with their intervals by `costs` in `unit`, on a logarithmic axis.
 
-    Variants without a cost above 0 are left out; `references` are drawn as lines across.
+    Variants without a cost above 0 are left out; `references` are horizontal lines.
     """
     scores = league.scores[column]
     points = [v for v in league.order if v in scores and costs.get(v, 0) > 0]
@@ -65,20 +65,20 @@ def scatter(
 
 
 def spread_labels(heights: Sequence[float], gap: float) -> list[float]:
-    """Rising heights within 0..1, moved apart by `gap`, up and down alike."""
+    """Move rising heights within 0..1 apart by `gap`, up and down equally."""
     up = _push_up(heights, gap)
     down = [1 - height for height in reversed(_push_up([1 - height for height in reversed(heights)], gap))]
     return [(above + below) / 2 for above, below in zip(up, down, strict=True)]
 
 
 def _push_up(heights: Sequence[float], gap: float) -> list[float]:
-    """Moved up as far as they need, but not beyond 1."""
+    """Move heights up as far as needed, but not above 1."""
     moved = list(accumulate(heights, lambda below, height: max(height, below + gap)))
     return list(accumulate(reversed(moved), lambda above, height: min(height, above - gap), initial=1.0 + gap))[:0:-1]
 
 
 def _label_points(axes: Axes, points: Mapping[str, tuple[float, float, str]], height: float) -> None:
-    """Write the names of (x, y, colour) right of the axes, each with a line to its point; `height` is in inches."""
+    """Write labels of points (x, y, colour) right of the axes, which are `height` inches high."""
     low, high = axes.get_ylim()
     order = sorted(points, key=lambda label: points[label][1])
     heights = spread_labels([(points[label][1] - low) / (high - low) for label in order], LABEL_INCHES / height)

@@ -1,4 +1,4 @@
-"""What the league compares: for every use of an encoder a few columns, for every variant and column a score."""
+"""Scores of the league: some columns per use of encoders, one score per variant and column."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -7,47 +7,47 @@ from functools import cached_property
 from statistics import mean
 from typing import overload
 
-from contexture.reporting.names import DATA, REFERENCES, sort_tasks
+from contexture.reporting.names import DATA, REFERENCES, label_variant, sort_tasks
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, score_key
 from contexture.reporting.tables import Comparison, Estimate, estimate, pair_by_seed
 from contexture.tasks.registry import TASKS
 from contexture.tasks.spec import LeagueUse
 
-#: What objectives are compared with.
+#: Objective that others are compared with.
 BASELINE = "mlm"
-#: References without fine-tuning: they repeat their frozen score in the fine-tuned columns of a use.
+#: Baselines without fine-tuning: they repeat their frozen score in the fine-tuned columns of a use.
 WITHOUT_FINE_TUNING = ("bm25", "word_average", "word_overlap", "file_order", "random_order")
-#: Differences below this are not shown.
+#: Smaller differences are not visible in one decimal.
 MIN_SHOWN_POINTS = 0.05
-#: Points by which two single measurements must differ to be told apart.
+#: With one seed, smaller differences in points count as ties.
 TIE_POINTS = 2.0
 FROZEN, TUNED = "frozen", "fine-tuned"
-#: What somebody wants an encoder for.
+#: Uses of encoders.
 USES = tuple(use for spec in TASKS.values() for use in spec.league)
 
 
 @dataclass(frozen=True)
 class LeagueColumn:
-    """A score: the mean over some places of the records, in hundredths."""
+    """A column of scores: the mean over some keys of the records, in percent."""
 
     use: LeagueUse
-    tuning: str  # FROZEN, or how it was fine-tuned
+    tuning: str  # `FROZEN`, or a description of the fine-tuning
     data: str
     keys: tuple[ScoreKey, ...]
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the encoders were measured as pre-training left them."""
+        """Whether the encoders are frozen."""
         return self.tuning == FROZEN
 
     @property
     def name(self) -> str:
-        """How the score was made."""
+        """Name of the column within its use."""
         return self.tuning if self.use.task else f"mean of {len(self.keys)} tasks"
 
 
 class League:
-    """All scores of all variants."""
+    """Scores of all variants."""
 
     def __init__(self, records: Sequence[Record], labels: Mapping[str, str] | None = None) -> None:
         self.labels = REFERENCES | dict(labels or {})
@@ -58,7 +58,7 @@ class League:
         for record in records:
             self._values.setdefault((record["variant"], score_key(record)), {})[record["seed"]] = 100 * record["value"]
             seeds.setdefault(record["variant"], set()).add(record["seed"])
-        #: Variants that no seed changes: their one measurement stands for every seed.
+        #: Untrained variants with one measurement, which counts for all seeds.
         self.unseeded = {
             name for name, variant_seeds in seeds.items() if len(variant_seeds) == 1 and name not in self.costs
         }
@@ -67,11 +67,11 @@ class League:
         self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
 
     def label(self, variant: str) -> str:
-        """How a variant is called."""
-        return self.labels.get(variant, variant)
+        """Return the label of a variant."""
+        return label_variant(variant, self.labels)
 
     def values(self, variant: str, column: LeagueColumn) -> dict[int, float]:
-        """Seed → mean over the column's places, of the seeds that have them all."""
+        """Return seed → mean over the column's keys, for seeds with all keys."""
         values_by_key = [self._values.get((variant, key), {}) for key in column.keys]
         seeds = set.intersection(*map(set, values_by_key))
         if not seeds and variant in WITHOUT_FINE_TUNING and not column.is_frozen:
@@ -92,7 +92,7 @@ class League:
         }
 
     def compare(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
-        """How far `variant` is above `baseline`, over the seeds that both have; None if there are none."""
+        """Compare a variant with a baseline over their shared seeds; None without any."""
         above, below = self.values(variant, column), self.values(baseline, column)
         if variant in self.unseeded and baseline not in self.unseeded:
             differences = tuple(-difference for difference in pair_by_seed(below, above, unseeded=True))
@@ -104,14 +104,14 @@ class League:
         return Comparison(f"{column.use.name}, {column.tuning}", column.use.metric, *labels, differences, None)
 
     def is_undecided(self, variant: str, other: str, column: LeagueColumn) -> bool:
-        """Whether the seeds leave open which of the two is better: by the paired test, or as their intervals overlap.
+        """Whether the seeds do not show which of two variants is better: by the paired test or overlapping intervals.
 
-        Two single measurements less than `TIE_POINTS` apart are left open.
+        With one seed, differences below `TIE_POINTS` are undecided.
         """
         gain = self.compare(variant, other, column)
         if gain is None:
             return False
-        if gain.test is None:  # one seed, or the same difference in all seeds
+        if gain.test is None:  # one seed, or equal differences
             return abs(gain.differences[0]) < (TIE_POINTS if len(gain.differences) < 2 else MIN_SHOWN_POINTS)
         scores = self.scores[column]
         return gain.test[1] >= 0.05 or scores[variant].overlaps(scores[other])
@@ -123,19 +123,19 @@ class League:
     def best(self, column: LeagueColumn, among: Collection[str]) -> str | None: ...
 
     def best(self, column: LeagueColumn, among: Collection[str] | None = None) -> str | None:
-        """The variant with the highest mean; None if none of those `among` which to choose has a score."""
+        """Return the variant with the highest mean, optionally `among` some; None if none of them has a score."""
         scores = self.scores[column]
         variants = [variant for variant in scores if among is None or variant in among]
         return max(variants, key=lambda variant: scores[variant].mean, default=None)
 
     @cached_property
     def trained_variants(self) -> list[str]:
-        """What was trained here."""
-        return [variant for kind in ("objectives", "guests") for variant in self.groups.get(kind, ())]
+        """Variants that were trained here."""
+        return [variant for kind in ("objectives", "included") for variant in self.groups.get(kind, ())]
 
     @cached_property
     def mean_ranks(self) -> dict[str, float]:
-        """Variant → mean rank over the columns that it has a score in, from the best."""
+        """Variant → mean rank over the columns with its scores, sorted from the best."""
         ranks: dict[str, list[int]] = {}
         for scores in self.scores.values():
             for variant, score in scores.items():
@@ -145,27 +145,27 @@ class League:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """What the rows are → variants, from the best; groups without any are left out."""
-        groups: dict[str, list[str]] = {"objectives": [], "guests": [], "published": [], "references": []}
+        """Kind of variant → variants, sorted from the best; empty groups are left out."""
+        groups: dict[str, list[str]] = {"objectives": [], "included": [], "published": [], "references": []}
         for variant in self.mean_ranks:
             groups[self._kind(variant)].append(variant)
         return {kind: variants for kind, variants in groups.items() if variants}
 
     @property
     def order(self) -> list[str]:
-        """All variants, group by group."""
+        """All variants, sorted by group and mean rank."""
         return [variant for variants in self.groups.values() for variant in variants]
 
     def _kind(self, variant: str) -> str:
         if variant in REFERENCES:
             return "references"
         if ": " in variant:
-            return "guests"
+            return "included"
         return "objectives" if variant in self.costs else "published"
 
 
 def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
-    """By use, then data, then from frozen to fine-tuned."""
+    """Return the columns, sorted by use, data, and from frozen to fine-tuned."""
     whole = [r for r in records if r["split"] == "test" and "/" not in r["data"]]
     columns = []
     for use in USES:
@@ -185,7 +185,7 @@ def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
 
 
 def _frozen_and_tuned(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str]:
-    """Protocol → how, of the frozen encoders and of those that were fine-tuned on the largest share."""
+    """Return protocol → tuning of frozen encoders and of encoders fine-tuned on the largest share."""
     names = set(protocols)
     tunings = {FROZEN: FROZEN} if FROZEN in names else {}
     if use.tuned in names:
@@ -198,5 +198,5 @@ def _frozen_and_tuned(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str
 
 
 def data_name(column: LeagueColumn) -> str:
-    """What was measured on."""
+    """Return the title of a column's data set."""
     return DATA.get(column.data, column.data)

@@ -1,4 +1,4 @@
-"""Quality against the time of training as a picture: the paper's Figure 2."""
+"""Figure of quality by training time: the paper's Figure 2."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -12,26 +12,25 @@ from contexture.reporting.records import METRICS
 from contexture.reporting.tables import order_by_label
 
 COLUMNS = ("run", "seed", "step", "seconds", "task", "metric", "value")
-#: What is drawn of each task, in this order of preference.
+#: Metrics that are drawn, in order.
 DRAWN_METRICS = ("accuracy", "pearson", "pearson_mean")
 MEAN = "Mean accuracy"
-PANELS_PER_ROW, PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3, 4.0, 3.2  # panels a row, inches a panel
+PANELS_PER_ROW, PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3, 4.0, 3.2
 
 
 def quality_over_time(
     table: pd.DataFrame, runs: Mapping[str, str], tasks: Mapping[str, str], order: Sequence[str]
 ) -> Figure:
-    """Draw a panel for the mean accuracy and, if there are several tasks, one for each.
+    """Draw a panel for each task, and one for the mean accuracy over the tasks of all snapshots.
 
-    Thick lines are the means over seeds, thin ones the seeds; a seed's snapshots count at their own time, the mean
-    at the mean of their times. The mean accuracy is over the tasks that all snapshots have. `table` has the columns
-    COLUMNS, `order` the runs in the order of colours; `runs` and `tasks` are labels.
+    Thin lines are seeds at their own training times, thick lines means over seeds at their mean times. `table` has the
+    columns `COLUMNS`, `order` gives the order of colours, `runs` and `tasks` are labels.
 
     Raises:
-        ValueError: for missing columns, a table without a metric that is drawn, or a snapshot that is there twice.
+        ValueError: for missing columns, a table without `DRAWN_METRICS`, or a duplicate snapshot.
     """
     if missing := [column for column in COLUMNS if column not in table.columns]:
-        raise ValueError(f"the quality over time lacks the columns {missing}; expected {list(COLUMNS)}")
+        raise ValueError(f"quality over time: missing columns {missing}; expected {list(COLUMNS)}")
     panels = _panels(table, tasks)
     names = [*order, *sorted(set(table["run"]) - set(order))]
     across = min(len(panels), PANELS_PER_ROW)
@@ -47,16 +46,16 @@ def quality_over_time(
 
 
 def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataFrame]:
-    """Title → run, seed, step, minutes and value, as it is shown."""
+    """Return title → table of run, seed, step, minutes and shown value."""
     drawn = table[table["metric"].isin(DRAWN_METRICS)]
     if drawn.empty:
-        raise ValueError(f"the quality over time has none of the metrics {list(DRAWN_METRICS)}")
+        raise ValueError(f"quality over time: none of the metrics {list(DRAWN_METRICS)}")
     scale = drawn["metric"].map(lambda metric: METRICS[metric].scale)
     drawn = drawn.assign(minutes=drawn["seconds"] / 60, value=drawn["value"] * scale)
     snapshot = ["run", "seed", "step"]
     key = drawn[[*snapshot, "task", "metric"]]
     if key.duplicated().any():
-        raise ValueError(f"the quality over time has twice {key[key.duplicated()].iloc[0].to_dict()}")
+        raise ValueError(f"quality over time: duplicate {key[key.duplicated()].iloc[0].to_dict()}")
     single = {
         f"{tasks.get(task, task)}, {METRICS[metric].label}": rows
         for task in order_by_label(sorted(drawn["task"].unique()), tasks)

@@ -1,4 +1,4 @@
-"""R@k over k as a picture: a panel for each share of the questions trained on, a line for each variant."""
+"""Figure of R@k by k: a panel for each share of training questions, a line for each variant."""
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
@@ -9,16 +9,16 @@ from matplotlib.ticker import NullLocator
 
 from contexture.reporting.curves import GRID_COLOUR, INK, add_legend, new_figure, style_axes, variant_style
 
-#: Retrieval without an encoder is the line to be above: dashed, without markers.
+#: Baseline without encoder: dashed, without markers.
 REFERENCE = "bm25"
-PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 4.0, 4.6  # inches a panel
+PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 4.0, 4.6
 
-#: Panel's title → variant → k → percent of each seed.
+#: Title of a panel → variant → k → percent by seed.
 Panels = Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
 
 
 def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str]) -> Figure:
-    """Draw the means over seeds; `order` has the variants in the order of colours, as in `learning_curves`."""
+    """Draw the means over seeds; `order` gives the order of colours."""
     drawn = {variant for lines in panels.values() for variant in lines}
     variants = [*order, *sorted(drawn - set(order))]
     figure = new_figure(max(1.5, len(panels)) * PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES, 0.1, 0.08)
@@ -37,7 +37,7 @@ def _panel(axes: Axes, title: str, lines: Mapping[str, Mapping[int, Sequence[flo
             drawn |= {"linestyle": "--", "marker": "", "zorder": 1.9}
         ks = sorted(by_k)
         axes.plot(ks, [mean(by_k[k]) for k in ks], label=variant, **drawn)
-    style_axes(axes, title, "k, candidates looked at", "")
+    style_axes(axes, title, "k, retrieved candidates", "")
     ticks = sorted({k for by_k in lines.values() for k in by_k})
     axes.set_xscale("log")
     axes.set_xticks(ticks, [str(k) for k in ticks])

@@ -1,4 +1,4 @@
-"""The tables that are not of models by metrics: pairs, sets of questions, the ablation, indexes and speed."""
+"""Tables of pairs, data sets, the ablation, indexes and speed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,32 +11,32 @@ from contexture.reporting.records import Record, ScoreKey, values_by_seed
 from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, require_keys
 
 TASK = "retrieval"
-#: What follows the share trained on in the names of the ablation's protocols (Table 5).
+#: Ends the names of the ablation's protocols (Table 5).
 ABLATION_SUFFIX = " ablation"
-#: The order of the ablation's rows within those of as many layers.
+#: Order of the ablation's rows with the same number of layers.
 TASKS = ("none", "mlm", "ict", "bfs", "wlp", "ict_bfs_wlp")
 INDEX_LABELS = {"flat": "Exact", "ivf": "IVF", "hnsw": "HNSW"}
 
 
 def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """What approximate search gives up and what it gains; ValueError naming what a row lacks."""
+    """Compare approximate with exact search; ValueError if a row lacks a key."""
     keys = ("kind", "recall_against_exact", "queries_per_second", "build_seconds")
     return Table(
         title="Exact and approximate search",
-        columns=columns("Index", numbers=["Recall against exact", "Queries a second", "Seconds to build"]),
+        columns=columns("Index", numbers=["Recall of exact results", "Queries per second", "Seconds to build"]),
         rows=tuple(
             (INDEX_LABELS.get(kind, str(kind)), f"{100 * recall:.1f}", f"{speed:,.0f}", f"{seconds:,.1f}")
             for kind, recall, speed, seconds in (require_keys("an index", row, keys) for row in rows)
         ),
-        caption="Recall: percent of the candidates found by exact search that the index finds, too.",
+        caption="Recall: percent of the results of exact search that the index returns, too.",
     )
 
 
 def speed_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """How fast the parts of retrieval are; ValueError naming what a row lacks."""
+    """Return the speed of the parts of retrieval; ValueError if a row lacks a key."""
     return Table(
         title="Speed of retrieval",
-        columns=(*columns("What", numbers=["a second"]), Column("of")),
+        columns=(*columns("Step", numbers=["Per second"]), Column("Unit")),
         rows=tuple(
             (str(part), f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}", str(unit))
             for part, speed, unit in (require_keys("a speed", row, ("what", "per_second", "unit")) for row in rows)
@@ -45,12 +45,12 @@ def speed_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def pairs_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
-    """Table 1: pairs and tokens of each pre-training task; no rows without ours."""
+    """Return Table 1: pairs and tokens of each pre-training task; no rows without ours."""
     return _compare_counts("Task", ours, published, "table_1", published.labels)
 
 
 def sets_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
-    """Table 2 without its lengths: what is asked and what is searched; no rows without ours."""
+    """Return Table 2 without lengths: counts of questions and candidates; no rows without ours."""
     table = published.tables["table_2"]
     rows = tuple(row for row in table.rows if row.label in ours) or table.rows[:1]
     selected = replace(published, tables={"table_2": replace(table, rows=rows)})
@@ -58,10 +58,10 @@ def sets_table(ours: Mapping[str, Mapping[str, float]], published: Published) ->
 
 
 def ablation_table(records: Sequence[Record], data: str, published: Published) -> Table:
-    """Table 5: ours above the paper's, as ours are of other sizes; no rows without ours.
+    """Return Table 5: our rows, then the paper's, which have other sizes; no rows without ours.
 
-    Variants of the ablation are named "ict layers=2 embedding_size=64" (ValueError for another name), protocols
-    "1% ablation"; rows of the paper's `table_5` are named like variants.
+    Variants and rows of the paper have names such as "ict layers=2 embedding_size=64" (else ValueError), protocols
+    "1% ablation".
     """
     table = published.tables["table_5"]
     ablation_records = [
@@ -91,9 +91,9 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     numbers = range(len(heads), len(heads) + len(shares))
     return Table(
         title=table.title,
-        columns=(*heads, *columns(numbers=shares, group="R@100, trained on")),
+        columns=(*heads, *columns(numbers=shares, group="R@100, fine-tuned on")),
         rows=tuple(rows) if ablation_records else (),
-        caption="Percent, mean (standard deviation over seeds); the best of each column in bold, ours and the paper's. "
+        caption="Percent, mean (standard deviation over seeds); best of each column in bold, separately for ours and the paper. "
         "Paper: Chang et al. 2020, Table 5.",
         bold=frozenset(best(rows, range(len(ours)), numbers) | best(rows, range(len(ours), len(rows)), numbers)),
         headings={0: f"Ours, {DATA.get(data, data)}", len(ours): "Paper, Natural Questions"},
@@ -116,7 +116,7 @@ def _compare_counts(
 
 
 def _count(value: float | None) -> str:
-    """Integers in full, averages with two decimals, and what the paper gives in millions or billions as it does."""
+    """Format integers in full, averages with two decimals, and large floats of the paper as "50.2M"."""
     if value is None:
         return NOTHING
     if isinstance(value, int):
@@ -130,7 +130,9 @@ def _count(value: float | None) -> str:
 def _parse_variant(variant: str) -> tuple[int, str, int]:
     match = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
     if not match:
-        raise ValueError(f"a variant of the ablation is named like 'ict layers=2 embedding_size=64': {variant!r}")
+        raise ValueError(
+            f"variant of the ablation: expected a name like 'ict layers=2 embedding_size=64', got {variant!r}"
+        )
     return int(match[2]), match[1], int(match[3])
 
 
