@@ -15,7 +15,7 @@ RECORDS = [
 ]
 
 
-def test_a_table_a_task_and_data() -> None:
+def test_one_table_per_task_and_data() -> None:
     probes, retrieval = all_tables(RECORDS, {"ict": "ICT"})
     assert probes.title == "Sentence tasks (SentEval)"
     assert [(column.group, column.name) for column in probes.columns[2:]] == [
@@ -33,7 +33,7 @@ def test_a_table_a_task_and_data() -> None:
     assert retrieval.rows == (("ICT", "ours, 1 seed", "50.0", "12.5", "25.0", "75.0"),)
 
 
-def test_tasks_of_several_metrics_share_a_table_under_their_names() -> None:
+def test_tasks_with_same_metrics_share_a_table() -> None:
     similar = [
         record
         for task in ("sts12", "sts13")
@@ -49,9 +49,11 @@ def test_tasks_of_several_metrics_share_a_table_under_their_names() -> None:
     ]
 
 
-def test_scores_of_frozen_encoders_have_a_table_of_their_own() -> None:
-    ways = {"frozen": 0.5, "finetuned": 0.75, "by_attention": 0.5, "by_dot": 0.25}
-    rows = [r for protocol, v in ways.items() for r in measured("ct", [v], "ranking", "demo", protocol, "mrr")]
+def test_single_scores_have_a_separate_table() -> None:
+    values_by_protocol = {"frozen": 0.5, "finetuned": 0.75, "by_attention": 0.5, "by_dot": 0.25}
+    rows = [
+        r for protocol, v in values_by_protocol.items() for r in measured("ct", [v], "ranking", "demo", protocol, "mrr")
+    ]
     rows += measured("bm25", [1.0], "ranking", "demo", "frozen", "mrr")
     whole, by_score = all_tables(rows, {"bm25": "BM25"})
     assert whole.title == "Answer ranking (the demo's made-up world)"
@@ -62,7 +64,7 @@ def test_scores_of_frozen_encoders_have_a_table_of_their_own() -> None:
     assert by_score.rows == (("ct", "ours, 1 seed", "50.0", "25.0"),)
 
 
-def test_the_page_and_what_another_page_leaves_over() -> None:
+def test_page_and_remaining_sections() -> None:
     made = page(RECORDS, ReportContext("some", "Some", "A note.", trainings={"mlm": TRAINING}))
     assert [section.title for section in made.sections] == [
         "Sentence tasks (SentEval)",

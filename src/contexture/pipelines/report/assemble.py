@@ -97,7 +97,7 @@ def collect_context(
         run=what_was_run(config, text, evaluation, read, names),
         counts={"Corpus": corpus_report, **{f"Examples: {kind}": counted for kind, counted in counts.items()}},
         files={
-            f"{REPORTS_DIR / name / METRICS_FILE}": "every number of this page",
+            f"{REPORTS_DIR / name / METRICS_FILE}": "all scores of this page",
             f"{RESULTS_DIR / name}": "scores, ranks and vectors",
             f"{MODELS_DIR / name}": "encoders and fine-tuned models, with their curves",
         },
@@ -188,7 +188,7 @@ def explained(config: SystemConfig) -> dict[str, str]:
     for name, variant in config.all_variants.items():
         names = [objective for run in config.run_names(name) for objective in config.pretrain.runs[run].names]
         learned = "; ".join(OBJECTIVES[objective].explained for objective in dict.fromkeys(names))
-        found[name] = variant.explained or learned or "new weights, nothing learned"
+        found[name] = variant.explained or learned or "untrained"
     return found
 
 
@@ -216,7 +216,7 @@ def series() -> dict[str, Series]:
     found = {}
     for name, config in OBJECTIVES.items():
         found[name] = Series(f"{config.title} loss", config.unit)
-        found[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
+        found[f"{name}_accuracy"] = Series(f"{config.title}: predicted correctly", "percent", 100)
         found |= {
             f"{name}_{key}": Series(f"{config.title}: {what}", "points", 100) for key, what in config.measures.items()
         }
@@ -244,13 +244,13 @@ def what_was_run(
     ]
     return {
         "Text": text,
-        "Evaluation's documents": evaluation,
+        "Evaluation documents": evaluation,
         "Encoders": "; ".join(encoders),
         "Pre-training, steps or budget": "; ".join(steps) or "none",
-        "Measured on": ", ".join(
+        "Evaluated on": ", ".join(
             f"{TASKS.get(task, task)} ({DATA.get(found['name'], found['name'])})" for task, found in tasks.items()
         ),
-        "Seeds": ", ".join(map(str, range(config.seeds))),
+        "Seeds": str(config.seeds) if config.seeds > 1 else "1: preliminary",
     }
 
 

@@ -255,8 +255,8 @@ def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
             )
             for claim_test in claim_tests
         ),
-        "Accuracy on test data, mean over languages. Points: mean difference over seeds and its 95% interval by Student's "
-        "t. Result: yes or no if the interval excludes 0, else open.",
+        "Accuracy on test data, mean over languages. Points: mean difference over seeds and its 95% interval by "
+        "Student's t. Result: yes or no if the interval excludes 0, else open.",
     )
 
 

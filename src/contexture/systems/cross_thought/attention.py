@@ -28,9 +28,9 @@ def attention_table(title: str, counts_by_run: Mapping[str, Mapping[str, Any]], 
         numbers = (f"{100 * counts['first']:.1f}", f"{100 * counts['chance']:.1f}", f"{counts['times']:.2f}")
         rows.append((labels.get(run, run), f"{counts['words']:,}", *numbers))
     caption = (
-        "In each sequence, a word is masked that occurs in one other sequence of the sample. Highest attention: how often "
-        "this sequence gets more attention than all others. Relative weight: its attention divided by the average, 1 by "
-        "chance. Samples of the training text, first seed."
+        "In each sequence, a word is masked that occurs in one other sequence of the sample. Highest attention: how "
+        "often this sequence gets more attention than all others. Relative weight: its attention divided by the "
+        "average, 1 by chance. Samples of the training text, first seed."
     )
     return Table(title, columns("Encoder", numbers=heads), tuple(rows), caption)
 
@@ -96,6 +96,4 @@ def cases_table(title: str, cases: Sequence[Mapping[str, Any]]) -> Table:
         same = case["most"] == case["holder"]
         rows.append((case["word"], case["masked"], f"{case['most']} ({highest:.3f})", "the same" if same else holder))
     heads = columns("Word", "Masked in", "Highest attention", "Contains the word")
-    return Table(
-        title, heads, tuple(rows), "In brackets: weights, which sum to 1 over the other sequences of a sample."
-    )
+    return Table(title, heads, tuple(rows), "In brackets: weights, summing to 1 over the other sequences of a sample.")

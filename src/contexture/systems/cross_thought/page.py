@@ -32,8 +32,8 @@ SAMPLE_TEXT = (
     "training has learned which sequences help, the boxes are darker than the rest."
 )
 PICTURE_TEXT = (
-    "Darker: the sequence with the masked word attends more to another sequence. If training has learned which sequence "
-    "helps, this is the one with the ring."
+    "Darker: the sequence with the masked word attends more to another sequence. If training has learned which "
+    "sequence helps, this is the one with the ring."
 )
 #: Attention is compared with the best cosine score of these variants.
 COSINES = ("mlm_64", "random")

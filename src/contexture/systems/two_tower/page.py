@@ -45,8 +45,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """Return our scores and the paper's Tables 1 to 6, and R@k by k.
 
     Raises:
-        ValueError: if a protocol neither is "frozen" nor begins with a share such as "1%", `ablation_table` cannot parse
-            a variant, or report data have missing keys.
+        ValueError: if a protocol neither is "frozen" nor begins with a share such as "1%", if `ablation_table` cannot
+            parse a variant, or if report data have missing keys.
     """
     measured = [r for r in records if r["task"] == TASK]
     shares = _shares(measured)
@@ -141,9 +141,7 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
 def _open_domain_tables(records: Sequence[Record], headings: Mapping[str, str]) -> Sequence[Table | Section]:
     published = PUBLISHED.tables["table_6"]
     if not any(r["protocol"] in headings for r in records):
-        return [
-            Section(published.title, text="Not run: no further candidates in the configuration (open_domain_pairs).")
-        ]
+        return [Section(published.title, text="Not run: the configuration has no open_domain_pairs.")]
     return results_tables(records, published, headings)
 
 

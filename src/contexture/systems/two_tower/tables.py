@@ -93,8 +93,8 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
         title=table.title,
         columns=(*heads, *columns(numbers=shares, group="R@100, fine-tuned on")),
         rows=tuple(rows) if ablation_records else (),
-        caption="Percent, mean (standard deviation over seeds); best of each column in bold, separately for ours and the paper. "
-        "Paper: Chang et al. 2020, Table 5.",
+        caption="Percent, mean (standard deviation over seeds); best of each column in bold, separately for ours and "
+        "the paper. Paper: Chang et al. 2020, Table 5.",
         bold=frozenset(best(rows, range(len(ours)), numbers) | best(rows, range(len(ours), len(rows)), numbers)),
         headings={0: f"Ours, {DATA.get(data, data)}", len(ours): "Paper, Natural Questions"},
     )
@@ -130,9 +130,7 @@ def _count(value: float | None) -> str:
 def _parse_variant(variant: str) -> tuple[int, str, int]:
     match = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
     if not match:
-        raise ValueError(
-            f"variant of the ablation: expected a name like 'ict layers=2 embedding_size=64', got {variant!r}"
-        )
+        raise ValueError(f"ablation variant: expected a name like 'ict layers=2 embedding_size=64', got {variant!r}")
     return int(match[2]), match[1], int(match[3])
 
 
