@@ -356,23 +356,23 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("nli.part", "test", r"nli\.part: Input should be 'train' or 'dev' \(is 'test'\)"),
         ("cmlm_multilingual.tasks.language_bias.drawn", ["x"], r"language_bias\.drawn: no variant is called \['x'\]"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
-        ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['bitext', 'contiguous', "),
+        ("mspp.streams.jiont", {}, r"mspp\.streams: .*unknown stream jiont; known: \['bitext', 'contiguous', "),
         ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),
         ("pairs.input", {"SNLI": "data"}, r"pairs: .*small letters, digits and _, not SNLI"),
-        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'be"),
-        (f"{RUNS}.ict.streams.pears", {}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are \['pairs', "),
-        (f"{RUNS}.ict.batch_size", {"pears": 2}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are"),
+        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*unknown task answers; known: \['answer_selection', 'be"),
+        (f"{RUNS}.ict.streams.pears", {}, r"pretrain\.runs\.ict: unknown stream \['pears'\]; known: \['pairs', "),
+        (f"{RUNS}.ict.batch_size", {"pears": 2}, r"pretrain\.runs\.ict: unknown stream \['pears'\]; known: "),
         (f"{RUNS}.ict.streams.pairs.sampling", {}, r"ict\.streams\.pairs: a run can set \['tasks', 'mixture'\], not"),
         (f"{RUNS}.ict.objectives.mlm", {}, r"settings for \['mlm'\], which no stage of the schedule uses"),
-        (f"{RUNS}.ict.encoder", "bert", r"pretrain\.runs\.ict: no encoder 'bert'; there are \['bow_mlp', "),
-        (f"{RUNS}.ict.start", "base", r"pretrain\.runs\.ict: no run 'base' to start from"),
+        (f"{RUNS}.ict.encoder", "bert", r"pretrain\.runs\.ict: unknown encoder 'bert'; known: \["),
+        (f"{RUNS}.ict.start", "base", r"pretrain\.runs\.ict\.start: 'base' is neither a run nor the path of a folder"),
         (f"{RUNS}.mlm.encoder", "bow_mlp", "run mlm: mlm reads states of tokens, which a bag_of_words_mlp has not"),
         (f"{RUNS}.mlm.schedule", [{"steps": 1}], r"runs\.mlm\.schedule\.0\.weights: missing"),
-        ("mspp.variants.joint_ie.runs", ["mml"], r"variants\.joint_ie: no run \['mml'\]; there are \['base', 'mlm', "),
-        ("mspp.variants.unrun", {}, r"variants\.unrun: no run \['unrun'\]; there are"),
-        ("mspp.variants.mspp_ie.tasks", ["retrieval"], r"variants\.mspp_ie: no task \['retrieval'\]; there are \['ans"),
-        ("mspp.variants.joint_ie.model", "x", "a variant is made of runs or of a model, not of both"),
-        ("two_tower.search", "icd", r"search: no run 'icd'; there are \['bfs', "),
+        ("mspp.variants.joint_ie.runs", ["mml"], r"variants\.joint_ie: unknown run \['mml'\]; known: "),
+        ("mspp.variants.unrun", {}, r"variants\.unrun: unknown run \['unrun'\]; known: "),
+        ("mspp.variants.mspp_ie.tasks", ["retrieval"], r"variants\.mspp_ie: unknown task \['retrieval'\]; known: "),
+        ("mspp.variants.joint_ie.model", "x", "set runs or model of a variant, not both"),
+        ("two_tower.search", "icd", r"search: unknown run 'icd'; known: \['bfs', "),
         ("two_tower.tasks.retrieval.indexed", "icd", r"no variant is called icd; there are"),
         ("two_tower.tasks.retrieval.open_domain", ["icd"], r"no variant is called icd; there are"),
         ("quick_thoughts.tasks.sentences.ensemble", ["uni", "unit"], r"ensemble: no variant is called unit; there are"),
@@ -384,14 +384,14 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("tour.msp", {"variants": []}, r"--params: tour: no system 'msp'; there are"),
         ("tour.mspp.variants", ["mspp_ei"], r"--params: tour\.mspp\.variants: no variant is called mspp_ei; there are"),
         # Ablations.
-        ("two_tower.ablation.rows", [{"run": "cbow", "encoder": {}}], r"two_tower\.ablation: no run 'cbow'; there are"),
+        ("two_tower.ablation.rows", [{"run": "cbow", "encoder": {}}], r"ablation\.rows\.0\.run: unknown run 'cbow'"),
         (
             "two_tower.ablation.rows",
             [{"run": "ict", "encoder": {"layer": 2}}],
             r"two_tower\.ablation\.rows\.0\.encoder\.transformer\.layer: no such parameter",
         ),
-        ("two_tower.ablation.rows", [{"run": "ict", "encoder": {"layers": 2}}] * 2, "ict layers=2 is there twice"),
-        ("two_tower.ablation.tasks.sentences", {}, r"two_tower\.ablation: no task \['sentences'\]; there are"),
+        ("two_tower.ablation.rows", [{"run": "ict", "encoder": {"layers": 2}}] * 2, "duplicate row 'ict layers=2'"),
+        ("two_tower.ablation.tasks.sentences", {}, r"two_tower\.ablation: unknown task \['sentences'\]; known: "),
         ("two_tower.ablation.tasks.retrieval.share", [1], r"ablation\.tasks\.retrieval\.share: no such param"),
         # Values that do not fit together.
         ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: these examples are made once"),
@@ -412,11 +412,11 @@ def test_values_that_do_not_fit_together(key: str, value: Any, said: str, base: 
 
 def test_runs_that_start_from_one_another_are_refused(base: dict[str, Any]) -> None:
     for runs, said in (
-        ({"base": {"start": "mlm"}}, r"pretrain\.runs: \['base', 'mlm', 'mspp_ae', 'mspp_ie'\] start from one another"),
-        ({"base": {"start": "base"}}, r"start from one another"),
+        ({"base": {"start": "mlm"}}, r"pretrain\.runs: \['base', 'mlm', 'mspp_ae', 'mspp_ie'\] start from each other"),
+        ({"base": {"start": "base"}}, r"start from each other"),
         (
             {"a": schedule(1, mlm=1) | {"start": "b"}, "b": schedule(1, mlm=1) | {"start": "a"}},
-            r"pretrain\.runs: \['a', 'b'\] start from one another",
+            r"pretrain\.runs: \['a', 'b'\] start from each other",
         ),
     ):
         with pytest.raises(ConfigurationError, match=said):
@@ -467,7 +467,9 @@ def test_a_run_has_the_encoder_of_the_one_that_it_starts_from(base: dict[str, An
     found = check_parameters(merged(base, change), [CONF / "base"], {}).systems["two_tower"]
     assert found.encoder_name("more") == "bow_mlp" and found.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
     other = merged(change, nested("two_tower.pretrain.runs.more.encoder", "transformer"))
-    with pytest.raises(ConfigurationError, match=r"pretrain\.runs\.more: bow_mlp_none, .* is of encoder 'bow_mlp'"):
+    with pytest.raises(
+        ConfigurationError, match=r"runs\.more: its start, bow_mlp_none, has another encoder, 'bow_mlp'"
+    ):
         check_parameters(merged(base, other), [CONF / "base"], {})
 
 

@@ -60,7 +60,7 @@ def test_a_run_is_selected_without_the_one_that_searches() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"league": {"select": ["none"]}}, r"league\.select: no variant or run \['none'\]; there are \['cmlm', "),
+        ({"league": {"select": ["none"]}}, r"league\.select: unknown variants or runs \['none'\]; known: \['cmlm', "),
         ({"league": {"select": []}}, r"league\.select: List should have at least 1 item"),
         ({"league": {"only": ["mlm"]}}, r"league\.only: renamed to select"),
         ({"league": {"guests": {"mspp": ["none"]}}}, r"league\.guests\.mspp: no variant is called none; there are"),

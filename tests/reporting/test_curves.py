@@ -14,11 +14,11 @@ def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", 
 @pytest.fixture(autouse=True)
 def short_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw logs of one step."""
-    monkeypatch.setattr(curves, "FEWEST", 1)
+    monkeypatch.setattr(curves, "MIN_POINTS", 1)
 
 
 def test_logs_of_two_steps_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves, "FEWEST", 3)
+    monkeypatch.setattr(curves, "MIN_POINTS", 3)
     short = history("a", 0, [1, 2], **{"dev/map": [0.1, 0.2]})
     longer = history("b", 0, [1, 2, 3], **{"dev/map": [0.1, 0.2, 0.3]})
     assert not learning_curves([short])

@@ -65,10 +65,10 @@ def test_table_5(paper: list[list[str]]) -> None:
     cells_by_label = {
         label.rpartition(")" if label.endswith(")") else " ")[2] or label: cells for label, *cells in last
     }
-    others = {"mBERT": cells_by_label["mBERT"], "MLM (CC)": cells_by_label["MLM (CC)"]} | {
+    label_cells = {"mBERT": cells_by_label["mBERT"], "MLM (CC)": cells_by_label["MLM (CC)"]} | {
         label: [cell.split()[-1] for cell in cells_by_label[label]] for label in ("XLM", "XLM-R", "LASER")
     }
-    for label, cells in others.items():
+    for label, cells in label_cells.items():
         expected[label] += [number(cell) for cell in cells]
     assert typed(TABLE_5) == {label: [*cells, *[None] * (37 - len(cells))] for label, cells in expected.items()}
 

@@ -321,12 +321,12 @@ def test_fixed_words_need_vectors(word_examples: Path, words: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("own", "said"),
     [
-        ({"a": {"encoder": "gnu", "schedule": []}}, r"pretrain\.runs\.a: no encoder 'gnu'; there are \['bi', 'bow'"),
+        ({"a": {"encoder": "gnu", "schedule": []}}, r"pretrain\.runs\.a: unknown encoder 'gnu'; known: \["),
         (
             {"a": schedule(mlm=1)},
             r"mlm reads joint or passages or sequences or short_sequences; the streams are \['contiguous'\]",
         ),
-        ({"a": schedule(quick_thoughts=1) | {"batch_size": {"continuous": 2}}}, r"runs\.a: no stream \['continuous'\]"),
+        ({"a": schedule(quick_thoughts=1) | {"batch_size": {"continuous": 2}}}, r"a: unknown stream \['continuous'\]"),
         ({"a": {"encoder": "uni"}}, "schedule"),
     ],
 )
