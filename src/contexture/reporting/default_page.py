@@ -68,7 +68,6 @@ def _measured(records: Sequence[Record]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _title(task: str, several: bool) -> str:
-    """Return the title of a task, or for several tasks the title of their common evaluation task."""
     return RECORD_SPECS[task].title if several and task in RECORD_SPECS else TASKS.get(task, task)
 
 
@@ -79,7 +78,6 @@ def _rank(task: str, protocol: str) -> tuple[int, float, str]:
 
 
 def _heading(task: str, protocol: str, metric: str, several: bool, metrics: bool) -> tuple[str, str]:
-    """Return the name and the group heading of a column."""
     label, name = METRICS[metric].label, TASKS.get(task, task)
     if not several:
         return label, protocol_name(protocol)

@@ -166,8 +166,6 @@ class _Table:
 
 @dataclass(config=STRICT, frozen=True)
 class _File:
-    """A `published.yml`."""
-
     paper: str
     title: str
     note: str

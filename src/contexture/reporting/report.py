@@ -57,7 +57,6 @@ def details_tables(context: ReportContext) -> Iterator[Table]:
 
 
 def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Yield questions that the best model answered, and questions that it missed."""
     for examples in details.get("examples", ()):
         answered, missed = examples["answered"], examples["missed"]
         rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
@@ -70,7 +69,6 @@ def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str,
 
 
 def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Yield confidence intervals of each variant's score and of its difference to BM25, by data."""
     for data, variants in details.get("intervals", {}).items():
         rows = tuple(
             (

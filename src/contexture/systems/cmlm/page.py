@@ -63,7 +63,6 @@ def _transfer_tables(records: Sequence[Record], first: ScoreTable, *ablations: S
 
 
 def _gains(records: Sequence[Record], transfer: ScoreTable, protocol: str) -> list[Comparison]:
-    """Compare mean accuracies and mean correlations."""
     accuracy = [column for column in transfer.columns if column.metric == "accuracy"]
     setting = f"classification tasks, {PROTOCOLS[protocol]}"
     return [

@@ -86,15 +86,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     all_records = [*_with_pcr(records), *_xeval_records(records)]
     labels = {**LABELS, **context.labels}
     claim_tests = _test_claims(all_records)
+    first_tests = {test.claim: test for test in reversed(claim_tests)}
     figures, pictured = _pictures(context.details.get(BIAS, {}), labels)
     other_records = [
         r for r in all_records if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL
     ]
     return Page(
-        # The first test of each claim; the table has all tests.
-        findings=[first.sentence for first in {answer.claim: answer for answer in reversed(claim_tests)}.values()][
-            ::-1
-        ],
+        findings=[test.sentence for test in reversed(first_tests.values())],
         sections=sections(
             [
                 _claims_table(claim_tests),
@@ -113,7 +111,6 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _with_pcr(records: Sequence[Record]) -> list[Record]:
-    """Turn the protocol PCR into separate variants."""
     return [
         cast(Record, {**r, "variant": r["variant"] + PCR, "protocol": "frozen"}) if r["protocol"] == "pcr" else r
         for r in records
@@ -229,7 +226,6 @@ def _measures(records: Sequence[Record]) -> list[Measure]:
 
 
 def _test_claims(records: Sequence[Record]) -> list[ClaimTest]:
-    """Test each claim on all its measures."""
     measures, claim_tests = _measures(records), []
     for claim in PUBLISHED.claims:
         for measure in (measure for measure in measures if measure.kind in claim.measures):
@@ -261,7 +257,6 @@ def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
 
 
 def _pictures(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
-    """Draw Figures 2 and 3 for each data set with points."""
     figures: dict[str, Any] = {}
     picture_sections: list[Section] = []
     for name, points in details.get("points", {}).items():

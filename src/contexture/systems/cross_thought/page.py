@@ -13,7 +13,7 @@ from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.phrases import lower_first
 from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import Record, list_data
-from contexture.reporting.tables import Comparison, Table, comparison_table
+from contexture.reporting.tables import Comparison, Table, comparison_table, order_by_label
 from contexture.reporting.task_tables import compare, task_tables
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cross_thought.attention import (
@@ -50,12 +50,9 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """Return our scores and the paper's Tables 2, 3 and 4, and gains over baselines."""
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
-    runs = [
-        run
-        for run in dict.fromkeys([*labels, *context.objective_details])
-        if "cross_thought" in context.objective_details.get(run, {})
-    ]
-    attention = {run: context.objective_details[run]["cross_thought"] for run in runs}
+    details = context.objective_details
+    runs = order_by_label([run for run in details if "cross_thought" in details[run]], labels)
+    attention = {run: details[run]["cross_thought"] for run in runs}
     return Page(
         findings=[
             *attention_findings(records, context.details.get("ranking", {}).get("confidence", {})),
@@ -102,7 +99,6 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
 
 
 def _best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
-    """Return the end of a sentence: the best score by cosine."""
     if not cosines:
         return ""
     best = max(cosines, key=lambda name: mean(cosines[name]))
@@ -110,7 +106,6 @@ def _best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
 
 
 def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:
-    """Return the scores of a variant on the test split of a data set in percent, one per seed."""
     wanted = (data, variant, protocol, "test")
     return [100 * r["value"] for r in records if (r["data"], r["variant"], r["protocol"], r["split"]) == wanted]
 
@@ -146,7 +141,6 @@ def _attention_parts(attention: Mapping[str, Mapping[str, Any]], labels: Mapping
 
 
 def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, setting: str) -> list[Comparison]:
-    """Compare variants with their baselines on each data set."""
     measured = [r for r in records if (r["task"], r["protocol"], r["metric"]) == (task, protocol, metric)]
     ours = ScoreTable("", (ScoreColumn(task, protocol, metric),), labels=LABELS)
     return [

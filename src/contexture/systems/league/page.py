@@ -54,7 +54,6 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _preliminary_findings(league: League) -> tuple[str, ...]:
-    """Return a warning if there is only one seed."""
     if league.seeds != 1:
         return ()
     steps = [int(cost["steps"]) for cost in league.costs.values() if cost["steps"]]

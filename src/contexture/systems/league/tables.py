@@ -94,7 +94,6 @@ def league_text(records: Sequence[Record], labels: Mapping[str, str] | None = No
 
 
 def _heads(league: League) -> list[list[str]]:
-    """Return the heading lines of each column of numbers."""
     return [
         [line for name in (c.use.name, c.name) for line in wrap(name, HEAD_CHARS, break_long_words=False)]
         for c in league.columns

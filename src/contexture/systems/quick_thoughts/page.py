@@ -98,7 +98,6 @@ def _probes(records: Sequence[Record], protocol: str) -> list[Table]:
 
 
 def _further_columns(protocol: str, measured: Collection[tuple[str, str]]) -> tuple[ScoreColumn, ...]:
-    """Return the columns of the `measured` (task, metric)."""
     columns = []
     for task in sort_tasks(task for task, _ in measured):
         name = TASKS.get(task, task)
@@ -128,7 +127,6 @@ def _findings(gains: Sequence[Comparison]) -> list[str]:
 
 
 def _speed_findings(context: ReportContext) -> list[str]:
-    """Compare the training speeds of Quick-Thoughts and Skip-Thought."""
     fast, slow = (examples_per_second(context.trainings, run) for run in (FAST, SLOW))
     if not fast or not slow:
         return []

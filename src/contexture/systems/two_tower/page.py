@@ -112,7 +112,6 @@ def _any_passage(published: ScoreTable) -> ScoreTable:
 
 
 def _shares(records: Iterable[Record]) -> list[str]:
-    """Return the shares of the paper and of the records, sorted."""
     shares = set(PAPER_SHARES)
     for record in records:
         match = re.fullmatch(rf"(frozen|\d+(?:\.\d+)?%)(?:{OPEN_SUFFIX}|({ABLATION_SUFFIX}))?", record["protocol"])
@@ -127,7 +126,6 @@ def _shares(records: Iterable[Record]) -> list[str]:
 
 
 def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -> Panels:
-    """Return share → variant → recall by k."""
     panels: dict[str, dict[str, dict[int, list[float]]]] = {}
     for share, title in headings.items():
         for variant in dict.fromkeys(r["variant"] for r in records if (r["data"], r["protocol"]) == (data, share)):
@@ -152,7 +150,6 @@ def _ablation(records: Sequence[Record], data: str, context: ReportContext) -> T
 
 
 def _missing_pairs_findings(pairs: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Warn of pre-training tasks without pairs in the text."""
     return [
         f"The text has no pairs for {LABELS.get(task, task)}: this variant is not pre-trained, and mixtures use the "
         "other tasks."
