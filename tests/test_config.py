@@ -394,7 +394,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("two_tower.ablation.tasks.sentences", {}, r"two_tower\.ablation: unknown task \['sentences'\]; known: "),
         ("two_tower.ablation.tasks.retrieval.share", [1], r"ablation\.tasks\.retrieval\.share: no such param"),
         # Values that do not fit together.
-        ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: these examples are made once"),
+        ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: another stream with the same"),
         ("mspp.pretrain.devices", 3, "batch_size 16 must be a multiple of devices, 3"),
         (
             "mspp.pretrain.runs.mlm.objectives.mlm",

@@ -110,7 +110,7 @@ def test_there_is_something_to_adopt_only_where_the_best_searches() -> None:
     ("others", "said"),
     [
         ({}, "give the system the task held_out"),
-        ({"tasks": {"held_out": {}}, "variants": {"both": {"runs": ["a", "b"]}}}, "best is one of the runs"),
+        ({"tasks": {"held_out": {}}, "variants": {"both": {"runs": ["a", "b"]}}}, "best needs a variant in held_out"),
     ],
 )
 def test_the_best_must_be_there_to_be_found(others: dict[str, Any], said: str) -> None:
