@@ -109,7 +109,7 @@ def test_there_is_something_to_adopt_only_where_the_best_searches() -> None:
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        ({}, "give the system the task held_out"),
+        ({}, "needs the task held_out; add it to the system"),
         ({"tasks": {"held_out": {}}, "variants": {"both": {"runs": ["a", "b"]}}}, "best needs a variant in held_out"),
     ],
 )
