@@ -16,7 +16,7 @@ from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import ENCODER_PACKAGES
 from contexture.streams.config import STREAMS
-from contexture.systems.ablation import ablated
+from contexture.systems.ablation import build_ablation
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.systems.resolved import ResolvedSystem
@@ -32,21 +32,21 @@ def test_configurations_of_the_project(environment: str) -> None:
     configured = checked(environment)
     assert set(configured.systems) == set(SYSTEMS)
     for system in configured.systems.values():
-        assert system.order and set(system.order) == set(system.pretrain.runs)
+        assert system.run_order and set(system.run_order) == set(system.pretrain.runs)
         for run in system.pretrain.runs:
             assert system.pretraining(run).run == run
         if system.ablation is not None:
-            rows = ablated(system)
+            rows = build_ablation(system)
             assert len(rows.pretrain.runs) == len(system.ablation.rows) == len(rows.variants)
     mspp = configured.systems["mspp"]
-    for name, variant in mspp.measured.items():
-        for run in mspp.runs_of(name):
+    for name, variant in mspp.all_variants.items():
+        for run in mspp.run_names(name):
             head = mspp.pretrain.runs[run].objectives.get("mspp", {}).get("head", variant.head)
             assert head == variant.head, f"{name} is fine-tuned with another head than its encoder was trained with"
     tour = configured.select_tour()
     assert set(tour.systems) <= set(configured.systems)
     for name, system in tour.systems.items():
-        assert set(system.measured) <= set(configured.systems[name].measured)
+        assert set(system.all_variants) <= set(configured.systems[name].all_variants)
         assert set(system.pretrain.runs) <= set(configured.systems[name].pretrain.runs)
 
 
@@ -130,7 +130,7 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
     # One epoch each.
     assert {batch(name) * run.steps for name, run in config.pretrain.runs.items() if run.steps} == {45_000_000}
     # Skip-Thought has f only, as large as f of Quick-Thoughts.
-    single, pair = (config.encoders[config.encoder_of(run)] for run in ("skip_thought", "uni"))
+    single, pair = (config.encoders[config.encoder_name(run)] for run in ("skip_thought", "uni"))
     assert single.shared and not pair.shared
     assert (single.word_size, single.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
 
@@ -161,7 +161,7 @@ def test_two_towers_of_the_paper() -> None:
     assert (retrieval.batch_size, retrieval.steps, config.pretrain.batch_size) == (512, 2000, 8192)
     assert config.encoders["transformer"].initialization == "bert"  # type: ignore[union-attr]
     assert {config.encoders[name].norm for name in ("transformer", "bow_mlp")} == {None}
-    ablation = ablated(config)
+    ablation = build_ablation(config)
     assert ablation.tasks["retrieval"].shares == [1, 5, 10, 80] and not ablation.tasks["retrieval"].open_domain
     sizes = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
     assert sizes[0] == ("ict", 4, 128) and sizes[3] == ("none", 12, 128) and sizes[-1] == ("ict_bfs_wlp", 12, 512)
@@ -305,23 +305,23 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("nli.part", "test", r"nli\.part: Input should be 'train' or 'dev' \(is 'test'\)"),
         ("cmlm_multilingual.tasks.language_bias.drawn", ["x"], r"language_bias\.drawn: no variant is called \['x'\]"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
-        ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['bitext', 'contiguous', "),
+        ("mspp.streams.jiont", {}, r"mspp\.streams: .*unknown stream jiont; known: \['bitext', 'contiguous', "),
         ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),
         ("pairs.input", {"SNLI": "data"}, r"pairs: .*small letters, digits and _, not SNLI"),
-        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'be"),
-        (f"{RUNS}.ict.streams.pears", {}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are \['pairs', "),
-        (f"{RUNS}.ict.batch_size", {"pears": 2}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are"),
+        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*unknown task answers; known: \['answer_selection', 'be"),
+        (f"{RUNS}.ict.streams.pears", {}, r"pretrain\.runs\.ict: unknown stream \['pears'\]; known: \['pairs', "),
+        (f"{RUNS}.ict.batch_size", {"pears": 2}, r"pretrain\.runs\.ict: unknown stream \['pears'\]; known: "),
         (f"{RUNS}.ict.streams.pairs.sampling", {}, r"ict\.streams\.pairs: a run can set \['tasks', 'mixture'\], not"),
         (f"{RUNS}.ict.objectives.mlm", {}, r"no stage of the schedule uses \['mlm'\]"),
         (f"{RUNS}.ict.encoder", "bert", r"pretrain\.runs\.ict: no encoder 'bert'; there are \['bow_mlp', "),
         (f"{RUNS}.ict.start", "base", r"pretrain\.runs\.ict: no run 'base' to start from"),
         (f"{RUNS}.mlm.encoder", "bow_mlp", "mlm reads states of tokens, which a bag_of_words_mlp does not have"),
         (f"{RUNS}.mlm.schedule", [{"steps": 1}], r"runs\.mlm\.schedule\.0\.weights: missing"),
-        ("mspp.variants.joint_ie.runs", ["mml"], r"variants\.joint_ie: no run \['mml'\]; there are \['base', 'mlm', "),
-        ("mspp.variants.unrun", {}, r"variants\.unrun: no run \['unrun'\]; there are"),
-        ("mspp.variants.mspp_ie.tasks", ["retrieval"], r"variants\.mspp_ie: no task \['retrieval'\]; there are \['ans"),
-        ("mspp.variants.joint_ie.model", "x", "a variant is made of runs or of a model, not of both"),
-        ("two_tower.search", "icd", r"search: no run 'icd'; there are \['bfs', "),
+        ("mspp.variants.joint_ie.runs", ["mml"], r"variants\.joint_ie: unknown run \['mml'\]; known: "),
+        ("mspp.variants.unrun", {}, r"variants\.unrun: unknown run \['unrun'\]; known: "),
+        ("mspp.variants.mspp_ie.tasks", ["retrieval"], r"variants\.mspp_ie: unknown task \['retrieval'\]; known: "),
+        ("mspp.variants.joint_ie.model", "x", "set runs or model of a variant, not both"),
+        ("two_tower.search", "icd", r"search: unknown run 'icd'; known: \['bfs', "),
         ("two_tower.tasks.retrieval.indexed", "icd", r"no variant is called icd; there are"),
         ("two_tower.tasks.retrieval.open_domain", ["icd"], r"no variant is called icd; there are"),
         ("quick_thoughts.tasks.sentences.ensemble", ["uni", "unit"], r"ensemble: no variant is called unit; there are"),
@@ -333,17 +333,17 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("tour.msp", {"variants": []}, r"--params: tour: no system 'msp'; there are"),
         ("tour.mspp.variants", ["mspp_ei"], r"--params: tour\.mspp\.variants: no variant is called mspp_ei; there are"),
         # Ablations.
-        ("two_tower.ablation.rows", [{"run": "cbow", "encoder": {}}], r"two_tower\.ablation: no run 'cbow'; there are"),
+        ("two_tower.ablation.rows", [{"run": "cbow", "encoder": {}}], r"ablation\.rows\.0\.run: unknown run 'cbow'"),
         (
             "two_tower.ablation.rows",
             [{"run": "ict", "encoder": {"layer": 2}}],
             r"two_tower\.ablation\.rows\.0\.encoder\.transformer\.layer: no such parameter",
         ),
-        ("two_tower.ablation.rows", [{"run": "ict", "encoder": {"layers": 2}}] * 2, "ict layers=2 is there twice"),
-        ("two_tower.ablation.tasks.sentences", {}, r"two_tower\.ablation: no task \['sentences'\]; there are"),
+        ("two_tower.ablation.rows", [{"run": "ict", "encoder": {"layers": 2}}] * 2, "duplicate row 'ict layers=2'"),
+        ("two_tower.ablation.tasks.sentences", {}, r"two_tower\.ablation: unknown task \['sentences'\]; known: "),
         ("two_tower.ablation.tasks.retrieval.share", [1], r"ablation\.tasks\.retrieval\.share: no such param"),
         # Values that do not fit together.
-        ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: these examples are made once"),
+        ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: another stream with the same"),
         ("mspp.pretrain.devices", 3, "batch_size 16 must be a multiple of devices, 3"),
         (
             "mspp.pretrain.runs.mlm.objectives.mlm.stream",
@@ -357,7 +357,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         (
             "mspp.pretrain.runs",
             {"a": schedule(1, mlm=1) | {"start": "b"}, "b": schedule(1, mlm=1) | {"start": "a"}},
-            r"pretrain\.runs: \['a', 'b'\] start from one another",
+            r"pretrain\.runs: \['a', 'b'\] start from each other",
         ),
     ],
 )  # fmt: skip
@@ -371,9 +371,9 @@ def test_runs_are_ordered_after_those_that_they_start_from() -> None:
     changed = merged(parameters("base"), {"mspp": {"pretrain": {"runs": runs}}})
     changed["mspp"]["pretrain"]["runs"] = dict(reversed(changed["mspp"]["pretrain"]["runs"].items()))
     mspp = check_parameters(changed, [CONF / "base"], {}).systems["mspp"]
-    assert mspp.order.index("base") < mspp.order.index("mspp_ie") < mspp.order.index("late")
-    assert mspp.line("late") == ["late", "mspp_ie", "base"]
-    assert set(mspp.restricted(["mspp_ie"]).pretrain.runs) == {"base", "mspp_ie"}
+    assert mspp.run_order.index("base") < mspp.run_order.index("mspp_ie") < mspp.run_order.index("late")
+    assert mspp.run_chain("late") == ["late", "mspp_ie", "base"]
+    assert set(mspp.select_variants(["mspp_ie"]).pretrain.runs) == {"base", "mspp_ie"}
 
 
 def test_published_weights_must_be_installed_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,7 +405,7 @@ def test_published_weights_need_their_own_tokens(tmp_path: Path) -> None:
 def test_a_run_has_the_encoder_of_the_one_that_it_starts_from() -> None:
     change = nest("two_tower.pretrain.runs.more", schedule(1, in_batch_negatives=1) | {"start": "bow_mlp_none"})
     towers = check_changed(change).systems["two_tower"]
-    assert towers.encoder_of("more") == "bow_mlp"
+    assert towers.encoder_name("more") == "bow_mlp"
     assert towers.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
     with pytest.raises(ConfigurationError, match=r"pretrain\.runs\.more: bow_mlp_none, .* is of encoder 'bow_mlp'"):
         check_changed(change, nest("two_tower.pretrain.runs.more.encoder", "transformer"))
@@ -431,7 +431,7 @@ def test_every_objective_has_a_run_in_the_league() -> None:
 
 def test_processes_get_all_settings_of_a_system() -> None:
     for system in checked("base").systems.values():
-        assert TypeAdapter(SystemConfig).validate_python(json.loads(json.dumps(system.plain()))) == system
+        assert TypeAdapter(SystemConfig).validate_python(json.loads(json.dumps(system.to_dict()))) == system
 
 
 def test_registries_name_existing_code() -> None:

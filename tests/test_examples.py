@@ -236,7 +236,7 @@ def check_training(words: list[str]) -> None:
     if args.training == "pretrain":
         assert args.run in system.pretrain.runs
     else:
-        assert args.variant in system.measured and args.task in system.tasks
+        assert args.variant in system.all_variants and args.task in system.tasks
 
 
 def test_examples_import_what_the_demo_installs() -> None:

@@ -107,7 +107,7 @@ def test_parameters_of_two_towers(paper: Parameters) -> None:
     assert towers.query is towers.document and (needs.positions, needs.types) == (288, 1)
     assert count(towers) == tables + 12 * layer + (hidden + 1) * size
     assert round(count(towers) / 1e6) == 109
-    assert config.encoder_of("ict_bfs_wlp") != config.encoder_of("bow_mlp_ict_bfs_wlp")
+    assert config.encoder_name("ict_bfs_wlp") != config.encoder_name("bow_mlp_ict_bfs_wlp")
     bag = encoder_of(config.pretraining("bow_mlp_ict_bfs_wlp").encoder, run.lengths, words)
     assert count(bag) == words * 4096 + 4097 * 512 + 513 * 512
     assert words * 4096 == 125_018_112 and round(count(bag) / 1e6) == 127
@@ -169,8 +169,8 @@ def test_masked_lm_160g_is_roberta_base_as_published(paper: Parameters) -> None:
     assert needs == TableSizes(512)
     check_fits(RobertaConfig(**ROBERTA_BASE), needs.positions, ROBERTA_TOKENS, "roberta-base")
     for task in ("pairs", "ranking"):
-        assert "mlm_160g" in config.variants_of(task)
-    assert config.measured["mlm_160g"].finetuned
+        assert "mlm_160g" in config.task_variants(task)
+    assert config.all_variants["mlm_160g"].finetuned
     published = read_published("contexture.systems.cross_thought")
     [row] = [row for row in published.tables["table_2"].rows if row.variant == "mlm_160g"]
     assert row.label == published.labels["mlm_160g"] == "Masked LM (160G)"
@@ -212,8 +212,8 @@ def test_vectors_of_quick_thoughts_have_the_published_lengths(
 ) -> None:
     config = paper.systems["quick_thoughts"]
     lengths = {
-        variant: sum(quick_thoughts[run].dimension for run in config.runs_of(variant))
-        for variant in config.measured
+        variant: sum(quick_thoughts[run].dimension for run in config.run_names(variant))
+        for variant in config.all_variants
         if variant != "skip_thought" and not variant.startswith("random")
     }
     assert lengths == {"uni": 2400, "bi": 2400, "combine": 4800, "mc": 4800, "bow": 600}

@@ -30,22 +30,22 @@ def change_base(changes: dict[str, Any]) -> dict[str, SystemConfig]:
 def test_only_selected_variants_stay() -> None:
     whole = checked("base").systems["league"]
     league = change_base({"league": {"select": ["simcse", "random"]}})["league"]
-    assert list(league.measured) == ["simcse", "random"] and set(league.pretrain.runs) == {"simcse", "random"}
+    assert list(league.all_variants) == ["simcse", "random"] and set(league.pretrain.runs) == {"simcse", "random"}
     assert whole.guests and not league.guests
     assert league.pretraining("simcse").recipe == whole.pretraining("simcse").recipe
 
 
 def test_only_selected_variants_stay_included() -> None:
     systems = change_base({"mspp": {"select": ["joint_ie"]}})
-    assert list(systems["mspp"].measured) == ["joint_ie"] and systems["league"].guests["mspp"] == ["joint_ie"]
+    assert list(systems["mspp"].all_variants) == ["joint_ie"] and systems["league"].guests["mspp"] == ["joint_ie"]
     assert "mspp" not in change_base({"mspp": {"select": ["base_ie"]}})["league"].guests
 
 
 def test_a_run_that_is_no_variant_is_selected_with_the_runs_that_it_continues() -> None:
     mspp = change_base({"mspp": {"select": ["mlm"]}})["mspp"]
-    assert "mlm" not in checked("base").systems["mspp"].measured
-    assert list(mspp.measured) == ["mlm"] and set(mspp.pretrain.runs) == {"base", "mlm"}
-    assert mspp.runs_of("mlm") == ["mlm"] and mspp.measured["mlm"].head == mspp.head
+    assert "mlm" not in checked("base").systems["mspp"].all_variants
+    assert list(mspp.all_variants) == ["mlm"] and set(mspp.pretrain.runs) == {"base", "mlm"}
+    assert mspp.run_names("mlm") == ["mlm"] and mspp.all_variants["mlm"].head == mspp.head
 
 
 def test_a_run_is_selected_without_the_one_that_searches() -> None:
@@ -57,7 +57,7 @@ def test_a_run_is_selected_without_the_one_that_searches() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"league": {"select": ["none"]}}, r"league\.select: no variant or run \['none'\]; there are \['cmlm', "),
+        ({"league": {"select": ["none"]}}, r"league\.select: unknown variants or runs \['none'\]; known: \['cmlm', "),
         ({"league": {"select": []}}, r"league\.select: List should have at least 1 item"),
         ({"league": {"only": ["mlm"]}}, r"league\.only: renamed to select"),
         ({"league": {"guests": {"mspp": ["none"]}}}, r"league\.guests\.mspp: no variant is called none; there are"),
@@ -92,7 +92,7 @@ def test_null_empties_a_mapping_of_the_base(tmp_path: Path) -> None:
     loaded = load_environment(tmp_path, changes)
     assert loaded.systems["league"].guests == {} and loaded.tour == {}
     mspp = loaded.systems["mspp"]
-    assert list(mspp.measured) == list(mspp.pretrain.runs) and mspp.tasks == {}
+    assert list(mspp.all_variants) == list(mspp.pretrain.runs) and mspp.tasks == {}
     assert loaded.systems["quick_thoughts"].pretrain.runs == {}
 
 
@@ -104,7 +104,7 @@ def test_null_removes_an_entry_of_the_base(tmp_path: Path) -> None:
     loaded, base = load_environment(tmp_path, changes), checked("base")
     league, whole = loaded.systems["league"], base.systems["league"]
     assert list(league.guests) == [name for name in whole.guests if name != "mspp"]
-    assert set(league.measured) == set(whole.measured) - {"simcse"}
+    assert set(league.all_variants) == set(whole.all_variants) - {"simcse"}
     assert set(league.tasks) == set(whole.tasks) - {"retrieval"}
     assert set(loaded.tour) == set(base.tour) - {"league"}
     assert loaded.select_tour().systems["quick_thoughts"].tasks == {} and loaded.systems["quick_thoughts"].tasks

@@ -21,7 +21,7 @@ from contexture.encoders.saved import read_settings, seed_dir
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
 from contexture.strict import STRICT, DropNull, Positive, drop_null, key_error, move_errors, validate
-from contexture.systems.ablation import ablated
+from contexture.systems.ablation import build_ablation
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.registry import TASKS
@@ -109,7 +109,7 @@ class Parameters:
     def select(self) -> "Parameters":
         """Return parameters reduced to each system's `select`, also in systems that include it."""
         selected = {
-            name: system if system.select is None else system.restricted(system.select)
+            name: system if system.select is None else system.select_variants(system.select)
             for name, system in self.systems.items()
         }
         return replace(self, systems=self.complete_tasks(restrict_included(selected), "systems"))
@@ -123,7 +123,7 @@ class Parameters:
             check_variants(tour.variants, tour.system, "tour", name, "variants")
             allowed = tour.system.select or tour.variants
             variants = [variant for variant in tour.variants if variant in allowed] or allowed
-            selected[name] = replace(tour.system.restricted(variants), guests=tour.system.guests)
+            selected[name] = replace(tour.system.select_variants(variants), guests=tour.system.guests)
         return replace(self, systems=self.complete_tasks(restrict_included(selected), "tour"), tour={})
 
     def complete_tasks(self, systems: Mapping[str, SystemConfig], section: str) -> dict[str, SystemConfig]:
@@ -147,7 +147,11 @@ class Parameters:
         A system that exports its best encoder is for the user's own text.
         """
         configured = {"corpus", *(["bitext"] if self.bitext.input else []), *(["nli"] if self.nli.input else [])}
-        return [name for name, system in self.systems.items() if system.made_of <= configured and system.search != BEST]
+        return [
+            name
+            for name, system in self.systems.items()
+            if system.example_inputs <= configured and system.search != BEST
+        ]
 
     def check_systems(self, systems: Collection[str]) -> None:
         """Raise ConfigurationError if the tokenizer, first encoder or text of one of these systems cannot be used."""
@@ -155,9 +159,9 @@ class Parameters:
             system, published = self.systems[name], self.vocabulary.published
             check_starts(name, system)
             check_tokens(name, system, published or "")
-            if "bitext" in system.made_of:
+            if "bitext" in system.example_inputs:
                 check_bitext(name, self.bitext)
-            if "nli" in system.made_of:
+            if "nli" in system.example_inputs:
                 check_nli(name, self.nli)
             if system.tokenizer is not None and Path(published or "").name != Path(system.tokenizer).name:
                 raise ConfigurationError(
@@ -172,7 +176,7 @@ def restrict_included(systems: Mapping[str, SystemConfig]) -> dict[str, SystemCo
     restricted = {}
     for name, system in systems.items():
         included = {
-            other: [variant for variant in variants if variant in systems[other].measured]
+            other: [variant for variant in variants if variant in systems[other].all_variants]
             for other, variants in system.guests.items()
             if other in systems
         }
@@ -184,7 +188,7 @@ def check_system(name: str, system: SystemConfig, parameters: Parameters) -> Non
     """Raise ValidationError or ValueError for an ablation, weights or included variants that cannot be used."""
     try:
         if system.ablation is not None:
-            ablated(system)
+            build_ablation(system)
     except ValidationError as error:
         raise move_errors(error, "systems", name) from None
     except ValueError as error:
@@ -201,14 +205,14 @@ def check_system(name: str, system: SystemConfig, parameters: Parameters) -> Non
         if other not in systems:
             raise key_error(f"no system {other!r}; there are {sorted(systems)}", *location)
         check_variants(variants, systems[other], *location)
-        if published := [variant for variant in variants if systems[other].measured[variant].model is not None]:
+        if published := [variant for variant in variants if systems[other].all_variants[variant].model is not None]:
             raise key_error(f"{published} are published models: name them in {name}.more_variants", *location)
 
 
 def check_variants(variants: Collection[str], system: SystemConfig, *key: str) -> None:
     """Raise ValidationError at `key` if a system does not have one of these variants."""
-    if unknown := sorted(set(variants) - set(system.measured)):
-        raise key_error(f"no variant is called {', '.join(unknown)}; there are {sorted(system.measured)}", *key)
+    if unknown := sorted(set(variants) - set(system.all_variants)):
+        raise key_error(f"no variant is called {', '.join(unknown)}; there are {sorted(system.all_variants)}", *key)
 
 
 @contextmanager
@@ -246,10 +250,10 @@ def check_starts(name: str, system: SystemConfig) -> None:
         with errors_at(f"{name}.encoders.{key}.init_from"):
             encoder_path(getattr(encoder, "init_from", None) or "")
     for run in system.pretrain.runs:
-        if (folder := system.folder_before(run)) is None:
+        if (folder := system.previous_dir(run)) is None:
             continue
         prefix = f"{name}.pretrain.runs.{run}.start: {folder}"
-        key = system.encoder_of(run)
+        key = system.encoder_name(run)
         wanted = asdict(system.encoders[key])
         for seed in range(system.seeds):
             try:

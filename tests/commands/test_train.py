@@ -43,7 +43,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def write(config: SystemConfig, folder: Path) -> Path:
     file = folder / "config.json"
-    file.write_text(json.dumps(config.plain()))
+    file.write_text(json.dumps(config.to_dict()))
     return file
 
 
@@ -96,7 +96,7 @@ def test_configurations_survive_serialization(tmp_path: Path) -> None:
 
 
 def test_invalid_configurations_raise_with_file_and_key(tmp_path: Path) -> None:
-    wrong = system().plain()
+    wrong = system().to_dict()
     wrong["streams"]["joint"]["sampling"]["positive"] = 2
     (tmp_path / "config.json").write_text(json.dumps(wrong))
     with pytest.raises(SystemExit, match=r"config\.json: (.|\n)*streams\.joint\.sampling\.positive"):

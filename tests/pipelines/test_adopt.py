@@ -99,8 +99,8 @@ def test_the_stage_is_empty_unless_the_best_encoder_searches() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "give the system the task held_out"),
-        ({"tasks": {"held_out": {}}, "variants": {"both": {"runs": ["a", "b"]}}}, "best is one of the runs"),
+        ({}, "needs the task held_out; add it to the system"),
+        ({"tasks": {"held_out": {}}, "variants": {"both": {"runs": ["a", "b"]}}}, "best needs a variant in held_out"),
     ],
 )
 def test_the_best_encoder_needs_a_task_that_chooses_it(settings: dict[str, Any], message: str) -> None:

@@ -23,7 +23,7 @@ def test_all_rows_and_curves_have_labels(systems: dict[str, ResolvedSystem]) -> 
     for name, system in systems.items():
         config, names = system.config, get_labels(replace(system, included={}))
         curves = {run for run, recipe in config.pretrain.runs.items() if recipe.schedule}
-        assert {*config.measured, *curves} <= set(names), name
+        assert {*config.all_variants, *curves} <= set(names), name
         assert not [label for label in names.values() if "_" in label.replace("IE_k", "").replace("AE_k", "")], name
 
 
@@ -45,5 +45,5 @@ def test_a_variant_named_like_an_included_system_has_its_own_cost(
     encoder.mkdir(parents=True)
     (encoder / SUMMARY_FILE).write_text(json.dumps(summary))
     league = systems["league"]
-    assert "quick_thoughts" in league.included and league.config.runs_of("quick_thoughts") == ["quick_thoughts"]
+    assert "quick_thoughts" in league.included and league.config.run_names("quick_thoughts") == ["quick_thoughts"]
     assert get_cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary

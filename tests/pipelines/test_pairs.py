@@ -53,7 +53,7 @@ def test_pairs_are_measured_and_reported(spark: SparkSession, make_project: Call
     assert "Sentence pairs" in text and "by a hash of the texts, are tested" in text and "without label" in text
     assert "Features of a pair: [u, v, " in text and "for all encoders" in text
     assert "snli is not here" in text and "fever is not here" in text
-    assert "BEIR: how sure it is, boats" in text and "documents not there | 0" in text
+    assert "BEIR: confidence intervals, boats" in text and "documents not there | 0" in text
     card = project / "data/06_models/mspp/finetuned/pairs/mspp_ie/seed-0/scitail/README.md"
     assert "pairs, scitail" in card.read_text()
     task = json.loads((project / "data/03_primary/tasks/pairs/task.json").read_text())

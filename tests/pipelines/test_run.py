@@ -122,7 +122,7 @@ def test_all_variants_get_the_same_questions(demo: Path) -> None:
 def test_the_report_shows_tables_and_curves(demo: Path) -> None:
     text = check_report(demo, "mspp")
     assert "88.5" in text  # the published MAP of MSPP IE_k on WikiQA
-    assert "The documents that questions are about were not kept out of the text." in text
+    assert "Evaluation documents are not excluded from the text." in text
     pictures = [picture.name for picture in (demo / "data/08_reporting/mspp/report").glob("*.png")]
     assert any("pretrain" in name for name in pictures)
     assert not any("finetune" in name for name in pictures)  # one epoch is no curve

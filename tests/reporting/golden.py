@@ -1,7 +1,6 @@
-"""Pages compared whole with the files under `tests/golden/`.
+"""Comparison of complete pages with the files in `tests/golden/`.
 
-To write these files anew after a change of what pages say: `WRITE_GOLDEN=1 pytest -m "not slow" tests/systems
-tests/reporting`; then read what `git diff tests/golden` shows.
+To update the files: `WRITE_GOLDEN=1 pytest -m "not slow" tests/systems tests/reporting`, then review their diff.
 """
 
 import os
@@ -15,14 +14,14 @@ from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
 from tests.reporting.pages import Page
 
-FOLDER = Path(__file__).parents[1] / "golden"
+GOLDEN_DIR = Path(__file__).parents[1] / "golden"
 
 
 def check_golden(name: str, text: str) -> None:
-    """Compare a text with the file of this name, or write the file."""
+    """Compare a text with a golden file, or write the file if WRITE_GOLDEN is set."""
     if os.environ.get("WRITE_GOLDEN"):
-        (FOLDER / name).write_text(text, encoding="utf-8")
-    assert text == (FOLDER / name).read_text(encoding="utf-8")
+        (GOLDEN_DIR / name).write_text(text, encoding="utf-8")
+    assert text == (GOLDEN_DIR / name).read_text(encoding="utf-8")
 
 
 def check_page(
@@ -30,12 +29,12 @@ def check_page(
     records: Sequence[Record],
     context: ReportContext,
     page: MakePage,
-    html: bool = True,
+    html: bool = False,
     histories: Sequence[History] = (),
 ) -> Report:
-    """Compare a report with its Markdown and, unless told otherwise, its HTML without style, script and pictures.
+    """Compare the Markdown of a report and, with `html`, its HTML without style, script and pictures.
 
-    The HTML must be well-formed.
+    The HTML is always checked to be well-formed.
     """
     report = render_report(records, histories, context, page)
     Page(report.html)

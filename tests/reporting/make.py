@@ -1,4 +1,4 @@
-"""Records of one measurement, a value a seed."""
+"""Records and trainings for tests of reports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def measured(
     system: str = "some",
     cost: dict[str, Any] | None = None,
 ) -> list[Record]:
-    """A record a value, of seeds from 0."""
+    """Return one record per value, with the seeds 0, 1, …."""
     return [
         Record(
             system=system,
@@ -48,6 +48,6 @@ def measured(
 
 
 def published_values(table: ScoreTable) -> list[tuple[str, list[int | float | None]]]:
-    """The label of each published row, and its values by column; None where the paper has none."""
+    """Return the label and values of each published row; None: not in the paper."""
     rows = [(row.label, [row.scores.get(column.key) for column in table.columns]) for row in table.rows]
     return [(label, [None if score is None else score.value for score in scores]) for label, scores in rows]

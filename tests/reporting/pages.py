@@ -1,10 +1,10 @@
-"""Pages, read back."""
+"""Parsed HTML pages."""
 
 from html.parser import HTMLParser
 
 
 class Page(HTMLParser):
-    """Tags with their attributes, and the text, of a page that must close what it opens."""
+    """Tags with attributes, and text, of a page; all tags must be closed."""
 
     VOID = frozenset({"meta", "img", "br"})
 

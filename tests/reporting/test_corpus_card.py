@@ -1,4 +1,4 @@
-"""The corpus card shows what it is given, escaped."""
+"""Tests of the corpus card."""
 
 from contexture.reporting.corpus_card import histogram, render_corpus_card
 
@@ -20,7 +20,7 @@ def test_card() -> None:
     assert "Dropped: too short" in page
 
 
-def test_histogram_has_a_bar_for_every_stretch() -> None:
+def test_histogram_draws_all_bars() -> None:
     axes = histogram("characters a paragraph", [(1, 2, 3), (2, 3, 0), (3, 4, 5)]).axes[0]
     assert [bar.get_height() for bar in axes.patches] == [3, 0, 5]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3"]

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from contexture.reporting import curves
-from contexture.reporting.curves import POINTS, History, Series, learning_curves, look, to_png
+from contexture.reporting.curves import MAX_POINTS, History, Series, learning_curves, to_png, variant_style
 
 
 def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", **series: object) -> History:
@@ -13,12 +13,12 @@ def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", 
 
 @pytest.fixture(autouse=True)
 def short_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logs here are as short as can be."""
-    monkeypatch.setattr(curves, "FEWEST", 1)
+    """Draw logs of one step."""
+    monkeypatch.setattr(curves, "MIN_POINTS", 1)
 
 
 def test_logs_of_two_steps_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves, "FEWEST", 3)
+    monkeypatch.setattr(curves, "MIN_POINTS", 3)
     short = history("a", 0, [1, 2], **{"dev/map": [0.1, 0.2]})
     longer = history("b", 0, [1, 2, 3], **{"dev/map": [0.1, 0.2, 0.3]})
     assert not learning_curves([short])
@@ -29,17 +29,17 @@ def lines(figure: Figure) -> list[tuple[list[float], list[float]]]:
     return [(list(map(float, x)), list(map(float, y))) for x, y in (line.get_data() for line in figure.axes[0].lines)]
 
 
-def test_seeds_and_their_mean_as_far_as_all_went() -> None:
-    (name, figure), *others = learning_curves(
+def test_seeds_and_mean_up_to_last_common_step() -> None:
+    (name, figure), *others_drawn = learning_curves(
         [
             history("guided", 0, [10, 20, 30], **{"dev/map": [0.2, 0.4, 0.9]}),
             history("guided", 1, [10, 20], **{"dev/map": [0.4, 0.5]}),
             history("bare", 0, [10], **{"dev/map": [0.1]}),
         ]
     ).items()
-    assert (name, others) == ("finetune_dev_map", [])
+    assert (name, others_drawn) == ("finetune_dev_map", [])
     drawn = lines(figure)
-    # one seed: its own line alone; two: both, then the mean; in percent
+    # one seed: one line; two seeds: both, then their mean; in percent
     assert drawn[0] == ([10], pytest.approx([10]))
     assert drawn[1] == ([10, 20, 30], pytest.approx([20, 40, 90]))
     assert drawn[3] == ([10, 20], pytest.approx([30, 45]))
@@ -49,62 +49,64 @@ def test_seeds_and_their_mean_as_far_as_all_went() -> None:
     assert axes.get_title(loc="left") == "MAP on the development split · finetune"
 
 
-def test_one_figure_a_stage_and_series_and_one_look_a_variant() -> None:
+def test_one_figure_per_stage_and_series_with_consistent_styles() -> None:
     figures = learning_curves(
         [
-            history("guided", 0, [1, 2], "pretrain", **{"train/loss": [9.0, 8.0], "train/guess": [0.7, np.nan]}),
+            history("guided", 0, [1, 2], "pretrain", **{"train/loss": [9.0, 8.0], "train/loss_b": [0.7, np.nan]}),
             history("bare", 0, [1, 2], "pretrain", **{"train/loss": [8.0, 7.0]}),
             history("guided", 0, [1, 2], **{"dev/map": [0.1, 0.2], "epoch": [0, 0], "note": ["a", "b"]}),
         ]
     )
-    assert list(figures) == ["pretrain_train_loss", "pretrain_train_guess", "finetune_dev_map"]
+    assert list(figures) == ["pretrain_train_loss", "pretrain_train_loss_b", "finetune_dev_map"]
     looks = {
         line.get_label(): (line.get_color(), line.get_marker()) for line in figures["pretrain_train_loss"].axes[0].lines
     }
     assert len(set(looks.values())) == 2
-    for name in ("pretrain_train_guess", "finetune_dev_map"):
+    for name in ("pretrain_train_loss_b", "finetune_dev_map"):
         (line,) = figures[name].axes[0].lines
         assert (line.get_color(), line.get_marker()) == looks["guided"]
-    assert lines(figures["pretrain_train_guess"]) == [([1], [0.7])]  # the empty cell is left out
+    assert lines(figures["pretrain_train_loss_b"]) == [([1], [0.7])]  # the empty cell is skipped
 
 
-def test_colours_are_given_out_in_the_order_asked_for() -> None:
+def test_colours_follow_the_given_order() -> None:
     runs = [history(variant, 0, [1, 2], **{"dev/map": [0.1, 0.2]}) for variant in "abc"]
     (figure,) = learning_curves(runs, order=("z", "c", "a")).values()
     drawn = {line.get_label(): line.get_color() for line in figure.axes[0].lines}
     assert list(drawn) == ["c", "a", "b"]
-    assert [drawn[variant] for variant in "cab"] == [look(place)["color"] for place in (1, 2, 3)]
+    assert [drawn[variant] for variant in "cab"] == [variant_style(position)["color"] for position in (1, 2, 3)]
 
 
-def test_many_variants_look_different() -> None:
-    looks = [look(place) for place in range(14)]
+def test_variants_have_distinct_styles() -> None:
+    looks = [variant_style(position) for position in range(14)]
     assert len({(drawn["color"], drawn["marker"]) for drawn in looks}) == 14
     assert len({(drawn["color"], drawn["linestyle"]) for drawn in looks}) == 14
 
 
-def test_names_of_figures_are_names_of_files() -> None:
+def test_figure_names_are_file_names() -> None:
     runs = [history("a", 0, [1], "finetune 5%", **{"dev/loss": [0.5]})]
     ((name, figure),) = learning_curves(runs).items()
     assert name == "finetune_5_dev_loss"
     assert lines(figure) == [([1], [0.5])]
-    assert figure.axes[0].get_title(loc="left") == "Loss on the questions held out · finetune 5%"
+    assert figure.axes[0].get_title(loc="left") == "Loss on held-out questions · finetune 5%"
 
 
-def test_series_of_objectives_are_shown_as_told_or_by_their_names() -> None:
-    run = history("a", 0, [1], **{"train/odd_one": [2.0], "train/odd_one_accuracy": [0.5], "train/told": [0.25]})
-    drawn = learning_curves([run], shown={"told": Series("Told loss", "tens", 10)})
-    shown = {
+def test_series_of_objectives_use_given_or_derived_titles() -> None:
+    run = history(
+        "a", 0, [1], **{"train/unknown_loss": [2.0], "train/unknown_loss_accuracy": [0.5], "train/known": [0.25]}
+    )
+    drawn = learning_curves([run], objective_series={"known": Series("Known loss", "tens", 10)})
+    titles = {
         figure.axes[0].get_title(loc="left"): (figure.axes[0].get_ylabel(), lines(figure)[0][1])
         for figure in drawn.values()
     }
-    assert shown == {
-        "Odd one · finetune": ("", [2.0]),
-        "Odd one accuracy · finetune": ("percent", [50.0]),
-        "Told loss · finetune": ("tens", [2.5]),
+    assert titles == {
+        "Unknown loss · finetune": ("", [2.0]),
+        "Unknown loss accuracy · finetune": ("percent", [50.0]),
+        "Known loss · finetune": ("tens", [2.5]),
     }
 
 
-def test_total_loss_of_a_single_objective_is_not_drawn_twice() -> None:
+def test_total_loss_of_single_objective_is_not_drawn_twice() -> None:
     same = {"train/loss": [1.0, 0.5], "train/answer_selection": [1.0, 0.5]}
     assert list(learning_curves([history("a", 0, [1, 2], **same)])) == ["finetune_train_answer_selection"]
     mixed = [
@@ -114,16 +116,16 @@ def test_total_loss_of_a_single_objective_is_not_drawn_twice() -> None:
     assert "finetune_train_loss" in learning_curves(mixed)
 
 
-def test_long_logs_of_unequal_length_are_averaged_over_the_same_stretches() -> None:
+def test_long_logs_are_averaged_over_common_ranges() -> None:
     steps = np.arange(1, 2001)
     runs = [
         history("a", 0, steps, **{"train/loss": np.where(steps % 2, 1.0, 3.0)}),
         history("a", 1, steps[:1000], **{"train/loss": np.full(1000, 4.0)}),
     ]
     first, second, mean = lines(learning_curves(runs)["finetune_train_loss"])
-    assert len(first[0]) == POINTS
-    assert first[0][0] == 2000 / POINTS / 2
-    assert first[1][1:] == pytest.approx([2.0] * (POINTS - 1), abs=0.05)
+    assert len(first[0]) == MAX_POINTS
+    assert first[0][0] == 2000 / MAX_POINTS / 2
+    assert first[1][1:] == pytest.approx([2.0] * (MAX_POINTS - 1), abs=0.05)
     assert second[0] == first[0][: len(second[0])]
     assert mean[0] == second[0]
     assert mean[1][1:] == pytest.approx([3.0] * (len(second[0]) - 1), abs=0.05)
@@ -137,7 +139,7 @@ def test_logs_without_values_give_no_figure() -> None:
         learning_curves([History("finetune", "a", 3, pd.DataFrame({"dev/map": [0.1]}))])
 
 
-def test_the_picture_is_the_same_each_time() -> None:
+def test_figure_is_deterministic() -> None:
     def draw() -> bytes:
         runs = [history("guided", s, [1, 2], **{"train/tokens_per_second": [17000.0, 18000.0]}) for s in (0, 1)]
         return to_png(learning_curves(runs)["finetune_train_tokens_per_second"])

@@ -1,4 +1,4 @@
-from contexture.reporting.default_page import every_table, further, page
+from contexture.reporting.default_page import all_tables, page, remaining_sections
 from contexture.reporting.page import ReportContext
 from tests.reporting.make import TRAINING, measured
 
@@ -15,8 +15,8 @@ RECORDS = [
 ]
 
 
-def test_a_table_a_task_and_data() -> None:
-    probes, retrieval = every_table(RECORDS, {"ict": "ICT"})
+def test_one_table_per_task_and_data() -> None:
+    probes, retrieval = all_tables(RECORDS, {"ict": "ICT"})
     assert probes.title == "Sentence tasks (SentEval)"
     assert [(column.group, column.name) for column in probes.columns[2:]] == [
         ("accuracy, SentEval's protocol", "MR"),
@@ -33,14 +33,14 @@ def test_a_table_a_task_and_data() -> None:
     assert retrieval.rows == (("ICT", "ours, 1 seed", "50.0", "12.5", "25.0", "75.0"),)
 
 
-def test_tasks_of_several_metrics_share_a_table_under_their_names() -> None:
+def test_tasks_with_same_metrics_share_a_table() -> None:
     similar = [
         record
         for task in ("sts12", "sts13")
         for metric in ("pearson_mean", "spearman_mean")
         for record in measured("mlm", [0.5], task, "demo", "cosine", metric)
     ]
-    (table,) = every_table(similar, {})
+    (table,) = all_tables(similar, {})
     assert [f"{column.group}: {column.name}" for column in table.columns[2:]] == [
         "STS12: mean Pearson",
         "STS12: mean Spearman",
@@ -49,11 +49,13 @@ def test_tasks_of_several_metrics_share_a_table_under_their_names() -> None:
     ]
 
 
-def test_scores_of_frozen_encoders_have_a_table_of_their_own() -> None:
-    ways = {"frozen": 0.5, "finetuned": 0.75, "by_attention": 0.5, "by_dot": 0.25}
-    rows = [r for protocol, v in ways.items() for r in measured("ct", [v], "ranking", "demo", protocol, "mrr")]
+def test_single_scores_have_a_separate_table() -> None:
+    values_by_protocol = {"frozen": 0.5, "finetuned": 0.75, "by_attention": 0.5, "by_dot": 0.25}
+    rows = [
+        r for protocol, v in values_by_protocol.items() for r in measured("ct", [v], "ranking", "demo", protocol, "mrr")
+    ]
     rows += measured("bm25", [1.0], "ranking", "demo", "frozen", "mrr")
-    whole, by_score = every_table(rows, {"bm25": "BM25"})
+    whole, by_score = all_tables(rows, {"bm25": "BM25"})
     assert whole.title == "Answer ranking (the demo's made-up world)"
     assert [column.group for column in whole.columns[2:]] == ["frozen", "fine-tuned"]
     assert [row[0] for row in whole.rows] == ["BM25", "ct"]
@@ -62,12 +64,14 @@ def test_scores_of_frozen_encoders_have_a_table_of_their_own() -> None:
     assert by_score.rows == (("ct", "ours, 1 seed", "50.0", "25.0"),)
 
 
-def test_the_page_and_what_another_page_leaves_over() -> None:
+def test_page_and_remaining_sections() -> None:
     made = page(RECORDS, ReportContext("some", "Some", "A note.", trainings={"mlm": TRAINING}))
     assert [section.title for section in made.sections] == [
         "Sentence tasks (SentEval)",
         "Passage retrieval (the demo's made-up world)",
         "Training: size and speed",
     ]
-    assert [section.title for section in further(RECORDS, ["mr", "cr", "sts14"], {})] == [made.sections[1].title]
+    assert [section.title for section in remaining_sections(RECORDS, ["mr", "cr", "sts14"], {})] == [
+        made.sections[1].title
+    ]
     assert page([], ReportContext("some", "Some", "A note.")).sections == []

@@ -1,4 +1,4 @@
-"""The files of published figures: what each must hold, and how a fault is named."""
+"""Content of the `published.yml` files, and errors for faults."""
 
 import sys
 from pathlib import Path
@@ -32,7 +32,7 @@ tables:
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of a package `toy_system`, empty."""
+    """Return the path of `published.yml` in an empty package `toy_system`."""
     (tmp_path / "toy_system").mkdir()
     (tmp_path / "toy_system" / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
@@ -42,16 +42,16 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_files_name_what_there_is(system: str) -> None:
+def test_files_use_known_names(system: str) -> None:
     published = read_published(f"contexture.systems.{system}")
     named = {row.variant for table in published.tables.values() for row in table.rows} - {""}
     named |= {name for pair in published.comparisons for name in pair}
     named |= {name for claim in published.claims for name in (claim.variant, claim.baseline)}
     assert named <= set(published.labels)
     for table in published.tables.values():
-        places = [column.score_key("") for column in table.columns if column.metric]
-        assert len(set(places)) == len(places)
-        assert table.rows and {place.metric for place in places} <= set(METRICS)
+        keys = [column.score_key("") for column in table.columns if column.metric]
+        assert len(set(keys)) == len(keys)
+        assert table.rows and {key.metric for key in keys} <= set(METRICS)
 
 
 def test_rows_and_columns_of_a_file(toy: Path) -> None:
@@ -74,19 +74,23 @@ def test_rows_and_columns_of_a_file(toy: Path) -> None:
     [
         ("SICK: 0.7", "SICK: high", r"tables\.table_1\.blocks\.1\.rows\.Ours\.SICK"),
         ("SICK: 0.7", "SICK: '0.7'", r"tables\.table_1\.blocks\.1\.rows\.Ours\.SICK"),
-        ("SICK: 0.7", "SICH: 0.7", r"tables\.table_1\.rows\.Ours: no columns \['SICH'\]; there are \['MR', 'SICK'\]"),
+        ("SICK: 0.7", "SICH: 0.7", r"tables\.table_1\.rows\.Ours: unknown columns \['SICH'\]; known: \['MR', 'SICK'\]"),
         ("std: 0.5", "dev: 0.5", r"tables\.table_1\.blocks\.0\.rows\.Ours\.MR"),
-        ("Ours: ours", "Our: ours", r"tables\.table_1\.variants: no rows \['Our'\]"),
+        ("Ours: ours", "Our: ours", r"tables\.table_1\.variants: unknown rows \['Our'\]"),
         ("    section: Table 1", "    sections: Table 1", r"tables\.table_1\.sections"),
-        ("metric: pearson, unit: correlation", "metric: pearson", r"table_1\.columns\.SICK: pearson is not in percent"),
-        ("metric: pearson,", "metric: bleu,", r"tables\.table_1\.columns\.SICK: no metric bleu; there are"),
+        (
+            "metric: pearson, unit: correlation",
+            "metric: pearson",
+            r"table_1\.columns\.SICK: pearson has another unit than percent",
+        ),
+        ("metric: pearson,", "metric: bleu,", r"tables\.table_1\.columns\.SICK: unknown metric bleu; known: "),
         ("metric: pearson,", "metrics: pearson,", r"tables\.table_1\.columns\.SICK\.metrics"),
-        ("Theirs: {MR: 80, SICK: 0.5}, Ours", "Ours: {MR: 80}, Ours", r"twice in one mapping: \['Ours'\]"),
+        ("Theirs: {MR: 80, SICK: 0.5}, Ours", "Ours: {MR: 80}, Ours", r"duplicate keys: \['Ours'\]"),
         ("paper: A paper", "", "paper"),
         ("note: N", "note: N\nauthor: me", "author"),
     ],
 )
-def test_a_fault_is_named_with_file_table_and_row(right: str, wrong: str, message: str, toy: Path) -> None:
+def test_error_names_file_table_and_row(right: str, wrong: str, message: str, toy: Path) -> None:
     assert TOY.count(right) == 1
     toy.write_text(TOY.replace(right, wrong))
     with pytest.raises(ValueError, match=message) as raised:

@@ -27,12 +27,12 @@ CONTEXT = ReportContext(
     note="Trained from scratch at a small size: not comparable with the paper.",
     run={"Seeds": "0, 1", "Text": HOSTILE},
     counts={"Corpus": {"pages_in": 1306, "dropped": {"redirect": 99}}},
-    files={"data/08_reporting/some/metrics.json": "every number of the tables"},
+    files={"data/08_reporting/some/metrics.json": "all scores"},
     details={
         "retrieval": {"name": "demo", "counts": {"queries": 4321}, "missing": {}},
         "sentences": {"missing": {"sst2": "no folder SST"}, "counts": {}},
     },
-    series={"guess": Series("Guessing loss", "nats")},
+    series={"mlm": Series("MLM loss", "nats")},
 )
 VALUES = {"guided": [0.61, 0.63], "bare": [0.41, 0.42], HOSTILE: [0.5]}
 RECORDS = [
@@ -63,7 +63,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     return Page([gain.sentence for gain in gains], sections(results_tables(records, PUBLISHED)))
 
 
-def test_the_page_needs_nothing_else_and_runs_its_own_script_alone() -> None:
+def test_page_is_self_contained_with_one_script() -> None:
     report = render_report(RECORDS, HISTORIES, CONTEXT, page)
     html = Html(report.html)
     assert report.html.count("<script") == 1 and "// A click on a column's name sorts" in report.html
@@ -81,14 +81,14 @@ def numbers(mean: float, low: float, high: float) -> dict[str, list[float]]:
 
 
 def block(**over_chance: dict[str, list[float]]) -> dict[str, Any]:
-    """Intervals of a protocol."""
+    """Return intervals of a protocol."""
     means = {"means": numbers(0.5, 0.4, 0.6), "over_bm25": numbers(-0.25, -0.3, -0.2)}
     bm25 = {"means": numbers(0.75, 0.7, 0.8), "over_chance": numbers(0.7, 0.6, 0.8)}
     variants = {name: bm25 if name == "bm25" else means | {"over_chance": over} for name, over in over_chance.items()}
     return {"questions": 1200, "chance": {"recall_at_1": 0.02, "mrr": 0.09}, "variants": variants}
 
 
-FACTS = {
+DETAILS = {
     "ranking": {
         "counts": {"demo": {"texts": 3}},
         "notes": ["demo: split", "a has no layers"],
@@ -126,24 +126,27 @@ FACTS = {
 
 @pytest.mark.parametrize(
     ("name", "context"),
-    [("report", CONTEXT), ("report-facts", replace(CONTEXT, details=FACTS, labels={"b": "Ours", "guided": "Guided"}))],
+    [
+        ("report", CONTEXT),
+        ("report-details", replace(CONTEXT, details=DETAILS, labels={"b": "Ours", "guided": "Guided"})),
+    ],
 )
 def test_page(name: str, context: ReportContext) -> None:
-    """All parts in both forms; of another system's record nothing."""
-    check_page(name, RECORDS, context, page, histories=HISTORIES)
+    """Render all parts, without records of other systems."""
+    check_page(name, RECORDS, context, page, html=name == "report-details", histories=HISTORIES)
 
 
-def test_what_is_not_there_is_left_out() -> None:
+def test_empty_parts_are_left_out() -> None:
     report = render_report(RECORDS, [], ReportContext("some", "Some", "Not comparable."), page)
     assert report.figures == {}
-    for heading in ("Learning curves", "<dl>", "Where the files are", "Not measured", "cards"):
+    for heading in ("Learning curves", "<dl>", "## Files", "<h2>Files", "Not measured", "cards"):
         assert heading not in report.markdown
         assert heading not in report.html.split("<body>")[1]
     assert "62.0 (1.4)" in report.html
     assert "88.5 (1.5)†" in render_report([], [], CONTEXT, page).html
 
 
-def test_cards_stand_first_and_bars_and_shades_are_drawn() -> None:
+def test_cards_come_first_with_bars_and_shades() -> None:
     def made(records: Sequence[Record], context: ReportContext) -> Page:
         card = Card(
             "Search", "Find it.", f"BM25 {HOSTILE}", ["Take BM25.", "Or not."], "R@10", [Bar("BM25", 52.04, True)]
@@ -165,12 +168,12 @@ def test_cards_stand_first_and_bars_and_shades_are_drawn() -> None:
     assert report.markdown.index("![picture_1.png]") < report.markdown.index("![picture_2.png]")
 
 
-def test_bad_input() -> None:
+def test_invalid_records() -> None:
     with pytest.raises(ValueError, match="metrics record 0"):
         render_report([{"system": "some"}], [], CONTEXT, page)
 
 
-def test_reporting_needs_neither_training_nor_pipelines() -> None:
+def test_reporting_imports_no_heavy_library() -> None:
     code = """
 import sys
 import contexture.reporting.report, contexture.systems.league.page, contexture.reporting.default_page

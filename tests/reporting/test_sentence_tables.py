@@ -6,8 +6,10 @@ from tests.reporting.make import measured
 LABELS = {"uni": "uni-QT", "skip_thought": "Skip-Thought", "random": "Random encoder"}
 
 
-def test_every_task_with_all_six_aggregates() -> None:
-    metrics = [f"{kind}_{how}" for kind in ("pearson", "spearman") for how in ("mean", "weighted_mean", "pooled")]
+def test_all_aggregates_of_similarity_tasks() -> None:
+    metrics = [
+        f"{kind}_{aggregate}" for kind in ("pearson", "spearman") for aggregate in ("mean", "weighted_mean", "pooled")
+    ]
     sts14 = ("sts14", "senteval", "cosine")
     ours = [
         *(r for i, metric in enumerate(metrics) for r in measured("uni", [0.1 * i, 0.1 * i + 0.01], *sts14, metric)),
@@ -18,14 +20,14 @@ def test_every_task_with_all_six_aggregates() -> None:
     ]
     table, other = aggregates_tables(ours, LABELS)
     assert [f"{c.group} {c.name}" for c in table.columns[1:]] == [
-        f"{kind} {how}" for kind in ("Pearson", "Spearman") for how in ("mean", "weighted mean", "pooled")
+        f"{kind} {aggregate}" for kind in ("Pearson", "Spearman") for aggregate in ("mean", "weighted mean", "pooled")
     ]
     assert table.headings == {0: "SICK-R", 1: "STS14"}
     assert table.rows[0] == ("own", "–", "–", "–", "0.500", "–", "–")
     # 0.1·i and 0.01 more: mean 0.005 above, standard deviation 0.01/√2 = 0.0071
     assert table.rows[1] == ("uni-QT", *(f"{0.1 * i + 0.005:.3f} (0.007)" for i in range(6)))
     assert table.rows[2] == ("Random encoder", "–", "–", "-0.250", "–", "–", "–")
-    assert table.bold == {(1, 3)}  # of sts14, where two have a number; a task's only number is no best
+    assert table.bold == {(1, 3)}  # of sts14 with two numbers; a single number is not bold
     assert (other.title.partition(" (")[2], other.rows) == (
         "the demo's made-up world)",
         (("own", "–", "–", "–", "0.700", "–", "–"),),
@@ -33,7 +35,7 @@ def test_every_task_with_all_six_aggregates() -> None:
     assert aggregates_tables([], LABELS) == []
 
 
-def test_chosen_strengths() -> None:
+def test_chosen_c() -> None:
     rows = [
         {"variant": "own", "task": "mr", "protocol": "senteval", "c": [0.25]},
         {"variant": "uni", "task": "trec", "protocol": "senteval", "c": [4]},
@@ -49,13 +51,13 @@ def test_chosen_strengths() -> None:
         ("own", "SentEval's protocol", "0.25", "–"),
     )
     assert chosen_table([], LABELS).rows == ()
-    with pytest.raises(ValueError, match=r"told of the chosen C lacks \['protocol', 'c'\]"):
+    with pytest.raises(ValueError, match=r"the chosen C: missing keys \['protocol', 'c'\]"):
         chosen_table([{"variant": "uni", "task": "mr"}], LABELS)
-    with pytest.raises(ValueError, match=r"no C was chosen: .*'task': 'mr'"):
+    with pytest.raises(ValueError, match=r"empty list c in the chosen C: .*'task': 'mr'"):
         chosen_table([{"variant": "uni", "task": "mr", "protocol": "senteval", "c": []}], LABELS)
 
 
-def test_neighbours_to_read() -> None:
+def test_nearest_neighbours() -> None:
     rows = [
         {"query": "It rained.", "model": "skip_thought", "neighbour": "He ran.", "cosine": 0.5},
         {"query": "It rained.", "model": "uni", "neighbour": "It poured.", "cosine": 0.876},
@@ -68,5 +70,5 @@ def test_neighbours_to_read() -> None:
         ("It rained.", "It poured. (0.88)", "He ran. (0.50)"),
         ("Who came?", "Nobody. (-0.25)", "–"),
     )
-    with pytest.raises(ValueError, match=r"told of a neighbour lacks \['cosine'\]"):
+    with pytest.raises(ValueError, match=r"a neighbour: missing keys \['cosine'\]"):
         neighbours_table([{"query": "a", "model": "uni", "neighbour": "b"}], LABELS)

@@ -11,7 +11,7 @@ from contexture.reporting.tables import (
     Table,
     comparison_table,
     counts_table,
-    paired,
+    pair_by_seed,
     results_table,
     results_tables,
     to_markdown,
@@ -20,7 +20,7 @@ from contexture.reporting.task_tables import compare
 from tests.reporting.make import measured
 
 MSPP = read_published("contexture.systems.mspp")
-TABLE_1, TABLE_2 = (MSPP.tables[name].of_data("wikiqa") for name in ("table_1", "table_2"))
+TABLE_1, TABLE_2 = (MSPP.tables[name].select_data("wikiqa") for name in ("table_1", "table_2"))
 
 
 def records(
@@ -39,7 +39,7 @@ def cells(table: Table, label: str) -> dict[str, str]:
     return {f"{c.group} {c.name}".strip(): text for c, text in zip(table.columns, row, strict=True)}
 
 
-def test_mean_and_sample_standard_deviation_beside_the_published() -> None:
+def test_mean_and_standard_deviation_next_to_published_scores() -> None:
     ours = [
         *records("mspp_ie", [0.50, 0.52, 0.57]),  # mean 53, deviations −3, −1, 4: √(26/2) = 3.606
         *records("mspp_ie", [0.9], split="dev"),
@@ -57,14 +57,14 @@ def test_mean_and_sample_standard_deviation_beside_the_published() -> None:
         "MRR ours": "–",
         "MRR paper": "89.0 (1.5)†",
     }
-    assert cells(table, "Pairwise cross-encoder")["MAP ours"] == "70.0"  # one seed, no deviation
-    assert cells(table, "Joint without MSPP, AE_k")["Seeds"] == "–"  # not run, still in the table
+    assert cells(table, "Pairwise cross-encoder")["MAP ours"] == "70.0"  # one seed: no deviation
+    assert cells(table, "Joint without MSPP, AE_k")["Seeds"] == "–"  # not run, but in the table
     assert table.groups == [("", 2), ("P@1", 2), ("MAP", 2), ("MRR", 2)]
-    assert "marks a significant gain" in table.caption
+    assert "significant gain" in table.caption
     assert "significant" not in results_table(ours, TABLE_2, "wikiqa").caption
 
 
-def test_reranking_keeps_the_pairwise_row_of_all_candidates() -> None:
+def test_reranking_table_includes_the_pairwise_row() -> None:
     ours = records("pairwise", [0.7]) + records("joint_ie", [0.4], protocol="reranked")
     table = results_table(ours, TABLE_2, "wikiqa")
     assert cells(table, "Pairwise cross-encoder")["MAP ours"] == "70.0"
@@ -73,7 +73,7 @@ def test_reranking_keeps_the_pairwise_row_of_all_candidates() -> None:
     assert cells(table, "Joint without MSPP, IE_k")["MAP paper"] == "49.3"
 
 
-def test_variants_that_the_paper_lacks_get_rows_of_their_own() -> None:
+def test_variants_not_in_the_paper_have_rows() -> None:
     ours = records("mspp_ie_following", [0.3]) + records("mspp_z", [0.3], protocol="reranked")
     row = cells(results_table(ours, TABLE_1, "wikiqa"), "mspp_ie_following")
     assert (row["MAP ours"], row["MAP paper"]) == ("30.0", "–")
@@ -81,7 +81,7 @@ def test_variants_that_the_paper_lacks_get_rows_of_their_own() -> None:
     assert [row[0] for row in results_table(ours, TABLE_2, "wikiqa").rows][5:] == ["mspp_z"]
 
 
-def test_ours_of_other_data_stand_beside_the_papers_and_it_is_said() -> None:
+def test_other_data_are_named_as_not_comparable() -> None:
     ours = (
         records("mspp_ie", [0.25], data="demo")
         + records("mspp_ie", [0.5])
@@ -89,20 +89,20 @@ def test_ours_of_other_data_stand_beside_the_papers_and_it_is_said() -> None:
     )
     demo, real = results_tables(ours, TABLE_1)
     assert demo.title == "Table 1: answer selection, all candidates (ours: the demo's made-up world)"
-    assert "Ours are of the demo's made-up world, the paper's of WikiQA: not comparable. Not run" in demo.caption
+    assert "Ours: the demo's made-up world, paper: WikiQA; not comparable. Not run" in demo.caption
     assert real.title == "Table 1: answer selection, all candidates"
     assert "comparable" not in real.caption
     for table, value in ((demo, "25.0"), (real, "50.0")):
         row = cells(table, "Joint with MSPP, IE_k")
         assert (row["MAP ours"], row["MAP paper"]) == (value, "88.5 (1.5)†")
-    (alone,) = results_tables([], TABLE_1)
-    assert cells(alone, "Joint with MSPP, IE_k")["MAP ours"] == "–"
+    (published_only,) = results_tables([], TABLE_1)
+    assert cells(published_only, "Joint with MSPP, IE_k")["MAP ours"] == "–"
 
 
-def test_what_no_seed_changes_stands_for_every_seed() -> None:
-    assert paired({0: 5.0, 1: 7.0}, {0: 1.0}) == (4.0,)
-    assert paired({0: 5.0, 1: 7.0}, {0: 1.0}, unseeded=True) == (4.0, 6.0)
-    assert paired({1: 5.0}, {0: 1.0}) == ()
+def test_unseeded_baseline_counts_for_all_seeds() -> None:
+    assert pair_by_seed({0: 5.0, 1: 7.0}, {0: 1.0}) == (4.0,)
+    assert pair_by_seed({0: 5.0, 1: 7.0}, {0: 1.0}, unseeded=True) == (4.0, 6.0)
+    assert pair_by_seed({1: 5.0}, {0: 1.0}) == ()
 
 
 def test_gains_are_paired_by_seed() -> None:
@@ -115,7 +115,7 @@ def test_gains_are_paired_by_seed() -> None:
     assert gain.verdict == "t(2) = 3.46, p = 0.074: not significant at 95%"
     assert gain.sentence == (
         "Joint with MSPP, IE_k: +2.0 points of MAP over joint without MSPP, IE_k "
-        "(t(2) = 3.46, p = 0.074: not significant at 95%). The paper: +49.1."
+        "(t(2) = 3.46, p = 0.074: not significant at 95%). Paper: +49.1."
     )
     (row,) = comparison_table([gain]).rows
     assert row[3:6] == ("3", "MAP +2.0 (1.0)", "+49.1")
@@ -128,36 +128,36 @@ def test_verdicts() -> None:
     # mean 11, deviation 1: t = 11√3 = 19.05, p = 1 − 19.05/√(19.05² + 2) = 0.0027
     assert gain(10.0, 11.0, 12.0).verdict == "t(2) = 19.05, p = 0.0027: significant at 95%"
     assert gain(-10.0, -11.0, -12.0).test[0] == pytest.approx(-gain(10.0, 11.0, 12.0).test[0])
-    assert gain(10.0).verdict == "no test with one seed"
-    assert gain(10.0, 10.0).verdict == gain(0.0, 1e-14).verdict == "no test: all seeds alike"
+    assert gain(10.0).verdict == "1 seed: preliminary"
+    assert gain(10.0, 10.0).verdict == gain(0.0, 1e-14).verdict == "no test: same difference for all seeds"
     assert comparison_table([gain(10.0)]).rows[0][4:6] == ("MAP +10.0", "–")
 
 
-def test_a_comparison_needs_both_sides() -> None:
+def test_comparison_needs_both_variants() -> None:
     assert compare(records("mspp_ie", [0.4]), TABLE_1, "wikiqa", MSPP.comparisons, "map") == []
 
 
-def test_names_keep_their_capitals_within_a_sentence() -> None:
+def test_proper_names_keep_capitals_in_sentences() -> None:
     def over(baseline: str) -> str:
         return Comparison("squad, 1%", "recall_at_10", "ICT", baseline, (-1.25,), None).sentence
 
-    assert over("No pre-training") == "ICT: -1.2 points of R@10 over no pre-training (no test with one seed)."
+    assert over("No pre-training") == "ICT: -1.2 points of R@10 over no pre-training (1 seed: preliminary)."
     assert "over BM-25 (" in over("BM-25")
     assert "over MLM (" in over("MLM")
 
 
-def test_the_best_of_each_column_stands_out() -> None:
+def test_best_of_each_column_is_bold() -> None:
     ours = records("mspp_ie", [0.50]) + records("mspp_ae", [0.61]) + records("pairwise", [0.6104])
     table = results_table(ours, TABLE_1, "wikiqa")
     bold = {(table.rows[row][0], f"{table.columns[c].group} {table.columns[c].name}") for row, c in table.bold}
-    assert {what for what in bold if what[1] == "MAP ours"} == {  # 61.0 is shown for both
+    assert {cell for cell in bold if cell[1] == "MAP ours"} == {  # 61.0 is shown for both
         ("Joint with MSPP, AE_k", "MAP ours"),
         ("Pairwise cross-encoder", "MAP ours"),
     }
     assert ("Joint with MSPP, IE_k", "MAP paper") in bold
     assert not any("Seeds" in column or "MRR ours" in column for _, column in bold)
-    alone = results_table(records("mspp_ie", [0.50]), TABLE_1, "wikiqa")
-    assert not any(alone.columns[column].name == "ours" for _, column in alone.bold)
+    single = results_table(records("mspp_ie", [0.50]), TABLE_1, "wikiqa")
+    assert not any(single.columns[column].name == "ours" for _, column in single.bold)
 
 
 def test_counts_are_flattened() -> None:
@@ -170,22 +170,22 @@ def test_counts_are_flattened() -> None:
     )
 
 
-def test_markdown_gives_back_the_cells() -> None:
+def test_markdown_round_trip() -> None:
     rows = (("a|b", "1*"), ("IE_k\\", "–"), ("*x* <b>", "two\nlines"))
     html = markdown(to_markdown(Table("T", (Column("What"), Column("n", "G", True)), rows)), extensions=["tables"])
-    found = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", html)
-    assert found == ["What", "G n", "a|b", "1*", "IE_k\\", "–", "*x* <b>", "two lines"]
+    parsed = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", html)
+    assert parsed == ["What", "G n", "a|b", "1*", "IE_k\\", "–", "*x* <b>", "two lines"]
 
 
 def test_markdown_explains_rows() -> None:
-    table = Table("T", (Column("What"),), (("a",), ("b",)), bold=frozenset({(0, 0)}), notes={0: "guesses | words"})
-    assert to_markdown(table).splitlines()[2:] == [r"| **a**: guesses \| words |", "| b |"]
+    table = Table("T", (Column("What"),), (("a",), ("b",)), bold=frozenset({(0, 0)}), notes={0: "predicts | words"})
+    assert to_markdown(table).splitlines()[2:] == [r"| **a**: predicts \| words |", "| b |"]
 
 
-def test_markdown_shows_headings_and_what_stands_out() -> None:
+def test_markdown_shows_headings_and_bold_cells() -> None:
     table = Table(
         "T", (Column("What"), Column("n")), (("a*", "1"), ("b", "2")), "", frozenset({(0, 0), (1, 1)}), {1: "B"}
     )
     html = markdown(to_markdown(table), extensions=["tables"])
-    found = re.findall(r"<td[^>]*>(.*?)</td>", html)
-    assert found == ["<strong>a*</strong>", "1", "<strong>B</strong>", "", "b", "<strong>2</strong>"]
+    parsed = re.findall(r"<td[^>]*>(.*?)</td>", html)
+    assert parsed == ["<strong>a*</strong>", "1", "<strong>B</strong>", "", "b", "<strong>2</strong>"]

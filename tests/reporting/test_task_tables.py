@@ -44,8 +44,8 @@ def records(
     return measured(variant, values, task, data, protocol, metric)
 
 
-def cells(table: Table, place: int) -> dict[str, str]:
-    return {f"{c.group} {c.name}".strip(): text for c, text in zip(table.columns, table.rows[place], strict=True)}
+def cells(table: Table, row: int) -> dict[str, str]:
+    return {f"{c.group} {c.name}".strip(): text for c, text in zip(table.columns, table.rows[row], strict=True)}
 
 
 OURS = [
@@ -61,7 +61,7 @@ OURS = [
 ]
 
 
-def test_ours_stand_below_the_papers_row() -> None:
+def test_our_rows_follow_the_papers() -> None:
     table = task_table(OURS, PUBLISHED, "senteval")
     assert [row[:2] for row in table.rows] == [
         ("GloVe", "paper"),
@@ -74,7 +74,7 @@ def test_ours_stand_below_the_papers_row() -> None:
     ]
     assert cells(table, 2) == {
         "Model": "uni-QT",
-        "From": "ours, 3 seeds",
+        "Source": "ours, 3 seeds",
         "MR": "53.0 (3.6)",
         "TREC": "–",
         "SICK r": "0.750",
@@ -83,19 +83,19 @@ def test_ours_stand_below_the_papers_row() -> None:
     assert cells(table, 1)["SICK r"] == "0.800"
     assert cells(table, 3) == {
         "Model": "Other",
-        "From": "paper",
+        "Source": "paper",
         "MR": "70.0",
         "TREC": "–",
         "SICK r": "–",
         "SICK MSE": "0.350",
     }
     assert cells(table, 6)["SICK r"] == "-0.250"
-    assert table.headings == {1: "From scratch", 5: "Ours, without a row in the paper"}
+    assert table.headings == {1: "From scratch", 5: "Ours, not in the paper"}
     assert table.paper == {0, 1, 3, 4}
     assert table.groups == [("", 4), ("SICK", 2)]
 
 
-def test_the_best_of_ours_and_of_the_paper_and_the_least_error() -> None:
+def test_best_scores_are_bold_separately() -> None:
     table = task_table(OURS, PUBLISHED, "senteval")
     bold = {(table.rows[row][0], table.columns[column].name) for row, column in table.bold}
     assert bold == {
@@ -109,25 +109,25 @@ def test_the_best_of_ours_and_of_the_paper_and_the_least_error() -> None:
     }
     assert "Lower is better: MSE." in table.caption
     assert table.caption == (
-        "Percent, but for r and MSE, mean (standard deviation over seeds); the best of each column in bold, among ours "
-        "and the paper's. Lower is better: MSE. Paper: A paper, Table 9."
+        "Percent except r and MSE, mean (standard deviation over seeds); best of each column in bold, separately for "
+        "ours and the paper. Lower is better: MSE. Paper: A paper, Table 9."
     )
     assert task_table(OURS, ScoreTable("T", COLUMNS[2:], data="senteval"), "senteval").caption.startswith(
         "Mean (standard deviation over seeds);"
     )
 
 
-def test_tables_of_the_paper_or_of_ours_alone() -> None:
-    alone = task_table([], PUBLISHED, "senteval")
-    assert {row[1] for row in alone.rows} == {"paper"}
-    assert list(alone.headings) == [1]
+def test_tables_of_only_the_paper_or_only_ours() -> None:
+    published_only = task_table([], PUBLISHED, "senteval")
+    assert {row[1] for row in published_only.rows} == {"paper"}
+    assert list(published_only.headings) == [1]
     ours = task_table(OURS, ScoreTable("T", COLUMNS[:1], data="senteval", labels=PUBLISHED.labels), "senteval")
     assert [row[0] for row in ours.rows] == ["uni-QT", "Random encoder", "my-model"]
     assert ours.headings == {}
-    assert ours.caption == "Percent, mean (standard deviation over seeds); the best of each column in bold."
+    assert ours.caption == "Percent, mean (standard deviation over seeds); best of each column in bold."
 
 
-def test_a_table_for_each_data_and_columns_of_its_parts() -> None:
+def test_one_table_per_data_set_with_subset_columns() -> None:
     parts = ScoreColumn("sts14", "cosine", "pearson", "Forum", subset="deft-forum", key="forum")
     published = ScoreTable("T", (parts,), "A paper", "senteval", (paper("QT", "uni", forum=0.5),))
     ours = records("uni", [0.25], "sts14", "pearson", "cosine", "demo/deft-forum")
@@ -136,13 +136,13 @@ def test_a_table_for_each_data_and_columns_of_its_parts() -> None:
     demo, real = task_tables(ours, published)
     assert [table.rows[1][2] for table in (demo, real)] == ["0.250", "0.750"]
     assert demo.title == "T (ours: the demo's made-up world)"
-    assert demo.caption.endswith("Ours are of the demo's made-up world, the paper's of SentEval: not comparable.")
+    assert demo.caption.endswith("Ours: the demo's made-up world, paper: SentEval; not comparable.")
     assert real.title == "T"
-    (alone,) = task_tables([], published)
-    assert len(alone.rows) == 1
+    (published_only,) = task_tables([], published)
+    assert len(published_only.rows) == 1
 
 
-def test_means_are_compared_seed_by_seed_over_what_both_have() -> None:
+def test_means_are_compared_over_shared_seeds_and_columns() -> None:
     ours = [
         *records("uni", [0.52, 0.55, 0.9]),
         *records("uni", [0.62, 0.65], task="trec"),  # means 57, 60; the third seed lacks a task
@@ -170,7 +170,7 @@ def test_means_are_compared_seed_by_seed_over_what_both_have() -> None:
     assert seeded.differences == pytest.approx((2,))  # only the seed that both have
 
 
-def test_points_of_a_correlation_are_hundredths() -> None:
+def test_points_of_correlations_are_hundredths() -> None:
     ours = [
         *records("uni", [0.75], metric="pearson", task="sick_r"),
         *records("word_average", [-0.5], metric="pearson", task="sick_r"),
@@ -179,6 +179,6 @@ def test_points_of_a_correlation_are_hundredths() -> None:
     assert gains[0].differences == pytest.approx((125,))
     assert gains[0].published == pytest.approx(10)
     assert gains[0].sentence == (
-        "uni-QT: +125.0 points of Pearson over word average (no test with one seed). The paper: +10.0."
+        "uni-QT: +125.0 points of Pearson over word average (1 seed: preliminary). Paper: +10.0."
     )
-    assert comparison_table(gains).caption.endswith("Points of a correlation are hundredths.")
+    assert comparison_table(gains).caption.endswith("Points of correlations are hundredths.")

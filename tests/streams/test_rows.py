@@ -12,7 +12,7 @@ from contexture.encoders.base import build_encoder
 from contexture.streams.base import MixedBatches, Stream, combine_needs
 from contexture.streams.rows import EmptyExamplesError, OrderedRows, ShuffledRows
 from contexture.systems.config import SystemConfig
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training.prepare import open_stages
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.factories import Ids, rows_of, texts_of
@@ -70,7 +70,7 @@ def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0
     pretraining = config.pretraining("all")
     needs = combine_needs(pretraining.streams, pretraining.lengths)
     encoder = build_encoder(pretraining.encoder, pretraining.lengths, Vocabulary.load(tokenizer), needs)
-    (stage,), passes = open_stages(pretraining, 0, files_of(config, examples, tokenizer, None), encoder, rank)
+    (stage,), passes = open_stages(pretraining, 0, training_files(config, examples, tokenizer, None), encoder, rank)
     return stage, passes
 
 

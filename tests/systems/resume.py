@@ -1,4 +1,4 @@
-"""Runs that are killed."""
+"""Killed trainings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from tests.training.runs import Killed, kill_at
 
 
 def kill(train: Callable[[], Any], *steps: int) -> None:
-    """Begin a training that dies at each of these steps in turn."""
+    """Start a training once for each step, and kill it at that step."""
     for step in steps:
         with pytest.MonkeyPatch.context() as patch:
             kill_at(step, patch)

@@ -1,4 +1,4 @@
-"""Runs of a system may learn at a rate of their own."""
+"""Learning rates of single runs."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from contexture.systems.config import SystemConfig
 from tests.training.toys import OPTIMIZER, schedule, system
 
 
-def rates(**own: Any) -> SystemConfig:
-    runs = {name: schedule(mlm=1) | ({"learning_rate": rate} if rate else {}) for name, rate in own.items()}
+def build_system(**rates: Any) -> SystemConfig:
+    runs = {name: schedule(mlm=1) | ({"learning_rate": rate} if rate else {}) for name, rate in rates.items()}
     return system(runs=runs)
 
 
-def test_a_run_has_its_own_rate_or_that_of_all() -> None:
-    config = rates(slow=1e-5, usual=None)
+def test_learning_rate_of_a_run_or_of_all() -> None:
+    config = build_system(slow=1e-5, usual=None)
     slow, usual = (config.pretraining(name).settings for name in ("slow", "usual"))
     assert (slow.optimizer.learning_rate, usual.optimizer.learning_rate) == (1e-5, OPTIMIZER["learning_rate"])
     assert slow.optimizer.warmup_steps == usual.optimizer.warmup_steps == 2
     assert slow.runs == usual.runs and usual == config.pretrain
 
 
-def test_a_rate_is_more_than_nothing() -> None:
+def test_learning_rate_is_positive() -> None:
     with pytest.raises(ValidationError, match="learning_rate"):
-        rates(slow=-1e-5)
+        build_system(slow=-1e-5)

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
-from contexture.systems.launch import files_of, pretrain_arguments
+from contexture.systems.launch import pretrain_arguments, training_files
 from contexture.training import checkpoints
 from contexture.training.launcher import launch_pretraining
 
@@ -33,9 +33,9 @@ def launch(
 ) -> bool:
     """Pre-train into `folder` and return False if a finished run was kept."""
     file = folder.with_name(f"{folder.name}.json")
-    file.write_text(json.dumps(config.plain()))
+    file.write_text(json.dumps(config.to_dict()))
     arguments = pretrain_arguments(file, run, seed, examples, vocabulary, start)
-    files = files_of(config, examples, vocabulary, start)
+    files = training_files(config, examples, vocabulary, start)
     return launch_pretraining(config.pretraining(run), seed, files, folder, arguments)
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from contexture.encoders.layout import row_lengths
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training import budget
 from contexture.training.curves import read_curves
 from contexture.training.prepare import PreparedRun, prepare
@@ -26,7 +26,7 @@ def configure(stages: list[dict[str, Any]], **pretrain: Any) -> Any:
 
 
 def prepare_run(config: Any, training: Training) -> PreparedRun:
-    return prepare(config.pretraining("run"), 0, files_of(config, training.examples, training.vocabulary, None))
+    return prepare(config.pretraining("run"), 0, training_files(config, training.examples, training.vocabulary, None))
 
 
 def resolve_steps(config: Any, training: Training, name: str) -> list[int | None]:

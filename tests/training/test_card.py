@@ -15,7 +15,7 @@ from tests.training.toys import make_system, quick_thoughts, system, two_towers
 
 
 def pretrain(config: SystemConfig, run: str, folder: Path, examples: Path, vocabulary: Path) -> tuple[str, Path]:
-    (folder / "config.json").write_text(json.dumps(config.plain()))
+    (folder / "config.json").write_text(json.dumps(config.to_dict()))
     output = folder / "data" / "toy" / "pretrained" / run / "seed-0"
     arguments = ["--config", str(folder / "config.json"), "--run", run, "--examples", str(examples)]
     main(["train", "pretrain", *arguments, "--vocabulary", str(vocabulary), "--output", str(output)])
@@ -65,7 +65,7 @@ def test_cards_of_a_transformer_and_its_fine_tuned_model(
 def test_the_card_of_a_static_encoder(
     examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = two_towers().plain()
+    plain = two_towers().to_dict()
     static = {"kind": "static", "embedding_size": 8, "pooling": "mean"}
     config = make_system(**plain | {"encoders": plain["encoders"] | {"bag": static}})
     card, folder = pretrain(config, "bag", tmp_path, examples, tokenizer)

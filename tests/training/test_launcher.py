@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contexture.folders import UNFINISHED
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training import launcher
 from contexture.training.launcher import launch_pretraining, run_identity
 from tests.training import toys
@@ -107,7 +107,7 @@ def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, token
     """They are part of its identity, because the encoder has tables for all streams."""
     config = toys.make_mixed_system({"run": schedule(1, in_batch_negatives=1)})
     (tmp_path / "pairs").symlink_to(examples / "pairs")
-    files = files_of(config, tmp_path, tokenizer, None)
+    files = training_files(config, tmp_path, tokenizer, None)
     assert set(files.examples) == {stream.examples for stream in config.streams.values()} > {"pairs"}
     identity = run_identity(config.pretraining("run"), 0, files)
     assert set(identity["examples"]) == {"pairs"} and identity["examples"]["pairs"]["rows"] == 74
@@ -118,7 +118,9 @@ def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, token
 def test_several_devices_need_arguments(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = two_towers(runs=RUNS, devices=2)
     with pytest.raises(ValueError, match=r"several devices"):
-        launch_pretraining(config.pretraining("run"), 0, files_of(config, examples, tokenizer, None), tmp_path / "run")
+        launch_pretraining(
+            config.pretraining("run"), 0, training_files(config, examples, tokenizer, None), tmp_path / "run"
+        )
 
 
 def test_a_process_group_is_ended(tmp_path: Path) -> None:

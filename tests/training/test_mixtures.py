@@ -12,7 +12,7 @@ from torch import Tensor
 
 from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
 from contexture.training.prepare import PreparedRun, prepare
@@ -46,7 +46,7 @@ def compute_losses(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
 
     def take_step(run: str, **pretrain: Any) -> Losses:
         config = system(**pretrain).pretraining(run)
-        prepared: PreparedRun = prepare(config, 0, files_of(system(), examples, tokenizer, None))
+        prepared: PreparedRun = prepare(config, 0, training_files(system(), examples, tokenizer, None))
         for name, objective in prepared.objectives.items():
             torch.manual_seed(len(name))
             for parameter in objective.parameters():
@@ -146,7 +146,7 @@ def test_invalid_stages(stage: dict[str, Any], message: str) -> None:
 
 def test_pairs_that_are_not_drawn_fail() -> None:
     towers = two_towers(runs={"run": schedule(1, ict=1)})
-    values = towers.plain() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
+    values = towers.to_dict() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
     with pytest.raises(
         ValidationError, match=r"tasks: no pairs of \['ict'\] are sampled; sampling\.tasks is \['bfs'\]"
     ):

@@ -59,10 +59,10 @@ def test_fine_tuning_on_two_devices_equals_one_device(
     results = []
     for devices in (1, 2):
         changed = settings | {"optimizer": STEADY, "precision": "fp32", "devices": devices}
-        config = make_system(**system_config.plain() | {"tasks": {task: changed}})
+        config = make_system(**system_config.to_dict() | {"tasks": {task: changed}})
         file, folder = tmp_path / f"{devices}.json", tmp_path / str(devices)
-        file.write_text(json.dumps(config.plain()))
-        encoder = EvaluatedEncoder(variant, 0, (str(start),), None, config.measured[variant].head)
+        file.write_text(json.dumps(config.to_dict()))
+        encoder = EvaluatedEncoder(variant, 0, (str(start),), None, config.all_variants[variant].head)
         arguments = finetune_arguments(file, task, option, encoder, data)
         assert launch_finetuning(config, task, option, encoder, data, folder, arguments)
         assert not launch_finetuning(config, task, option, encoder, data, folder, arguments)
@@ -77,7 +77,7 @@ def test_two_machines_equal_one_device(training: Training) -> None:
     """Nodes are started separately, as by `srun`; when they are started again, the finished run is kept."""
     settings: dict[str, Any] = {"optimizer": STEADY, "runs": {"run": schedule(4, in_batch_negatives=1)}}
     single, folder = training.train(two_towers(0.0, **settings), "run", "one"), training.folder / "run"
-    (training.folder / "config.json").write_text(json.dumps(two_towers(0.0, **settings, devices=2).plain()))
+    (training.folder / "config.json").write_text(json.dumps(two_towers(0.0, **settings, devices=2).to_dict()))
     assert start_nodes(training) == ["", ""]
     assert_same(single, weights(folder), atol=1e-5, rtol=1e-4)
     finished = read_files(folder)

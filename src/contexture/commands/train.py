@@ -69,10 +69,10 @@ def read_config(file: Path) -> "SystemConfig":
 def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
     if args.run not in config.pretrain.runs:
         raise SystemExit(f"{args.config}: no run {args.run!r}; there are {sorted(config.pretrain.runs)}")
-    from contexture.systems.launch import files_of, pretrain_arguments
+    from contexture.systems.launch import pretrain_arguments, training_files
     from contexture.training.launcher import launch_pretraining
 
-    files = files_of(config, args.examples, args.vocabulary, args.start)
+    files = training_files(config, args.examples, args.vocabulary, args.start)
     command = pretrain_arguments(args.config, args.run, args.seed, args.examples, args.vocabulary, args.start)
     launch_pretraining(config.pretraining(args.run), args.seed, files, args.output, command)
 
@@ -80,13 +80,13 @@ def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
 def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
     if args.task not in config.tasks:
         raise SystemExit(f"{args.config}: no task {args.task!r}; there are {sorted(config.tasks)}")
-    if args.variant not in config.measured:
-        raise SystemExit(f"{args.config}: no variant {args.variant!r}; there are {sorted(config.measured)}")
+    if args.variant not in config.all_variants:
+        raise SystemExit(f"{args.config}: no variant {args.variant!r}; there are {sorted(config.all_variants)}")
     from contexture.systems.launch import finetune_arguments, launch_finetuning
     from contexture.tasks.base import EvaluatedEncoder
     from contexture.tasks.registry import TASKS
 
-    head = config.measured[args.variant].head
+    head = config.all_variants[args.variant].head
     options = TASKS[args.task].load().list_options(config.task(args.task), head)
     option = args.option or next(iter(options), None)
     if option not in options:

@@ -28,9 +28,9 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
     if config is None or config.vocabulary == "subwords":
         pipeline += vocabulary.create_pipeline(parameters)
     if config is not None:
-        if "bitext" in config.made_of:
+        if "bitext" in config.example_inputs:
             pipeline += corpus.create_bitext_pipeline(parameters)
-        if "nli" in config.made_of:
+        if "nli" in config.example_inputs:
             pipeline += corpus.create_nli_pipeline(parameters)
         if config.vocabulary_dataset in ("subwords", "subword_vectors"):
             pipeline += vocabulary.create_subwords_pipeline(parameters, config.vocabulary_dataset)

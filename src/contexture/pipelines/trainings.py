@@ -85,7 +85,7 @@ def config_file(config: SystemConfig) -> Iterator[Path]:
     """Write the settings of a system to a temporary file for processes that train on several devices."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "config.json"
-        file.write_text(json.dumps(config.plain()), encoding="utf-8")
+        file.write_text(json.dumps(config.to_dict()), encoding="utf-8")
         yield file
 
 

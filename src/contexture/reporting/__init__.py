@@ -1,1 +1,1 @@
-"""Paper-style tables, learning curves and the report page, from metrics records and training logs."""
+"""Report pages: tables compared with the papers, and learning curves."""

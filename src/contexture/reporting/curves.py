@@ -1,4 +1,4 @@
-"""Learning curves as pictures: one figure a stage and series, every run in it."""
+"""Learning curves: one figure per stage and series, with all runs."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,19 +13,20 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-#: Okabe and Ito's colours, told apart with every kind of colour blindness; the pale yellow is left out.
+from contexture.reporting.names import label_variant
+
+#: Colours of Okabe and Ito, distinct for colour-blind readers; without the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-#: Told apart without colour, too.
+#: Distinct without colours, too.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", ":")
-#: Longer logs are averaged over this many equal stretches of steps, the same for all runs in a figure.
-POINTS = 80
-#: Shorter logs show no course.
-FEWEST = 3
-#: Inches of a figure, of a letter in its legend, and of the line before it with the space around.
-WIDTH, HEIGHT = 6.0, 4.0
-LETTER, LINE = 0.075, 0.75
-INK, FAINT = "#333333", "#dddddd"
+#: Longer logs are averaged over this many equal ranges of steps, shared by all runs of a figure.
+MAX_POINTS = 80
+#: Shorter logs are not drawn.
+MIN_POINTS = 3
+WIDTH_INCHES, HEIGHT_INCHES = 6.0, 4.0
+LETTER_INCHES, LEGEND_LINE_INCHES = 0.075, 0.75  # of the legend: a letter; a line sample with its margins
+INK, GRID_COLOUR = "#333333", "#dddddd"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class History:
     stage: str  # "pretrain", "finetune"
     variant: str
     seed: int
-    log: pd.DataFrame  # `step` and a column a series ("train/loss", "dev/map"); empty cells are left out
+    log: pd.DataFrame  # `step` and one column per series ("train/loss", "dev/map"); empty cells are skipped
 
 
 @dataclass(frozen=True)
@@ -47,23 +48,23 @@ class Series:
     scale: float = 1.0
 
 
-#: The series that training of any kind has.
+#: Series of all trainings.
 SERIES = {
     "train/loss": Series("Training loss", "nats"),
     "train/tokens_per_second": Series("Speed", "tokens per second"),
     "train/tflops": Series("Speed", "FLOP per second", 1e12),
     "dev/map": Series("MAP on the development split", "percent", 100),
-    "dev/loss": Series("Loss on the questions held out", "nats per answer"),
+    "dev/loss": Series("Loss on held-out questions", "nats per answer"),
 }
 ACCURACY = "_accuracy"
 
 
-def look(place: int) -> dict[str, Any]:
-    """How the line of the variant at `place` is drawn: as no other before it."""
-    turn = place // len(COLOURS)
+def variant_style(position: int) -> dict[str, Any]:
+    """Return the line style of the variant at `position`, distinct from those of earlier positions."""
+    turn = position // len(COLOURS)
     return {
-        "color": COLOURS[place % len(COLOURS)],
-        "marker": MARKERS[(place + turn) % len(MARKERS)],
+        "color": COLOURS[position % len(COLOURS)],
+        "marker": MARKERS[(position + turn) % len(MARKERS)],
         "linestyle": DASHES[turn % len(DASHES)],
         "linewidth": 1.8,
         "markersize": 6,
@@ -74,21 +75,21 @@ def look(place: int) -> dict[str, Any]:
 def learning_curves(
     histories: Sequence[History],
     order: Sequence[str] = (),
-    shown: Mapping[str, Series] | None = None,
+    objective_series: Mapping[str, Series] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> dict[str, Figure]:
-    """Draw every series `train/…` and `dev/…` of the histories that has some finite values.
+    """Draw each series `train/…` and `dev/…` that has finite values.
 
-    Thin lines are seeds, thick ones their mean (up to the step that all seeds reached). A variant has one
-    colour and one marker in all figures, given out first by `order`, then by name. The total loss is left out if
-    a single objective makes it up. `shown` says how the series of objectives are drawn, by their name after "train/".
+    Thin lines are seeds, thick lines their mean, up to the last step of all seeds. Each variant has the same colour and
+    marker in all figures, assigned by `order`, then by name. The total loss is skipped if it equals the loss of a
+    single objective. `objective_series` gives the series of objectives by their name after "train/".
 
     Returns:
-        Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns; other
-        characters than letters and digits become "_".
+        Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns. Characters other
+        than letters and digits become "_".
 
     Raises:
-        ValueError: naming the run, if a log has no column `step`.
+        ValueError: if a log has no column `step`.
     """
     for history in histories:
         if "step" not in history.log.columns:
@@ -98,17 +99,16 @@ def learning_curves(
     for stage in dict.fromkeys(history.stage for history in histories):
         runs = [history for history in histories if history.stage == stage]
         for series in _series(runs):
-            entry = _find_series(series, shown or {})
+            entry = _find_series(series, objective_series or {})
             if curves := _curves(runs, series, entry.scale):
                 name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
                 figures[name] = _draw(curves, variants, f"{entry.title} · {stage}", entry.unit, labels or {})
     return figures
 
 
-def _find_series(series: str, shown: Mapping[str, Series]) -> Series:
-    """The known series of this name, or one that follows from the name."""
+def _find_series(series: str, objective_series: Mapping[str, Series]) -> Series:
     name = series.partition("/")[2]
-    known = SERIES | {f"train/{objective}": entry for objective, entry in shown.items()}
+    known = SERIES | {f"train/{objective}": entry for objective, entry in objective_series.items()}
     if series in known:
         return known[series]
     title = name[:1].upper() + name[1:].replace("_", " ")
@@ -128,14 +128,14 @@ def _series(runs: Sequence[History]) -> list[str]:
 
 
 def to_png(figure: Figure) -> bytes:
-    """The picture file; the same bytes for the same figure."""
+    """Return the PNG file of a figure; equal figures give equal bytes."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
     return buffer.getvalue()
 
 
 def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, list[pd.Series]]:
-    """For each variant that logged the series, its seeds' values by step, in the unit shown."""
+    """Return, by variant, the values of each seed by step, multiplied by `scale`."""
     curves: dict[str, list[pd.Series]] = {}
     for run in runs:
         if series in run.log.columns:
@@ -143,32 +143,32 @@ def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, lis
             values = values.replace([np.inf, -np.inf], np.nan).dropna().sort_index()
             if len(values):
                 curves.setdefault(run.variant, []).append(values)
-    every = [values for seeds in curves.values() for values in seeds]
-    longest = max(map(len, every), default=0)
-    if longest > POINTS:
-        width = max(values.index.max() for values in every) / POINTS
+    all_values = [values for seeds in curves.values() for values in seeds]
+    longest = max(map(len, all_values), default=0)
+    if longest > MAX_POINTS:
+        width = max(values.index.max() for values in all_values) / MAX_POINTS
         curves = {variant: [_averaged(values, width) for values in seeds] for variant, seeds in curves.items()}
-    return curves if longest >= FEWEST else {}
+    return curves if longest >= MIN_POINTS else {}
 
 
 def _averaged(values: pd.Series, width: float) -> pd.Series:
-    """Means over stretches of `width` steps, placed at their middles."""
-    means = values.groupby(np.minimum(values.index.to_numpy() // width, POINTS - 1)).mean()
+    """Return means over ranges of `width` steps, at the middle of each range."""
+    means = values.groupby(np.minimum(values.index.to_numpy() // width, MAX_POINTS - 1)).mean()
     return means.set_axis((means.index.to_numpy() + 0.5) * width)
 
 
 def _draw(
     curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title: str, unit: str, labels: Mapping[str, str]
 ) -> Figure:
-    figure = new_figure(WIDTH, HEIGHT)
+    figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
     axes = figure.subplots()
     for variant, seeds in sorted(curves.items(), key=lambda item: variants.index(item[0])):
-        style_of_variant = look(variants.index(variant))
+        style_of_variant = variant_style(variants.index(variant))
         draw_seeds(axes, seeds, style_of_variant["color"])
         mean = pd.concat(seeds, axis=1).dropna().mean(axis=1)
-        label = labels.get(variant, variant) + (f" (mean of {len(seeds)})" if len(seeds) > 1 else "")
+        label = label_variant(variant, labels) + (f" (mean of {len(seeds)})" if len(seeds) > 1 else "")
         axes.plot(mean.index, mean, label=label, markevery=max(1, len(mean) // 8), **style_of_variant)
-    style(axes, title, "optimizer step", unit)
+    style_axes(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     add_legend(figure, fontsize=9)
@@ -176,36 +176,36 @@ def _draw(
 
 
 def draw_seeds(axes: Axes, seeds: Sequence[pd.Series], colour: str) -> None:
-    """Draw a thin line for each of several seeds."""
+    """Draw a thin line for each seed if there are several."""
     for values in seeds if len(seeds) > 1 else []:
         axes.plot(values.index, values, color=colour, linewidth=0.9, alpha=0.4)
 
 
 def new_figure(width: float, height: float, w_pad: float = 0.12, h_pad: float = 0.1) -> Figure:
-    """An empty figure of so many inches, whose panels keep apart."""
+    """Return an empty figure of `width` × `height` inches, with padding between panels."""
     layout = ConstrainedLayoutEngine(w_pad=w_pad, h_pad=h_pad)
     return Figure(figsize=(width, height), layout=layout, facecolor="white")
 
 
 def add_legend(
-    figure: Figure, order: Iterable[str] = (), labels: Mapping[str, str] | None = None, **looks: Any
+    figure: Figure, order: Iterable[str] = (), labels: Mapping[str, str] | None = None, **style: Any
 ) -> None:
-    """Explain the lines of all panels below them, in as many columns as fit; lines of one label look alike.
+    """Add one legend for all panels below them, in as many columns as fit.
 
-    The labels in `order` come first, `labels` replace those of lines, and `looks` are keywords of the legend.
+    Labels in `order` come first, `labels` replace the labels of lines, and `style_axes` are keywords of the legend.
     """
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
     handles = {name: line for name, line in lines.items() if not name.startswith("_")}
-    shown = dict.fromkeys(name for name in (*order, *handles) if name in handles)
-    names = [(labels or {}).get(name, name) for name in shown]
+    ordered = dict.fromkeys(name for name in (*order, *handles) if name in handles)
+    names = [(labels or {}).get(name, name) for name in ordered]
     longest = max(map(len, names), default=0)
-    columns = max(1, int(figure.get_figwidth() / (LINE + longest * LETTER)))
-    look = {"frameon": False, "fontsize": 10, "labelcolor": INK} | looks
-    figure.legend([handles[name] for name in shown], names, loc="outside lower center", ncols=columns, **look)
+    columns = max(1, int(figure.get_figwidth() / (LEGEND_LINE_INCHES + longest * LETTER_INCHES)))
+    keywords = {"frameon": False, "fontsize": 10, "labelcolor": INK} | style
+    figure.legend([handles[name] for name in ordered], names, loc="outside lower center", ncols=columns, **keywords)
 
 
-def style(axes: Axes, title: str, along: str, unit: str) -> None:
-    """The looks that all pictures share."""
+def style_axes(axes: Axes, title: str, along: str, unit: str) -> None:
+    """Set the title, axis labels and shared style of a panel."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, fontweight="bold")
     axes.set_xlabel(along, color=INK)
     axes.set_ylabel(unit, color=INK)
@@ -215,5 +215,5 @@ def style(axes: Axes, title: str, along: str, unit: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(INK)
     axes.tick_params(colors=INK, labelsize=9)
-    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.grid(axis="y", color=GRID_COLOUR, linewidth=0.8)
     axes.set_axisbelow(True)

@@ -1,46 +1,54 @@
-"""What tasks, data, protocols and what nobody trains are called; others are called as the records call them."""
+"""Titles of tasks, data sets, protocols and reference variants."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from contexture.tasks.base import AFTER as AFTER
 from contexture.tasks.registry import TASKS as SPECS
 
-#: Task of the records → the task that measures it.
-OWNERS = {name: spec for spec in SPECS.values() for name in (spec.name, *spec.subtasks)}
-#: In the order of the tables.
-TASKS = {name: spec.title if name == spec.name else spec.subtasks[name] for name, spec in OWNERS.items()}
+#: Task of a record → specification of the evaluation task.
+RECORD_SPECS = {name: spec for spec in SPECS.values() for name in (spec.name, *spec.subtasks)}
+#: Task of a record → title, in the order of tables.
+TASKS = {name: spec.title if name == spec.name else spec.subtasks[name] for name, spec in RECORD_SPECS.items()}
 DATA = {"demo": "the demo's made-up world"} | {
     name: title for spec in SPECS.values() for name, title in spec.data.items()
 }
-#: How encoders are measured; besides, there are shares of the questions trained on, such as "80%".
+#: Protocol → title; further protocols are the share of questions used for fine-tuning, such as "80%".
 PROTOCOLS = {name: title for spec in SPECS.values() for name, title in spec.protocols.items()}
-#: Protocols that report one score of a frozen encoder each; the protocol `frozen` reports its default score.
-BY_SCORE = ("by_attention", "by_cosine", "by_dot")
-#: What costs no training of an encoder: the least that one must beat.
+#: Protocols for single similarity scores of frozen encoders; `frozen` uses the default score of the encoder.
+SCORE_PROTOCOLS = ("by_attention", "by_cosine", "by_dot")
+#: Ends the names of variants that combine an encoder with BM25.
+BM25_SUFFIX = "+bm25"
+#: Baselines without encoder training → label.
 REFERENCES = {
     "bm25": "BM25",
     "word_average": "Average of word vectors",
     "random": "Untrained",
-    "published": "Published weights, as they were",
-    "word_overlap": "Words in common",
-    "majority": "The most frequent label",
-    "file_order": "Order of the file",
-    "random_order": "Random order",
+    "published": "Published weights",
+    "word_overlap": "Word overlap",
+    "majority": "Most frequent label",
+    "file_order": "File order",
+    "random_order": "Random",
 }
 
 
 def protocol_name(protocol: str) -> str:
-    """How a protocol is called; a share of the questions, "80%", is one that encoders were fine-tuned on.
-
-    `grouped_after_asnq` is what `grouped` is called, after ASNQ, from which was learned before.
-    """
+    """Return the title of a protocol, also of a share ("80%") and of transfer ("grouped_after_asnq")."""
     protocol, _, first = protocol.partition(AFTER)
     if first:
         return f"{protocol_name(protocol)}, after {DATA.get(first, first)}"
     return PROTOCOLS.get(protocol, f"fine-tuned on {protocol}" if protocol[:1].isdigit() else protocol)
 
 
-def in_order(tasks: Iterable[str]) -> list[str]:
-    """Tasks in the order of the tables, unknown ones last."""
-    found = set(tasks)
-    return [*(task for task in TASKS if task in found), *sorted(found - set(TASKS))]
+def label_variant(variant: str, labels: Mapping[str, str]) -> str:
+    """Return the label of a variant; "+bm25" ends the name of an encoder that is combined with BM25."""
+    if variant in labels:
+        return labels[variant]
+    if variant.endswith(BM25_SUFFIX):
+        return f"{label_variant(variant.removesuffix(BM25_SUFFIX), labels)} with BM25"
+    return REFERENCES.get(variant, variant)
+
+
+def sort_tasks(tasks: Iterable[str]) -> list[str]:
+    """Sort tasks by the order of tables, unknown tasks last."""
+    known = set(tasks)
+    return [*(task for task in TASKS if task in known), *sorted(known - set(TASKS))]

@@ -1,4 +1,4 @@
-"""What the page of every system is made of."""
+"""Parts of a report page."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,29 +13,29 @@ from contexture.reporting.tables import Table
 
 @dataclass(frozen=True)
 class ReportContext:
-    """What the report says beside the numbers. All of it is shown as plain text; what is empty is left out."""
+    """Content of a report besides its scores, shown as plain text; empty fields are left out."""
 
-    system: str  # whose records are shown
+    system: str
     title: str
-    note: str  # in plain words: how far ours and the paper's numbers can be compared
-    run: Mapping[str, str] = field(default_factory=dict)  # what was run: model size, seeds, text, minutes …
+    note: str  # how far our numbers and the paper's are comparable
+    run: Mapping[str, str] = field(default_factory=dict)  # description of the run: encoders, seeds, text …
     counts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # {"Corpus": {"pages_in": 300}}
-    files: Mapping[str, str] = field(default_factory=dict)  # path → what lies there
-    # Task → its results beside records. Of any task "name" and "counts" of its data, and "missing": {name: reason}
+    files: Mapping[str, str] = field(default_factory=dict)  # path → content
+    # Task → results besides records. All tasks: "name" and "counts" of the data, and "missing": {name: reason}
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)  # of variants and runs, if not their names
-    whole: str = ""  # the command of a longer run, if this one is short
-    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stream → what the sampler counted
+    labels: Mapping[str, str] = field(default_factory=dict)  # variant or run → label
+    full_command: str = ""  # command of the full run, if this run is the demo
+    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stream → counts of the sampler
     # Run → {"seconds", "steps", "tokens", "flops", "parameters", "tokens_per_second"} and, if known, "examples"
     trainings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    # Run → objective → what training showed at its end (`Objective.shown`)
-    shown: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    series: Mapping[str, Series] = field(default_factory=dict)  # of learning curves, by their name after "train/"
+    # Run → objective → details at the end of training (`Objective.shown`)
+    objective_details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    series: Mapping[str, Series] = field(default_factory=dict)  # objective → how its learning curve is drawn
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table, pictures, or a sentence that says why there are none."""
+    """A table, figures, or a text."""
 
     title: str
     table: Table | None = None
@@ -45,7 +45,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Bar:
-    """A number to be seen, within 0..100."""
+    """A bar of a card; `value` is within 0..100."""
 
     label: str
     value: float
@@ -54,7 +54,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Card:
-    """One finding, to be read at a glance."""
+    """A summary box at the top of a page."""
 
     title: str
     subtitle: str
@@ -66,20 +66,20 @@ class Card:
 
 @dataclass(frozen=True)
 class Page:
-    """A system's own part of the report."""
+    """The system-specific part of a report."""
 
-    findings: Sequence[str]  # the first thing that a reader wants to know, in a sentence each
+    findings: Sequence[str]  # main results, one sentence each
     sections: Sequence[Section]
-    figures: Mapping[str, Figure] = field(default_factory=dict)  # those that the sections name
+    figures: Mapping[str, Figure] = field(default_factory=dict)  # by name in the sections
     variants: Sequence[str] = ()  # in the order of colours of learning curves
-    cards: Sequence[Card] = ()  # shown above all
+    cards: Sequence[Card] = ()  # at the top
 
 
-#: What makes a page of a system's records.
+#: Function that draws the page of a system's records.
 MakePage = Callable[[Sequence[Record], ReportContext], Page]
 
 
 def sections(parts: Iterable[Table | Section]) -> list[Section]:
-    """Sections, with each table that has rows under its own title."""
+    """Return sections for tables and sections, without tables that show no value."""
     made = (Section(part.title, part) if isinstance(part, Table) else part for part in parts)
-    return [section for section in made if section.table is None or section.table.rows]
+    return [section for section in made if section.table is None or section.table.has_values]

@@ -1,36 +1,36 @@
-"""Small pieces of English that tables and pages share."""
+"""Phrases shared by tables and pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-#: As many are named.
-NAMED = 3
+#: Names in a list of files.
+MAX_LISTED = 3
 
 
-def named(files: Sequence[str | Path]) -> str:
-    """The names of a few files; of many the first and how many there are: "a.txt, b.txt, c.txt … (7,000 files)"."""
+def list_files(files: Sequence[str | Path]) -> str:
+    """Return the names of up to `MAX_LISTED` files, and the count of more: "a.txt, b.txt, c.txt … (7,000 files)"."""
     names = [Path(file).name for file in files]
-    return ", ".join(names) if len(names) <= NAMED else f"{', '.join(names[:NAMED])} … ({len(names):,} files)"
+    return ", ".join(names) if len(names) <= MAX_LISTED else f"{', '.join(names[:MAX_LISTED])} … ({len(names):,} files)"
 
 
-def all_of(names: Iterable[str]) -> str:
-    """ "a, b and c"; nothing of none."""
+def join_names(names: Iterable[str]) -> str:
+    """Return "a, b and c", or "" without names."""
     *first, last = [*names] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def within_sentence(label: str) -> str:
-    """Labels begin with a capital, but not within a sentence, unless they are names."""
+def lower_first(label: str) -> str:
+    """Return a label for use within a sentence: with a small first letter unless its first word is a proper name."""
     return label[0].lower() + label[1:] if label[1:].split(" ")[0].islower() else label
 
 
-def kept_out(evaluation: Mapping[str, Any] | None) -> str:
-    """Whether the documents that an evaluation asks about are in the text, of a corpus report's `evaluation`."""
+def describe_held_out(evaluation: Mapping[str, Any] | None) -> str:
+    """Describe which evaluation documents are excluded from the text, by `evaluation` of the corpus report."""
     if evaluation is None:
-        return "The documents that questions are about were not kept out of the text."
+        return "Evaluation documents are not excluded from the text."
     documents, paragraphs = f"{evaluation['documents']:,} documents", f"{evaluation['paragraphs']:,} paragraphs"
-    said = [f"{documents} ({paragraphs}) were kept out of the text for {evaluation['tasks']}."]
+    sentences = [f"{documents} ({paragraphs}) are excluded from the text for {evaluation['tasks']}."]
     missing = evaluation["missing"]
-    lacking = f"Nothing could be kept out of the text for {all_of(missing)}: the files were missing."
-    return " ".join([*(said if evaluation["tasks"] else []), *([lacking] if missing else [])])
+    no_documents = f"No documents are excluded for {join_names(missing)}: the files are missing."
+    return " ".join([*(sentences if evaluation["tasks"] else []), *([no_documents] if missing else [])])

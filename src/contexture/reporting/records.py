@@ -1,4 +1,4 @@
-"""The records of `metrics.json`: one measured number each, from which every table is drawn."""
+"""Records of `metrics.json`: one score each."""
 
 import math
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from contexture.metrics.measures import METRICS as SHARED
 from contexture.tasks.registry import TASKS
 
-#: Every metric, in the order of the columns.
+#: All metrics, in the order of columns.
 METRICS = SHARED | {name: metric for spec in TASKS.values() for name, metric in spec.metrics.items()}
 
 Name = Annotated[str, Field(min_length=1)]
@@ -21,17 +21,17 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @with_config(ConfigDict(extra="forbid", strict=True))
 class Record(TypedDict):
-    """One metric of one model on one split of the data of one task, and what training the model took.
+    """One metric of one model on one split of a task's data, with the cost of training.
 
-    A trained model has all keys of COST_KEYS, another one none.
+    Trained models have all of `COST_KEYS`, other models have none.
     """
 
     system: Name
     variant: Name
     seed: int
     task: Name
-    data: Name  # what was measured on; of a part of it "<data>/<subset>"
-    protocol: Name  # how it was measured
+    data: Name  # "<data>", or "<data>/<subset>"
+    protocol: Name
     split: Literal["train", "dev", "test"]
     metric: Name
     value: float
@@ -49,7 +49,7 @@ _RECORD = TypeAdapter(Record)
 
 @dataclass(frozen=True)
 class ScoreKey:
-    """Where numbers of all variants and seeds stand."""
+    """Key of a score, shared by all variants and seeds."""
 
     task: str
     data: str
@@ -59,27 +59,27 @@ class ScoreKey:
 
 
 def score_key(record: Record) -> ScoreKey:
-    """Where a record's number stands."""
+    """Return the key of a record's score."""
     return ScoreKey(record["task"], record["data"], record["protocol"], record["metric"], record["split"])
 
 
-def by_seed(records: Iterable[Record], variant: str, place: ScoreKey) -> dict[int, float]:
-    """Seed → value, as it is shown: in percent, where the metric is."""
-    scale = METRICS[place.metric].scale
-    return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == place}
+def values_by_seed(records: Iterable[Record], variant: str, key: ScoreKey) -> dict[int, float]:
+    """Return seed → value in the unit of the metric (percent for shares)."""
+    scale = METRICS[key.metric].scale
+    return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == key}
 
 
-def data_of(records: Iterable[Record]) -> list[str]:
-    """What was measured on, subsets left out, in the order of the records."""
+def list_data(records: Iterable[Record]) -> list[str]:
+    """List the data sets of records without subsets, in the order of the records."""
     return list(dict.fromkeys(r["data"].split("/")[0] for r in records))
 
 
 def check_records(records: object) -> list[Record]:
-    """Return `records`, as read from `metrics.json`, if they are a list of metrics records.
+    """Validate the content of `metrics.json` and return it.
 
     Raises:
-        ValueError: with the position in the list and the fault: a missing or unknown key, a value of another type, an
-            unknown split or metric, a value out of its metric's range, or the same measurement twice.
+        ValueError: with the position and the fault: a missing or unknown key, a wrong type, an unknown split or metric,
+            a value outside of its metric's range, or a duplicate.
     """
     if not isinstance(records, list):
         raise ValueError(f"expected a list of metrics records, got {type(records).__name__}")
@@ -88,7 +88,7 @@ def check_records(records: object) -> list[Record]:
         if not (problem := _problem(record)):
             key = (record["system"], record["variant"], record["seed"], score_key(record))
             if key in positions:
-                problem = f"the same measurement as record {positions[key]}"
+                problem = f"duplicate of record {positions[key]}"
             positions[key] = position
         if problem:
             raise ValueError(f"metrics record {position}: {problem}: {record!r}")
@@ -101,9 +101,9 @@ def _problem(record: Any) -> str:
     except ValidationError as error:
         return "; ".join(": ".join([*map(str, fault["loc"]), fault["msg"]]) for fault in error.errors())
     if (metric := METRICS.get(record["metric"])) is None:
-        return f"unknown metric, expected one of {list(METRICS)}"
+        return f"unknown metric; known: {list(METRICS)}"
     if not math.isfinite(record["value"]) or not metric.low <= record["value"] <= metric.high:
-        where = f"in {metric.low:g}..{metric.high:g}" if math.isfinite(metric.high) else f"from {metric.low:g} upwards"
+        where = f"in {metric.low:g}..{metric.high:g}" if math.isfinite(metric.high) else f"of at least {metric.low:g}"
         return f"'value' must be a number {where}"
     missing = [key for key in COST_KEYS if key not in record]
-    return f"the cost of training lacks {missing}" if 0 < len(missing) < len(COST_KEYS) else ""
+    return f"training cost without {missing}" if 0 < len(missing) < len(COST_KEYS) else ""

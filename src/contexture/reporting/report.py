@@ -1,4 +1,4 @@
-"""The report of a system, as Markdown and as one HTML page that needs no other file."""
+"""The report of a system, as Markdown and as one self-contained HTML page."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,99 +8,96 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from contexture.reporting.curves import History, learning_curves, to_png
-from contexture.reporting.names import BY_SCORE, DATA, TASKS, in_order, protocol_name
+from contexture.reporting.names import DATA, SCORE_PROTOCOLS, TASKS, label_variant, protocol_name, sort_tasks
 from contexture.reporting.page import MakePage, Page, ReportContext, sections
 from contexture.reporting.records import METRICS, check_records
-from contexture.reporting.tables import NOTHING, Column, Table, by_label, columns, counts_table, to_markdown
+from contexture.reporting.tables import NOTHING, Column, Table, columns, counts_table, order_by_label, to_markdown
 
 
 @dataclass(frozen=True)
 class Report:
-    """The files of a report. The Markdown names the figures, which must lie beside it."""
+    """The files of a report. The Markdown links to the figures in its folder."""
 
     markdown: str
     html: str
     figures: Mapping[str, bytes]  # file name → PNG
-    page: Page  # what was drawn
+    page: Page
 
 
 def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
-    """Draw the tables, pictures and learning curves of one system from the content of `metrics.json` and training logs.
+    """Render tables, figures and learning curves of a system from the content of `metrics.json` and training logs.
 
-    Records of other systems are left out. `page` makes the system's own part.
+    Records of other systems are ignored. `page` draws the system-specific part.
 
     Raises:
-        ValueError: for records that `check_records` or the system's page rejects, facts without the keys that its
-            tables name, or a log without steps.
+        ValueError: for invalid records, details without the keys that tables need, or a log without steps.
     """
-    own = [record for record in check_records(records) if record["system"] == context.system]
-    made = page(own, context)
-    made = replace(made, sections=[*made.sections, *sections(facts_tables(context))])
-    curves = learning_curves(histories, made.variants, context.series, context.labels)
-    figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
+    system_records = [record for record in check_records(records) if record["system"] == context.system]
+    drawn_page = page(system_records, context)
+    drawn_page = replace(drawn_page, sections=[*drawn_page.sections, *sections(details_tables(context))])
+    curves = learning_curves(histories, drawn_page.variants, context.series, context.labels)
+    figures = {f"{name}.png": to_png(figure) for name, figure in {**drawn_page.figures, **curves}.items()}
     missing = missing_table(context)
     content = {
         "context": context,
-        "page": made,
+        "page": drawn_page,
         "curves": [f"{name}.png" for name in curves],
         "several": len({history.seed for history in histories}) > 1,
         "counts": [*([missing] if missing.rows else []), *counts_tables(context)],
         "figures": {name: b64encode(png).decode() for name, png in figures.items()},
     }
-    return Report(render("report.md", content), render("report.html", content), figures, made)
+    return Report(render("report.md", content), render("report.html", content), figures, drawn_page)
 
 
-def facts_tables(context: ReportContext) -> Iterator[Table]:
-    """What tasks found out besides their records, kind by kind."""
+def details_tables(context: ReportContext) -> Iterator[Table]:
+    """Yield tables of the details of all tasks, by kind of table."""
     for tables in (_intervals_tables, _confidence_tables, _scores_tables, _examples_tables):
         for task, details in context.details.items():
             yield from tables(TASKS.get(task, task), details, context.labels)
 
 
 def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Questions to read: some that the best model answered, and some that it did not."""
     for examples in details.get("examples", ()):
         answered, missed = examples["answered"], examples["missed"]
         rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
-        headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Not answered"} if missed else {})
-        variant = labels.get(examples["variant"], examples["variant"])
+        headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Missed"} if missed else {})
+        variant = label_variant(examples["variant"], labels)
         where = f" on {DATA.get(examples['data'], examples['data'])}" if "data" in examples else ""
-        caption = f"By {variant}, {protocol_name(examples['protocol'])}{where}, of the first seed."
-        names = columns("Question", "What came first", "The answer")
-        yield Table(f"{task}: to read", names, rows, caption, headings=headings)
+        caption = f"Model: {variant}, {protocol_name(examples['protocol'])}{where}, first seed."
+        names = columns("Question", "First result", "Answer")
+        yield Table(f"{task}: examples", names, rows, caption, headings=headings)
 
 
 def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Confidence intervals of each variant's score and of its difference to BM25, by data."""
     for data, variants in details.get("intervals", {}).items():
         rows = tuple(
             (
-                labels.get(name, name),
+                label_variant(name, labels),
                 _interval(variants[name]["ndcg_at_10"]),
                 _interval(variants[name]["over_bm25"], signed=True) if "over_bm25" in variants[name] else NOTHING,
             )
-            for name in by_label(variants, labels)
+            for name in order_by_label(variants, labels)
         )
-        caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
-        names = columns("Model", numbers=["nDCG@10", "above BM25"])
-        yield Table(f"{task}: how sure it is, {DATA.get(data, data)}", names, rows, caption)
+        caption = "Percent. In brackets: the 95% bootstrap interval over queries."
+        names = columns("Model", numbers=["nDCG@10", "difference to BM25"])
+        yield Table(f"{task}: confidence intervals, {DATA.get(data, data)}", names, rows, caption)
 
 
 def _confidence_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Confidence intervals of a task's measures and of their differences to BM25, compared with chance.
+    """Yield confidence intervals of a task's metrics and of their differences to BM25, compared with chance.
 
-    The single scores of frozen encoders (`BY_SCORE`) have a table of their own.
+    `SCORE_PROTOCOLS` have a separate table.
     """
     for data, protocols in details.get("confidence", {}).items():
         for suffix, by_score in (("", False), (", frozen encoders by score", True)):
-            blocks = {name: block for name, block in protocols.items() if (name in BY_SCORE) == by_score}
+            blocks = {name: block for name, block in protocols.items() if (name in SCORE_PROTOCOLS) == by_score}
             if blocks:
                 title = f"{task}: confidence intervals{suffix}, {DATA.get(data, data)}"
                 yield _confidence_table(title, blocks, labels)
 
 
 def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
-    """Variants by protocol, each protocol headed by its name and beginning with the expectation by chance."""
+    """Return a block of rows for each protocol: the expectation by chance, then the variants."""
     first = next(iter(blocks.values()))
     metrics = list(first["chance"])
     names = [METRICS[metric].label for metric in metrics]
@@ -111,47 +108,47 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
         headings[len(rows)] = protocol_name(protocol)
         chance = [f"{100 * block['chance'][metric]:.1f}" for metric in metrics]
         rows.append(("Chance", *chance, *[NOTHING] * len(metrics), NOTHING))
-        for variant in by_label(block["variants"], labels):
+        for variant in order_by_label(block["variants"], labels):
             parts = block["variants"][variant]
             means = [_interval(parts["means"][metric]) for metric in metrics]
             over = parts.get("over_bm25")
             gains = [_interval(over[metric], signed=True) if over else NOTHING for metric in metrics]
-            rows.append((labels.get(variant, variant), *means, *gains, _compare_with_chance(parts["over_chance"])))
+            rows.append((label_variant(variant, labels), *means, *gains, _compare_with_chance(parts["over_chance"])))
     caption = (
         f"Percent, {first['questions']:,} questions, mean over seeds. In brackets: the 95% bootstrap interval over "
-        "questions. Chance: the exact mean of a random order of the same candidates. Above chance: the measures whose "
+        "questions. Chance: the exact mean of a random order of the same candidates. Above chance: metrics whose "
         "difference to chance has an interval above 0."
     )
-    shown = (*columns("Model", numbers=names), *differences, Column("Above chance"))
-    return Table(title, shown, tuple(rows), caption, headings=headings)
+    heads = (*columns("Model", numbers=names), *differences, Column("Above chance"))
+    return Table(title, heads, tuple(rows), caption, headings=headings)
 
 
 def _compare_with_chance(differences: Mapping[str, Sequence[float]]) -> str:
-    """The measures that are above chance, then those below: "R@1, MRR", "no" or "no; below: R@20"."""
+    """Return the metrics above and below chance: "R@1, MRR", "no" or "no; below: R@20"."""
     above = [METRICS[metric].label for metric, (_, low, _) in differences.items() if low > 0]
     below = [METRICS[metric].label for metric, (_, _, high) in differences.items() if high < 0]
     return "; ".join([", ".join(above) or "no", *([f"below: {', '.join(below)}"] if below else [])])
 
 
 def _interval(values: Sequence[float], signed: bool = False) -> str:
-    """ "62.1 [58.0, 66.4]" of a mean and the two ends."""
-    mean, low, high = (f"{100 * value:{'+' if signed else ''}.1f}" for value in values)
+    """Format a mean and the ends of its interval: "62.1 [58.0, 66.4]"."""
+    mean, low, high = (f"{100 * value:{'+' if signed else ''}z.1f}" for value in values)
     return f"{mean} [{low}, {high}]"
 
 
 def _scores_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """How a task compared the vectors of each model, by protocol, if it has several ways."""
+    """Yield the similarity score that a task used for each model, by protocol."""
     scores: Mapping[str, Mapping[str, str]] = details.get("scores", {})
     names = columns("Model", *map(protocol_name, scores))
     rows = tuple(
-        (labels.get(variant, variant), *(by_variant.get(variant, NOTHING) for by_variant in scores.values()))
+        (label_variant(variant, labels), *(by_variant.get(variant, NOTHING) for by_variant in scores.values()))
         for variant in dict.fromkeys(variant for by_variant in scores.values() for variant in by_variant)
     )
-    yield Table(f"{task}: what vectors are compared by", names, rows)
+    yield Table(f"{task}: similarity scores", names, rows)
 
 
 def counts_tables(context: ReportContext) -> list[Table]:
-    """Counts of the whole run and of the data of each task, with notes on the data."""
+    """Return counts of the run and of the data of each task, with notes on the data."""
     tables = [counts_table(title, counts) for title, counts in context.counts.items() if counts]
     for task, details in context.details.items():
         if details.get("counts"):
@@ -161,14 +158,14 @@ def counts_tables(context: ReportContext) -> list[Table]:
 
 
 def missing_table(context: ReportContext) -> Table:
-    """What was not measured, and why."""
+    """Return what was not measured, with reasons."""
     missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
-    rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in in_order(missing))
-    return Table("Not measured", columns("What", "Why"), rows)
+    rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in sort_tasks(missing))
+    return Table("Not measured", columns("Task or data", "Reason"), rows)
 
 
 def render(template: str, content: Mapping[str, object]) -> str:
-    """A template of this room, filled in; what goes into HTML is escaped."""
+    """Render a template of `reporting/templates`; HTML is escaped."""
     environment = Environment(
         loader=PackageLoader("contexture.reporting"),
         autoescape=select_autoescape(["html"]),

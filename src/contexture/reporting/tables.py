@@ -1,4 +1,4 @@
-"""Metrics records → tables with the published numbers beside ours."""
+"""Tables of our scores compared with published numbers."""
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,18 +9,20 @@ from typing import Any
 
 from scipy import stats
 
-from contexture.reporting.phrases import within_sentence
+from contexture.reporting.names import label_variant
+from contexture.reporting.phrases import lower_first
 from contexture.reporting.published import Score, ScoreRow, ScoreTable
-from contexture.reporting.records import METRICS, Record, by_seed, data_of, score_key
+from contexture.reporting.records import METRICS, Record, list_data, score_key, values_by_seed
 
+#: Cell without a value.
 NOTHING = "–"
-#: Differences between seeds below this many points are rounding, not variance.
+#: Points: smaller differences between seeds are rounding errors.
 ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading; neighbours of one group stand under a common one."""
+    """Heading of a column; neighbouring columns of one group share a heading above."""
 
     name: str
     group: str = ""
@@ -35,37 +37,43 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
-    bold: frozenset[tuple[int, int]] = frozenset()  # (row, column) of the cells to stand out
-    headings: Mapping[int, str] = field(default_factory=dict)  # what stands above the row of this number
-    paper: frozenset[int] = frozenset()  # rows that hold nothing of ours
-    notes: Mapping[int, str] = field(default_factory=dict)  # what explains the first cell of the row of this number
-    shades: Mapping[tuple[int, int], float] = field(default_factory=dict)  # (row, column) → how deep its colour: 0..1
+    bold: frozenset[tuple[int, int]] = frozenset()  # (row, column)
+    headings: Mapping[int, str] = field(default_factory=dict)  # row → heading above it
+    paper: frozenset[int] = frozenset()  # rows of published numbers only
+    notes: Mapping[int, str] = field(default_factory=dict)  # row → explanation of its first cell
+    shades: Mapping[tuple[int, int], float] = field(default_factory=dict)  # (row, column) → depth of colour, 0..1
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """Common headings and how many columns each spans."""
+        """Group headings and the number of columns of each."""
         return [(group, len(list(members))) for group, members in groupby(self.columns, lambda c: c.group)]
+
+    @property
+    def has_values(self) -> bool:
+        """Whether it has rows and, if it has numeric columns besides "Seeds", any number in them."""
+        numeric = [i for i, column in enumerate(self.columns) if column.numeric and column.name != "Seeds"]
+        return any(not numeric or any(row[i] != NOTHING for i in numeric) for row in self.rows)
 
 
 def columns(*names: str, numbers: Iterable[str] = (), group: str = "") -> tuple[Column, ...]:
-    """Columns of text, then columns of numbers, which `group` stands above."""
+    """Return columns of text, then columns of numbers under the heading `group`."""
     return (*map(Column, names), *(Column(name, group, numeric=True) for name in numbers))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean over seeds and half the width of its 95% interval; no interval with one seed."""
+    """Mean over seeds and half of its 95% interval; no interval with one seed."""
 
     mean: float
     interval: float | None
 
     def overlaps(self, other: "Estimate") -> bool:
-        """Whether the intervals of both do; a number without one is a point."""
+        """Whether both intervals overlap; a mean without interval is a point."""
         return abs(self.mean - other.mean) <= (self.interval or 0.0) + (other.interval or 0.0)
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
-    """Mean and Student's t interval of one value a seed; None for no values."""
+    """Return the mean and Student's t interval of one value per seed; None without values."""
     if len(values) < 2:
         return Estimate(values[0], None) if values else None
     t = float(stats.t.ppf(0.975, len(values) - 1))
@@ -74,21 +82,21 @@ def estimate(values: Sequence[float]) -> Estimate | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far a variant is above its baseline, seed by seed, in points (percent) of one metric."""
+    """Difference between a variant and its baseline for each seed, in points of one metric."""
 
-    setting: str  # the data, and the protocol if a table has several
+    setting: str  # data, and the protocol if a table has several
     metric: str
     variant: str  # label
     baseline: str  # label
-    differences: tuple[float, ...]  # one a seed that both have
+    differences: tuple[float, ...]  # one per shared seed
     published: float | None
 
     @property
     def test(self) -> tuple[float, float] | None:
-        """t and p of Student's paired t-test, two-sided; None with one seed or seeds that do not differ.
+        """t and p of Student's paired t-test, two-sided; None with one seed or equal differences.
 
-        Paired, as both models of a seed see the fine-tuning data in one order; nor does it assume that the two
-        vary alike, which they do not if a baseline fails to converge.
+        The test is paired because both models of a seed see the fine-tuning data in the same order. It does not assume
+        equal variances, which fail if a baseline does not converge.
         """
         if len(self.differences) < 2 or max(self.differences) - min(self.differences) < ROUNDING:
             return None
@@ -99,29 +107,29 @@ class Comparison:
     def verdict(self) -> str:
         """The test in words."""
         if self.test is None:
-            return "no test with one seed" if len(self.differences) == 1 else "no test: all seeds alike"
+            return "1 seed: preliminary" if len(self.differences) == 1 else "no test: same difference for all seeds"
         t, p = self.test
         word = "significant" if p < 0.05 else "not significant"
         return f"t({len(self.differences) - 1}) = {t:.2f}, p = {p:.2g}: {word} at 95%"
 
     @property
     def sentence(self) -> str:
-        """The gain in words, with the paper's."""
-        paper = "" if self.published is None else f" The paper: {self.published:+.1f}."
+        """The gain in words, with the paper's gain."""
+        paper = "" if self.published is None else f" Paper: {self.published:+z.1f}."
         return (
-            f"{self.variant}: {mean(self.differences):+.1f} points of {METRICS[self.metric].label} over "
-            f"{within_sentence(self.baseline)} ({self.verdict}).{paper}"
+            f"{self.variant}: {mean(self.differences):+z.1f} points of {METRICS[self.metric].label} over "
+            f"{lower_first(self.baseline)} ({self.verdict}).{paper}"
         )
 
 
 def results_tables(
-    records: Sequence[Record], published: ScoreTable, headings: Mapping[str, str] | None = None, whole: str = ""
+    records: Sequence[Record], published: ScoreTable, headings: Mapping[str, str] | None = None, full_command: str = ""
 ) -> list[Table]:
-    """`results_table` for each data that we have numbers of; without any, the paper's rows alone."""
+    """Return a `results_table` for each data set with scores of ours, or one of the paper's rows only."""
     first = published.columns[0]
     protocols = {*headings} if headings else {first.protocol, *(row.protocol for row in published.rows)}
-    measured = data_of(r for r in records if r["task"] == first.task and r["protocol"] in protocols)
-    return [results_table(records, published, data, headings, whole) for data in measured or [published.data]]
+    measured = list_data(r for r in records if r["task"] == first.task and r["protocol"] in protocols)
+    return [results_table(records, published, data, headings, full_command) for data in measured or [published.data]]
 
 
 def results_table(
@@ -129,21 +137,21 @@ def results_table(
     published: ScoreTable,
     data: str,
     headings: Mapping[str, str] | None = None,
-    whole: str = "",
+    full_command: str = "",
 ) -> Table:
-    """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent; the best stand out.
+    """Return our scores (mean and sample standard deviation over seeds) and the published ones, in percent.
 
-    The paper's rows come first, also those that we have not run; then further variants. `headings` has the protocols
-    that make up the table, in order, and what stands above the rows of each; without them, further variants are those
-    of the columns' protocol. `whole` is the command of a longer run, if this one is short.
+    The paper's rows come first, including those that we did not run, then our other variants. `headings` maps the
+    protocols of the table, in order, to the heading of their rows; without it, all rows use the columns' protocol.
+    `full_command` is the command of the full run, if this run is the demo.
     """
     sources = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
     metrics = [METRICS[column.metric] for column in published.columns]
-    shown = columns("Model", numbers=["Seeds"])
+    heads = columns("Model", numbers=["Seeds"])
     for metric in metrics:
-        shown += columns(numbers=sources, group=metric.label) if len(sources) > 1 else columns(numbers=[metric.label])
+        heads += columns(numbers=sources, group=metric.label) if len(sources) > 1 else columns(numbers=[metric.label])
     per_metric = [metric.lower_is_better for metric in metrics for _ in sources]
-    lower = {place for place, is_lower in enumerate(per_metric, start=2) if is_lower}
+    lower = {position for position, is_lower in enumerate(per_metric, start=2) if is_lower}
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
@@ -153,20 +161,20 @@ def results_table(
             above[len(cells)] = heading
         block = range(len(cells), len(cells) + len(rows))
         cells += [_cells(records, row, published, data, len(sources)) for row in rows]
-        bold |= best(cells, block, range(2, len(shown)), lower)
+        bold |= best(cells, block, range(2, len(heads)), lower)
     split = published.columns[0].split
     where = "" if headings and split == "test" else f" on the {split} split"
-    caption = [f"Percent{where}, mean (standard deviation over seeds); the best of each column in bold."]
+    caption = [f"Percent{where}, mean (standard deviation over seeds); best of each column in bold."]
     if any(score.significant for row in published.rows for score in row.scores.values()):
-        caption.append("† marks a significant gain over its pairwise baseline.")
-    caption += published.remarks_for(data)
+        caption.append("†: significant gain over the pairwise baseline.")
+    caption += published.make_remarks(data)
     if records:
-        caption += _not_run(cells, above, whole)
-    return Table(published.title_for(data), shown, tuple(cells), " ".join(caption), frozenset(bold), above)
+        caption += _not_run(cells, above, full_command)
+    return Table(published.make_title(data), heads, tuple(cells), " ".join(caption), frozenset(bold), above)
 
 
-def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], whole: str) -> list[str]:
-    """Name the rows, or the headings of all rows, that hold nothing of ours, and what runs them."""
+def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], full_command: str) -> list[str]:
+    """Name the rows without scores of ours, or the headings of such blocks, and the command that runs them."""
     empty = {row for row, (_, seeds, *_) in enumerate(cells) if seeds == NOTHING}
     blocks = {first: {*range(first, last)} for first, last in pairwise([*sorted(headings), len(cells)])}
     bare = [first for first, block in blocks.items() if block <= empty]
@@ -174,44 +182,41 @@ def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], whole:
     names = list(dict.fromkeys([*(headings[first] for first in bare), *rows]))
     if not names:
         return []
-    sentence = "Not run here: " + ("all rows" if len(empty) == len(cells) else "; ".join(names)) + "."
-    return [sentence, f"{whole} runs those that the configuration names."] if whole else [sentence]
+    sentence = "Not run: " + ("all rows" if len(empty) == len(cells) else "; ".join(names)) + "."
+    return [sentence, f"{full_command} runs those in the configuration."] if full_command else [sentence]
 
 
 def best(
     cells: Sequence[Sequence[str]], rows: Collection[int], among: Iterable[int], lower: Container[int] = ()
 ) -> set[tuple[int, int]]:
-    """The cells with the best number of each column `among`, as shown, within `rows`; none if only one has a number.
+    """Return the cells with the best shown number of each column `among`, within `rows`, if several have a number.
 
-    The best is the highest, in the columns `lower` the lowest.
+    The best is the highest number, in the columns `lower` the lowest.
     """
-    places = set()
+    cells_in_bold = set()
     for column in among:
         values = {row: _number(cells[row][column]) for row in rows if cells[row][column] != NOTHING}
         if len(values) > 1:
             top = min(values.values()) if column in lower else max(values.values())
-            places |= {(row, column) for row, value in values.items() if value == top}
-    return places
+            cells_in_bold |= {(row, column) for row, value in values.items() if value == top}
+    return cells_in_bold
 
 
-def paired(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
-    """The differences of the seeds that both have.
-
-    If no seed changes what is `below` (`unseeded`), its one measurement stands for every seed.
-    """
+def pair_by_seed(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
+    """Return the differences of shared seeds; with `unseeded`, one value of `below` counts for all seeds."""
     if unseeded and len(below) == 1:
         below = dict.fromkeys(above, *below.values())
     return tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """One row a comparison."""
+    """Return a table with one row per comparison."""
     hundredths = any(METRICS[c.metric].scale == 1 for c in comparisons)
-    points = " Points of a correlation are hundredths." if hundredths else ""
+    points = " Points of correlations are hundredths." if hundredths else ""
     return Table(
-        title="Gains, seed by seed",
+        title="Gains over baselines",
         columns=(
-            *columns("Model", "over", "Task", numbers=["Seeds"]),
+            *columns("Model", "Baseline", "Task", numbers=["Seeds"]),
             *columns(numbers=["ours", "paper"], group="Gain in points"),
             Column("Student's paired t-test"),
         ),
@@ -222,23 +227,23 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
                 c.setting,
                 str(len(c.differences)),
                 f"{METRICS[c.metric].label} {mean_std(c.differences, signed=True)}",
-                NOTHING if c.published is None else f"{c.published:+.1f}",
+                NOTHING if c.published is None else f"{c.published:+z.1f}",
                 c.verdict,
             )
             for c in comparisons
         ),
-        caption="On the test data, unless another split is told: mean (standard deviation) of the differences between "
-        f"models of one seed.{points}",
+        caption="Test split unless named otherwise. Mean (standard deviation) of the differences between models of the "
+        f"same seed.{points}",
     )
 
 
 def counts_table(title: str, counts: Mapping[str, object]) -> Table:
-    """Counts, nested or not, one row each: {"dropped": {"redirect": 3}} → "dropped: redirect", 3."""
-    return Table(title, columns("What", numbers=["Count"]), tuple(_flat(counts)))
+    """Return one row per count; {"dropped": {"redirect": 3}} becomes "dropped: redirect", 3."""
+    return Table(title, columns("Item", numbers=["Count"]), tuple(_flat(counts)))
 
 
 def to_markdown(table: Table) -> str:
-    """A GitHub-style pipe table without title and caption."""
+    """Return a GitHub-style pipe table without title and caption."""
     header = [f"{column.group} {column.name}".strip() for column in table.columns]
     lines = [header, ["---:" if column.numeric else "---" for column in table.columns]]
     for number, row in enumerate(table.rows):
@@ -252,37 +257,37 @@ def to_markdown(table: Table) -> str:
 
 
 def mean_std(values: Sequence[float], signed: bool = False, decimals: int = 1) -> str:
-    """ "53.0 (3.6)", with the sample standard deviation of several values; "–" for none."""
+    """Format mean and sample standard deviation: "53.0 (3.6)", "53.0" for one value, "–" for none."""
     if not values:
         return NOTHING
     spread = f" ({stdev(values):.{decimals}f})" if len(values) > 1 else ""
-    return f"{mean(values):{'+' if signed else ''}.{decimals}f}{spread}"
+    return f"{mean(values):{'+' if signed else ''}z.{decimals}f}{spread}"
 
 
-def by_label(names: Collection[str], labels: Iterable[str]) -> list[str]:
-    """Those that have labels in the order of the labels, then the others as they come."""
+def order_by_label(names: Collection[str], labels: Iterable[str]) -> list[str]:
+    """Sort names with labels by the order of labels; other names follow in their order."""
     return list(dict.fromkeys(name for name in (*labels, *names) if name in names))
 
 
-def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any]:
-    """The values of `keys` in what the report was told of `name`; ValueError naming those that are missing."""
+def require_keys(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any]:
+    """Return the values of `keys` in a row of report data; ValueError for missing keys."""
     if missing := [key for key in keys if key not in row]:
-        raise ValueError(f"what the report is told of {name} lacks {missing}: {dict(row)!r}")
+        raise ValueError(f"report data of {name}: missing keys {missing} in {dict(row)!r}")
     return [row[key] for key in keys]
 
 
-def variants_of(records: Sequence[Record], table: ScoreTable, data: str, protocol: str = "") -> list[str]:
-    """Our variants that have a number in the table: those with labels in their order, then others by name."""
-    places = {column.score_key(data, protocol) for column in table.columns}
-    return by_label(sorted({r["variant"] for r in records if score_key(r) in places}), table.labels)
+def list_variants(records: Sequence[Record], table: ScoreTable, data: str, protocol: str = "") -> list[str]:
+    """List our variants with scores in a table: by the order of labels, then by name."""
+    keys = {column.score_key(data, protocol) for column in table.columns}
+    return order_by_label(sorted({r["variant"] for r in records if score_key(r) in keys}), table.labels)
 
 
 def measured_cells(
     records: Sequence[Record], variant: str, table: ScoreTable, data: str, protocol: str = ""
 ) -> tuple[int, list[str]]:
-    """How many seeds of a variant were measured, and its mean and deviation in each column of a table."""
-    own = [r for r in records if r["variant"] == variant]
-    values = [by_seed(own, variant, column.score_key(data, protocol)) for column in table.columns]
+    """Return the number of seeds of a variant, and its mean and deviation in each column."""
+    variant_records = [r for r in records if r["variant"] == variant]
+    values = [values_by_seed(variant_records, variant, column.score_key(data, protocol)) for column in table.columns]
     cells = [
         mean_std([*of_seed.values()], decimals=METRICS[column.metric].decimals)
         for column, of_seed in zip(table.columns, values, strict=True)
@@ -291,7 +296,7 @@ def measured_cells(
 
 
 def published_cell(score: Score | None, decimals: int) -> str:
-    """A published number as it is shown."""
+    """Format a published number."""
     if score is None:
         return NOTHING
     spread = "" if score.std is None else f" ({score.std:.{decimals}f})"
@@ -299,11 +304,11 @@ def published_cell(score: Score | None, decimals: int) -> str:
 
 
 def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol: str) -> list[ScoreRow]:
-    """The paper's rows, of a protocol if the table is made up of several, then our variants that it lacks."""
+    """Return the paper's rows, of one protocol if given, then our variants without a row."""
     rows = [row for row in published.rows if protocol in ("", row.protocol)]
     known = {row.variant for row in rows}
-    others = [name for name in variants_of(records, published, data, protocol) if name not in known]
-    return rows + [ScoreRow(published.labels.get(name, name), {}, name, protocol) for name in others]
+    further = [name for name in list_variants(records, published, data, protocol) if name not in known]
+    return rows + [ScoreRow(label_variant(name, published.labels), {}, name, protocol) for name in further]
 
 
 def _cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:

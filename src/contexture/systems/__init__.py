@@ -1,1 +1,1 @@
-"""One folder a paper: all that is its own."""
+"""Systems: one package per paper, with its published numbers and its report page."""

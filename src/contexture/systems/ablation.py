@@ -1,4 +1,4 @@
-"""A system's ablation as a system of its own: a run for every row, with some sizes of its encoder changed."""
+"""A system's ablation as a separate system: one run per row, with some encoder sizes changed."""
 
 from dataclasses import asdict, replace
 
@@ -7,19 +7,21 @@ from contexture.strict import validate
 from contexture.systems.config import SystemConfig, Variant, check_known
 
 
-def ablated(config: SystemConfig) -> SystemConfig:
-    """The rows of `config.ablation` as runs, each measured like a variant; ValueError for one that cannot be made."""
+def build_ablation(config: SystemConfig) -> SystemConfig:
+    """Return a system whose runs and variants are the rows of `config.ablation`; ValueError for an invalid row."""
     if config.ablation is None:
-        raise ValueError("this system has no ablation")
+        raise ValueError("ablation: this system has none")
     check_known("ablation", "task", config.ablation.tasks, config.tasks)
     encoders, runs = {}, {}
     for position, row in enumerate(config.ablation.rows):
         if row.run not in config.pretrain.runs:
-            raise ValueError(f"ablation: no run {row.run!r}; there are {sorted(config.pretrain.runs)}")
+            raise ValueError(
+                f"ablation.rows.{position}.run: unknown run {row.run!r}; known: {sorted(config.pretrain.runs)}"
+            )
         name = " ".join([row.run, *(f"{key}={value}" for key, value in row.encoder.items())])
-        changed = asdict(config.encoders[config.encoder_of(row.run)]) | row.encoder
+        changed = asdict(config.encoders[config.encoder_name(row.run)]) | row.encoder
         if name in runs:
-            raise ValueError(f"ablation: {name} is there twice")
+            raise ValueError(f"ablation.rows.{position}: duplicate row {name!r}; remove it")
         encoders[name] = validate(AnyEncoderConfig, changed, "ablation", "rows", str(position), "encoder")
         runs[name] = replace(config.pretrain.runs[row.run], encoder=name)
     tasks = {

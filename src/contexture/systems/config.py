@@ -16,52 +16,52 @@ from contexture.strict import STRICT, DropNull, Positive, key_error, validate
 from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
-#: The encoder that searches is the best one by the results of a task (`TaskSpec.chooses_encoder`).
+#: Value of `search`: the best encoder by the results of a task (`TaskSpec.chooses_encoder`).
 BEST = "best"
-#: Seed of the sampling of examples.
+#: Seed for sampling examples.
 SAMPLING_SEED = 0
 
 
 def _typed(kinds: Mapping[str, Any], noun: str) -> AfterValidator:
     def check(values: dict[str, Any]) -> dict[str, Any]:
         if unknown := sorted(set(values) - set(kinds)):
-            raise ValueError(f"no {noun} is called {', '.join(unknown)}; there are {sorted(kinds)}")
+            raise ValueError(f"unknown {noun} {', '.join(unknown)}; known: {sorted(kinds)}")
         return {name: validate(kinds[name], value, name) for name, value in values.items()}
 
     return AfterValidator(check)
 
 
 def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raise a ValueError for names that are not known."""
+    """Raise a ValueError for unknown names."""
     if unknown := sorted(set(names) - set(known)):
-        raise ValueError(f"{key}: no {noun} {unknown}; there are {sorted(known)}")
+        raise ValueError(f"{key}: unknown {noun} {unknown}; known: {sorted(known)}")
 
 
 @dataclass(config=STRICT, frozen=True)
 class Variant:
-    """A row of the tables: an encoder, or several side by side, and the tasks on which it is measured."""
+    """A row of the tables: one encoder, or several with concatenated embeddings, and its tasks."""
 
     # Runs whose embeddings are concatenated. Default: the run with the variant's name.
     runs: list[str] | None = None
-    # Folder of an encoder, or the name of a published model, in place of runs.
+    # Folder of an encoder, or name of a published model, instead of runs.
     model: str | None = None
     # Default: all tasks of the system.
     tasks: list[str] | None = None
-    # Head with which it is fine-tuned on tasks that judge candidates. Default: there it is only measured frozen.
+    # Head for fine-tuning on tasks that score candidates. Default: evaluated frozen only.
     head: HeadKind | None = None
-    # Whether it is fine-tuned on the other tasks that have something to learn from.
+    # Whether it is fine-tuned on other tasks with training data.
     finetuned: bool = True
-    # Explanation in the league.
+    # Description in the league.
     explained: str | None = None
 
     def __post_init__(self) -> None:
         if self.model is not None and self.runs is not None:
-            raise ValueError("a variant is made of runs or of a model, not of both")
+            raise ValueError("set runs or model of a variant, not both")
 
 
 @dataclass(config=STRICT, frozen=True)
 class AblationRow:
-    """One row of an ablation: a run, with some of its encoder's sizes changed."""
+    """A row of an ablation: a run with changed sizes of its encoder."""
 
     run: str
     encoder: dict[str, Any]
@@ -69,63 +69,63 @@ class AblationRow:
 
 @dataclass(config=STRICT, frozen=True)
 class Ablation:
-    """What `kedro run --pipelines <system>_ablation` trains and measures instead of the runs."""
+    """Runs of `kedro run --pipelines <system>_ablation`."""
 
     rows: Annotated[list[AblationRow], Field(min_length=1)]
-    # Task → settings that differ from the system's.
+    # Task → settings that replace the system's.
     tasks: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)
 class SystemConfig:
-    """A system."""
+    """Configuration of a system."""
 
-    # How often everything is done, with the seeds 0, 1, ….
+    # Number of seeds: all trainings and evaluations run with the seeds 0, 1, ….
     seeds: Positive
-    # Tokens at which texts are cut.
+    # Maximum tokens of texts.
     lengths: Lengths
-    # Tokens at which the texts of pre-training examples (pairs, sentences) are cut. Default: lengths. Shorter ones let
-    # an encoder read longer texts in tasks than in pre-training.
+    # Maximum tokens of texts in pre-training examples (pairs, sentences). Default: lengths. With shorter ones, an
+    # encoder reads longer texts in tasks than in pre-training.
     example_lengths: Lengths | None = Field(default=None, kw_only=True)
-    # Name → encoder. Runs that name none have the first.
+    # Name → encoder. Default of runs: the first one.
     encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
-    # Stream → how its examples are sampled and read.
+    # Stream → settings for sampling and reading its examples.
     streams: Annotated[dict[str, Any], DropNull, _typed(STREAMS, "stream")]
     pretrain: PretrainConfig
-    # Task → how it measures, and fine-tunes.
+    # Task → settings of evaluation and fine-tuning.
     tasks: Annotated[
         dict[str, Any], DropNull, _typed({name: spec.settings for name, spec in TASKS.items()}, "task")
     ] = Field(default_factory=dict)
-    # Name → what is measured. Default: every run.
+    # Name → variant. Default: all runs.
     variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
-    # Name → what else is measured, such as published models.
+    # Name → further variants, such as published models.
     more_variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
-    # Variants and runs that are trained and measured, with the runs that they continue; without guests, and without the
-    # index of `contexture search` unless its run is among them. Default: all.
+    # Variants and runs to train and evaluate, with the runs that they continue. Variants of other systems are left out,
+    # and so is the index of `contexture search` unless its run is selected. Default: all.
     select: Annotated[list[str], Field(min_length=1)] | None = None
-    # Head of runs that are variants, as `Variant.head`.
+    # `Variant.head` of runs that are variants.
     head: HeadKind | None = None
-    # subwords, or whole words.
+    # Subwords or whole words.
     vocabulary: Literal["subwords", "words"] = "subwords"
-    # Published tokenizer that its runs are meant for: with any other, the run stops with an error.
+    # Published tokenizer of its runs: with another one, the run stops with an error.
     tokenizer: str | None = None
-    # Run whose pre-trained encoder `contexture search` uses; best: that of the best variant on held-out documents.
-    # Default: there is no index.
+    # Run whose pre-trained encoder `contexture search` uses; best: the best variant on held-out documents. Default: no
+    # index.
     search: str | None = None
     ablation: Ablation | None = None
-    # Frozen encoders of other systems that are measured, too: system → variants.
+    # System → its variants to evaluate here, too, with frozen encoders.
     guests: Annotated[dict[str, list[str]], DropNull] = Field(default_factory=dict)
-    # Whether the average of word vectors is measured, too.
+    # Whether to evaluate the average of word vectors, too.
     word_average: bool = False
-    # Whether the texts that each variant embeds per second are measured.
+    # Whether to measure the embedded texts per second of each variant.
     speed: bool = False
 
     def __post_init__(self) -> None:
         for name, run in self.pretrain.runs.items():
             if run.encoder is not None and run.encoder not in self.encoders:
-                raise ValueError(f"pretrain.runs.{name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
+                raise ValueError(f"pretrain.runs.{name}: unknown encoder {run.encoder!r}; known: {[*self.encoders]}")
             if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
-                raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from, nor is it a folder's path")
+                raise ValueError(f"pretrain.runs.{name}.start: {run.start!r} is neither a run nor the path of a folder")
             sizes = set(run.batch_size if isinstance(run.batch_size, dict) else ())
             named = {*run.streams, *sizes} - {name for name in run.objective_names if OBJECTIVES[name].stream_settings}
             check_known(f"pretrain.runs.{name}", "stream", named, self.streams)
@@ -133,83 +133,83 @@ class SystemConfig:
             if self.sampled_lengths.for_role(role) > self.lengths.for_role(role):
                 raise ValueError(
                     f"example_lengths.{role}: {self.sampled_lengths.for_role(role)} is more than lengths.{role}, "
-                    f"{self.lengths.for_role(role)}: encoders would cut these texts again; lower it"
+                    f"{self.lengths.for_role(role)}: encoders would truncate these texts; lower it"
                 )
-        for name in self.order:
-            start = self.before(name)
-            if start is not None and self.encoder_of(name) != (encoder := self.encoder_of(start)):
-                raise ValueError(f"pretrain.runs.{name}: {start}, from which it starts, is of encoder {encoder!r}")
+        for name in self.run_order:
+            start = self.previous_run(name)
+            if start is not None and self.encoder_name(name) != (encoder := self.encoder_name(start)):
+                raise ValueError(f"pretrain.runs.{name}: its start, {start}, has another encoder, {encoder!r}")
             self.pretraining(name)
-        for name, variant in self.measured.items():
-            check_known(f"variants.{name}", "run", self.runs_of(name), self.pretrain.runs)
+        for name, variant in self.all_variants.items():
+            check_known(f"variants.{name}", "run", self.run_names(name), self.pretrain.runs)
             check_known(f"variants.{name}", "task", variant.tasks or (), self.tasks)
-        if self.search == BEST and self.chooser is None:
+        if self.search == BEST and self.choosing_task is None:
             choosers = [name for name, spec in TASKS.items() if spec.chooses_encoder]
-            raise ValueError(f"search: {BEST} is chosen by a task: give the system the task {' or '.join(choosers)}")
-        if self.search == BEST and not self.adoptable:
-            raise ValueError(f"search: {BEST} is one of the runs: have {self.chooser} measure one under its own name")
+            raise ValueError(f"search: {BEST} needs the task {' or '.join(choosers)}; add it to the system")
+        if self.search == BEST and not self.search_candidates:
+            raise ValueError(f"search: {BEST} needs a variant in {self.choosing_task} that is one run with its name")
         if self.search not in (None, BEST, *self.pretrain.runs):
-            raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
+            raise ValueError(f"search: unknown run {self.search!r}; known: {sorted(self.pretrain.runs)}")
         if unknown := sorted(set(self.select or ()) - set(self.selectable)):
-            raise key_error(f"no variant or run {unknown}; there are {sorted(self.selectable)}", "select")
+            raise key_error(f"unknown variants or runs {unknown}; known: {sorted(self.selectable)}", "select")
         for task, settings in self.tasks.items():
-            settings.check_variants(self.variants_of(task))
+            settings.check_variants(self.task_variants(task))
         for name, config in self.streams.items():
             first = self.examples()[config.examples]
             for key in ("sampling", "files"):
                 if getattr(first, key, None) != getattr(config, key, None):
-                    raise ValueError(f"streams.{name}.{key}: these examples are made once, with other settings beside")
+                    raise ValueError(f"streams.{name}.{key}: another stream with the same examples has other settings")
 
     @property
-    def order(self) -> list[str]:
-        """The runs, each behind the one that it starts from; ValueError if they go in a circle."""
+    def run_order(self) -> list[str]:
+        """The runs, each after the run that it starts from; ValueError for a cycle."""
         order: list[str] = []
         while left := [name for name in self.pretrain.runs if name not in order]:
-            ready = [name for name in left if self.before(name) in (None, *order)]
+            ready = [name for name in left if self.previous_run(name) in (None, *order)]
             if not ready:
-                raise ValueError(f"pretrain.runs: {sorted(left)} start from one another")
+                raise ValueError(f"pretrain.runs: {sorted(left)} start from each other; change the start of one")
             order += ready
         return order
 
     @property
-    def measured(self) -> dict[str, Variant]:
+    def all_variants(self) -> dict[str, Variant]:
         """All variants."""
         return (self.variants or {name: Variant(head=self.head) for name in self.pretrain.runs}) | self.more_variants
 
     @property
     def selectable(self) -> dict[str, Variant]:
-        """All variants, and each run as a variant by itself unless a variant has its name."""
-        return {name: Variant(head=self.head) for name in self.pretrain.runs} | self.measured
+        """All variants, and each run as a variant unless a variant has its name."""
+        return {name: Variant(head=self.head) for name in self.pretrain.runs} | self.all_variants
 
-    def runs_of(self, variant: str) -> list[str]:
-        """The runs that a variant is made of; none for a published model."""
+    def run_names(self, variant: str) -> list[str]:
+        """Return the runs of a variant; none for a published model."""
         settings = self.selectable[variant]
         return [] if settings.model is not None else (settings.runs or [variant])
 
-    def before(self, run: str) -> str | None:
-        """The run of this system that a run continues."""
+    def previous_run(self, run: str) -> str | None:
+        """Return the run of this system that a run continues."""
         start = self.pretrain.runs[run].start
         return start if start in self.pretrain.runs else None
 
-    def folder_before(self, run: str) -> Path | None:
-        """The folder of an encoder of another system, or of no system, that a run continues."""
+    def previous_dir(self, run: str) -> Path | None:
+        """Return the folder of an encoder from outside of this system that a run continues."""
         start = self.pretrain.runs[run].start
         return Path(start) if start is not None and start not in self.pretrain.runs else None
 
-    def encoder_of(self, run: str) -> str:
-        """The name of the encoder of a run: its own, that of the run it starts from, or the first."""
-        recipe, start = self.pretrain.runs[run], self.before(run)
+    def encoder_name(self, run: str) -> str:
+        """Return the name of a run's encoder; default: that of the run that it continues, or the first one."""
+        recipe, start = self.pretrain.runs[run], self.previous_run(run)
         if recipe.encoder is None and start is not None:
-            return self.encoder_of(start)
+            return self.encoder_name(start)
         return recipe.encoder or next(iter(self.encoders))
 
-    def line(self, run: str) -> list[str]:
-        """A run, the one that it starts from, and so on."""
-        start = self.before(run)
-        return [run] + (self.line(start) if start else [])
+    def run_chain(self, run: str) -> list[str]:
+        """Return a run, the run that it continues, and so on."""
+        start = self.previous_run(run)
+        return [run] + (self.run_chain(start) if start else [])
 
     def pretraining(self, run: str) -> Pretraining:
-        """All that a run depends on."""
+        """Return the complete settings of a pre-training."""
         recipe = self.pretrain.recipe(run)
         streams = {
             name: apply_run_settings(config, recipe.streams[name], "pretrain", "runs", run, "streams", name)
@@ -218,42 +218,42 @@ class SystemConfig:
             for name, config in self.streams.items()
         }
         streams |= recipe.separate_streams(streams)
-        encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.with_run_rate(run)
+        encoder, settings = self.encoders[self.encoder_name(run)], self.pretrain.with_run_rate(run)
         return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
 
     @property
     def sampled_lengths(self) -> Lengths:
-        """The lengths of the texts of pre-training examples."""
+        """Maximum tokens of texts in pre-training examples."""
         return self.example_lengths or self.lengths
 
     def examples(self) -> dict[str, StreamConfig]:
-        """Folder of examples → the stream whose settings make them."""
+        """Return folder of examples → the stream whose settings create them."""
         examples: dict[str, StreamConfig] = {}
         for config in self.streams.values():
             examples.setdefault(config.examples, config)
         return examples
 
     def task(self, name: str) -> Any:
-        """The settings of a task, with what follows from others."""
+        """Return the settings of a task, completed by those of the streams."""
         return self.tasks[name].complete_from_streams(self.streams.values())
 
-    def variants_of(self, task: str) -> list[str]:
-        """The variants that a task measures."""
-        return [name for name, variant in self.measured.items() if variant.tasks is None or task in variant.tasks]
+    def task_variants(self, task: str) -> list[str]:
+        """List the variants that a task evaluates."""
+        return [name for name, variant in self.all_variants.items() if variant.tasks is None or task in variant.tasks]
 
     @property
-    def chooser(self) -> str | None:
-        """The task whose results choose the encoder of `search: best`; None if the system has none."""
+    def choosing_task(self) -> str | None:
+        """The task that chooses the encoder of `search: best`, if the system has one."""
         return next((name for name in self.tasks if TASKS[name].chooses_encoder), None)
 
     @property
-    def adoptable(self) -> list[str]:
-        """Of the variants that the chooser measures, those that are a run each: one of them may search."""
-        return [name for name in self.variants_of(self.chooser or "") if self.runs_of(name) == [name]]
+    def search_candidates(self) -> list[str]:
+        """Variants of `choosing_task` that are a single run each: the candidates of `search: best`."""
+        return [name for name in self.task_variants(self.choosing_task or "") if self.run_names(name) == [name]]
 
     @property
     def vocabulary_dataset(self) -> str:
-        """The vocabulary that training reads: words, or subwords with the counts that an encoder needs."""
+        """Dataset of the vocabulary for training: words, or subwords with the counts that encoders need."""
         if self.vocabulary == "words":
             return "words"
         if any(encoder.start == "word_vectors" for encoder in self.encoders.values()):
@@ -262,17 +262,17 @@ class SystemConfig:
 
     @property
     def needs_words(self) -> bool:
-        """Whether it needs the vocabulary of words and their vectors."""
+        """Whether the system needs the vocabulary of words and their vectors."""
         return self.vocabulary == "words" or self.word_average
 
     @property
-    def made_of(self) -> set[str]:
-        """What examples are made of (`StreamConfig.source`)."""
-        return {config.source for config in self.streams.values()}
+    def example_inputs(self) -> set[str]:
+        """Kinds of input data of its examples (`StreamConfig.made_of`)."""
+        return {config.made_of for config in self.streams.values()}
 
-    def restricted(self, variants: list[str]) -> "SystemConfig":
-        """The same system with these variants and runs alone, the runs that they need, and no guests."""
-        needed = {run for name in variants for needed_run in self.runs_of(name) for run in self.line(needed_run)}
+    def select_variants(self, variants: list[str]) -> "SystemConfig":
+        """Return the system with only these variants and runs and the runs that they need."""
+        needed = {run for name in variants for needed_run in self.run_names(name) for run in self.run_chain(needed_run)}
         runs = {name: run for name, run in self.pretrain.runs.items() if name in needed}
         return replace(
             self,
@@ -286,10 +286,10 @@ class SystemConfig:
             ablation=None,
         )
 
-    def headline(self, main: Sequence[str]) -> str | None:
-        """The run whose encoder stands for the system: the one that searches, or the first of its main variants'."""
-        return self.search or next((run for variant in main for run in self.runs_of(variant)), None)
+    def main_run(self, main: Sequence[str]) -> str | None:
+        """Return the run whose encoder represents the system: `search`, or the first run of the main variants."""
+        return self.search or next((run for variant in main for run in self.run_names(variant)), None)
 
-    def plain(self) -> dict[str, Any]:
-        """As plain data, from which it can be read again."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the configuration as plain data, which can be parsed again."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""Start the trainings of a system: one pre-training or fine-tuning, in this process or on several devices."""
+"""Start a pre-training or fine-tuning of a system, in this process or on several devices."""
 
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,22 @@ from contexture.training.prepare import RunFiles
 from contexture.training.ranks import get_rank
 
 
-def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> RunFiles:
-    """The files of a run, where `examples` has a folder for each kind of examples."""
+def training_files(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> RunFiles:
+    """Return the files of a run; `examples` has a folder for each kind of examples."""
     return RunFiles({kind: examples / kind for kind in config.examples()}, vocabulary, start)
 
 
 def pretrain_arguments(
     config: Path, run: str, seed: int, examples: Path, vocabulary: Path, start: Path | None
 ) -> list[str]:
-    """Arguments of each process of a pre-training on several devices, besides the folder to write."""
+    """Return the arguments of each process of a pre-training on several devices, without the output folder."""
     arguments = ["train", "pretrain", "--config", str(config), "--run", run, "--seed", str(seed)]
     arguments += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
     return [*arguments, "--start", str(start)] if start else arguments
 
 
 def finetune_arguments(config: Path, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> list[str]:
-    """Arguments of each process of a fine-tuning on several devices, besides the folder to write."""
+    """Return the arguments of each process of a fine-tuning on several devices, without the output folder."""
     arguments = ["train", "finetune", "--config", str(config), "--task", task, "--option", option, "--data", str(data)]
     arguments += ["--variant", encoder.variant, "--seed", str(encoder.seed)]
     return [*arguments, "--encoders", *encoder.models]
@@ -43,9 +43,9 @@ def launch_finetuning(
     folder: Path,
     arguments: list[str] | None = None,
 ) -> bool:
-    """Fine-tune one model into `folder`, see `launch`: one of the same settings, encoder and data is kept."""
+    """Fine-tune one model into `folder`; a model of the same settings, encoder and data is reused (see `launch`)."""
     settings = config.task(task)
-    own = settings.get_option_settings(option)
+    option_settings = settings.get_option_settings(option)
 
     def identity() -> dict[str, Any]:
         return {
@@ -53,15 +53,15 @@ def launch_finetuning(
             "option": option,
             "seed": encoder.seed,
             "head": encoder.head,
-            "encoders": [encoder_checksum(Path(encoder)) for encoder in encoder.models],
+            "encoders": [encoder_checksum(Path(model)) for model in encoder.models],
             "data": file_checksums(settings.get_data_dir(option, data)),
         }
 
     def train(work: Path) -> None:
         TASKS[task].load().finetune(settings, option, encoder, data, work)
-        if get_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
-            details = finetuning_details(encoder.variant, encoder.seed, task, option, own, encoder.models)
+        if get_rank() == 0 and is_encoder(work):  # false if data are missing
+            details = finetuning_details(encoder.variant, encoder.seed, task, option, option_settings, encoder.models)
             usage = TASKS[task].usage
             write_card(work, details, usage.markdown if usage and (work / usage.file).exists() else "")
 
-    return launch(folder, identity, own.devices, train, arguments)
+    return launch(folder, identity, option_settings.devices, train, arguments)

@@ -1,6 +1,6 @@
-"""Every system by its name: a line for each; pages are loaded when they are drawn."""
+"""All systems. Page modules are imported when they are drawn."""
 
-#: Systems: the module of each one's page. Their settings are those of `conf/<environment>/parameters/<system>.yml`.
+#: System → module of its page. The settings are in `conf/<environment>/parameters/<system>.yml`.
 SYSTEMS: dict[str, str] = {
     "mspp": "contexture.systems.mspp.page",
     "two_tower": "contexture.systems.two_tower.page",

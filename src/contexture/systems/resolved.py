@@ -1,4 +1,4 @@
-"""A system as a run carries it out: everything that follows from its configuration."""
+"""A system with everything that follows from its configuration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from contexture.paths import encoder_dir, finetuned_dir, pretrained_dir
-from contexture.systems.ablation import ablated
+from contexture.systems.ablation import build_ablation
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import EvaluatedEncoder
@@ -24,58 +24,58 @@ class ResolvedSystem:
 
     name: str  # namespace of its pipeline and datasets
     config: SystemConfig
-    main_variants: tuple[str, ...] = ()  # the few that stand for the system
-    #: Systems whose encoders are measured with its own, restricted to the variants that are.
+    main_variants: tuple[str, ...] = ()  # represent the system
+    #: Other systems whose encoders are evaluated here, limited to the included variants.
     included: "Mapping[str, ResolvedSystem]" = field(default_factory=dict)
     is_included: bool = False  # whether the tables of another system include its encoders
     examples_owner: str = ""  # the system whose examples an ablation reads
-    full_command: str = ""  # the command that runs all of the system, if this run is the short demo
+    full_command: str = ""  # command of the full run, if this run is the demo
 
     @property
     def page_module(self) -> str:
-        """The module of its page."""
+        """Module of its page."""
         return SYSTEMS[self.name.removesuffix(ABLATION_SUFFIX)]
 
     @property
     def is_ablation(self) -> bool:
-        """Whether it trains the rows of another system's ablation."""
+        """Whether it is the ablation of another system."""
         return bool(self.examples_owner)
 
     def examples_dataset(self, name: str) -> str:
-        """Name in the catalog of a dataset of its examples, seen from its own namespace."""
+        """Return the catalog name of a dataset of its examples, relative to its namespace."""
         return f"{self.examples_owner}.{name}" if self.examples_owner else name
 
     @cached_property
     def run_datasets(self) -> tuple[str, ...]:
-        """Names in the catalog of the encoders of all runs."""
+        """Catalog names of the encoders of all runs."""
         return tuple(f"{run}-pretrained" for run in self.config.pretrain.runs)
 
     def task_datasets(self, task: str) -> list[str]:
-        """Names in the catalog of the encoders that a task measures."""
-        runs = dict.fromkeys(run for name in self.config.variants_of(task) for run in self.config.runs_of(name))
+        """Return the catalog names of the encoders that a task evaluates."""
+        runs = dict.fromkeys(run for name in self.config.task_variants(task) for run in self.config.run_names(name))
         return [f"{run}-pretrained" for run in runs]
 
     @cached_property
     def finetune_options(self) -> dict[str, dict[str, list[str]]]:
-        """Task → variant → names of the models that are fine-tuned; tasks without any are left out."""
+        """Task → variant → names of its fine-tuned models; tasks without any are left out."""
         options = {
-            task: {variant: self._options(task, variant) for variant in self.config.variants_of(task)}
+            task: {variant: self._options(task, variant) for variant in self.config.task_variants(task)}
             for task in self.config.tasks
         }
         return {task: variants for task, variants in options.items() if any(variants.values())}
 
     def _options(self, task: str, name: str) -> list[str]:
-        variant = self.config.measured[name]
-        if variant.model is not None or not variant.finetuned or len(self.config.runs_of(name)) != 1:
+        variant = self.config.all_variants[name]
+        if variant.model is not None or not variant.finetuned or len(self.config.run_names(name)) != 1:
             return []
         return TASKS[task].load().list_options(self.config.task(task), variant.head)
 
     def encoders(self, task: str, models_dir: Path) -> list[EvaluatedEncoder]:
-        """The variants that a task measures, of every seed; a published model is the same with every seed."""
+        """Return the variants that a task evaluates, for all seeds; published models only once."""
         evaluated = []
         for seed in range(self.config.seeds):
-            for name in self.config.variants_of(task):
-                variant = self.config.measured[name]
+            for name in self.config.task_variants(task):
+                variant = self.config.all_variants[name]
                 if variant.model is not None and seed:
                     continue
                 options = self.finetune_options.get(task, {}).get(name)
@@ -85,24 +85,24 @@ class ResolvedSystem:
         return evaluated
 
     def included_encoders(self, models_dir: Path) -> list[EvaluatedEncoder]:
-        """The included variants of other systems, frozen, of as many seeds as both systems have."""
+        """Return the included frozen variants of other systems, for the seeds that both systems have."""
         return [
             EvaluatedEncoder(f"{name}: {variant}", seed, other.encoder_dirs(variant, seed, models_dir.parent / name))
             for name, other in self.included.items()
             for seed in range(min(other.config.seeds, self.config.seeds))
-            for variant in other.config.measured
+            for variant in other.config.all_variants
         ]
 
     def encoder_dirs(self, variant: str, seed: int, models_dir: Path) -> tuple[str, ...]:
-        """Folders of the encoders that a variant is made of."""
+        """Return the folders of a variant's encoders."""
         pretrained = pretrained_dir(models_dir)
-        return tuple(str(encoder_dir(pretrained, run, seed)) for run in self.config.runs_of(variant))
+        return tuple(str(encoder_dir(pretrained, run, seed)) for run in self.config.run_names(variant))
 
 
 def resolve_systems(
     configs: Mapping[str, SystemConfig], preferred: Mapping[str, Sequence[str]], full_command: str = ""
 ) -> dict[str, ResolvedSystem]:
-    """Resolve systems that run together, by name; `preferred` variants stand for them, by default their first ones."""
+    """Resolve systems that run together, by name; `preferred` are their main variants, by default the first ones."""
     includes = {name for config in configs.values() for name, variants in config.guests.items() if variants}
     plain = {
         name: ResolvedSystem(
@@ -116,7 +116,7 @@ def resolve_systems(
     }
     included = {
         owner: {
-            name: replace(plain[name], config=configs[name].restricted(variants))
+            name: replace(plain[name], config=configs[name].select_variants(variants))
             for name, variants in config.guests.items()
             if variants
         }
@@ -126,12 +126,12 @@ def resolve_systems(
 
 
 def resolve_ablation(system: ResolvedSystem) -> ResolvedSystem:
-    """The rows of a system's ablation as a system that reads the examples of its owner."""
-    config = ablated(system.config)
+    """Return a system's ablation as a system that reads the examples of its owner."""
+    config = build_ablation(system.config)
     return ResolvedSystem(system.name + ABLATION_SUFFIX, config, main_variants(config, ()), examples_owner=system.name)
 
 
 def main_variants(config: SystemConfig, preferred: Sequence[str]) -> tuple[str, ...]:
-    """The few variants that stand for a system: the first preferred ones that it has, or the first of all."""
-    known = [variant for variant in preferred if variant in config.measured]
-    return tuple((known or [*config.measured])[:NUM_MAIN_VARIANTS])
+    """Return the main variants of a system: the first preferred ones that it has, or its first ones."""
+    known = [variant for variant in preferred if variant in config.all_variants]
+    return tuple((known or [*config.all_variants])[:NUM_MAIN_VARIANTS])

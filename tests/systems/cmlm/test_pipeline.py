@@ -1,4 +1,4 @@
-"""`kedro run --pipelines cmlm` at its smallest: every number is there, and what the vectors bring is drawn."""
+"""Run `kedro run --pipelines cmlm` at the smallest size; all scores exist, and the conditioning gain is drawn."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,27 +24,27 @@ TINY: dict[str, Any] = SMALLEST | {
 
 @pytest.fixture(scope="module")
 def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
-    """A project after the run."""
+    """Return a project after the run."""
     folder = make_project()
     run(folder, TINY, pipeline_names=["cmlm"])
     return folder
 
 
 @pytest.mark.slow
-def test_every_variant_is_measured_and_has_spent_as_much(project: Path) -> None:
+def test_every_variant_is_recorded_with_equal_cost(project: Path) -> None:
     table = records(project, "cmlm")
     check_records(table, "cmlm", VARIANTS)
     tasks = {"mr", "subj", "trec", "mrpc", "sick_e", "sick_r", "stsb", "sts14"}
     assert {variant for variant, part in table.groupby("variant") if set(part["task"]) == tasks} == VARIANTS
-    spent = table.drop_duplicates("variant").set_index("variant")["flops"]
-    assert spent["random"] == 0
-    assert spent.drop("random").between(2e8, 8e8).all()
+    flops = table.drop_duplicates("variant").set_index("variant")["flops"]
+    assert flops["random"] == 0
+    assert flops.drop("random").between(2e8, 8e8).all()
     check_report(project, "cmlm")
     assert read(project, "08_reporting/cmlm/examples-sequence_pairs.json")["pairs"] > 100
 
 
 @pytest.mark.slow
-def test_what_the_vectors_bring_is_a_curve_of_the_report(project: Path) -> None:
+def test_report_draws_the_conditioning_gain(project: Path) -> None:
     trained = project / "data/06_models/cmlm/pretrained/cmlm/seed-0"
     gain = read_curves(trained)["train/cmlm_conditioning_gain"]
     assert len(gain) > 3 and gain.abs().max() <= 1
@@ -53,7 +53,7 @@ def test_what_the_vectors_bring_is_a_curve_of_the_report(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_sentence_transformers_loads_it_with_mean_pooling(project: Path) -> None:
+def test_sentence_transformers_loads_the_encoder(project: Path) -> None:
     folder = project / "data/06_models/cmlm/pretrained/cmlm/seed-0"
     texts = ["The coach came to town.", "Nobody had told Aldo."]
     ours, theirs = load_model(folder).embed(texts), SentenceTransformer(str(folder)).encode(texts)

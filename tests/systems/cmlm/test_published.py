@@ -1,4 +1,4 @@
-"""The published numbers, re-read from the text of the paper."""
+"""Published numbers, compared with the text of the paper."""
 
 from pathlib import Path
 
@@ -18,15 +18,15 @@ def paper(shared_data: Path) -> list[list[str]]:
     return [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines() if "\t" in line]
 
 
-def rows_of(paper: list[list[str]], numbers: int, first: str, count: int) -> list[tuple[str, list[float]]]:
-    """So many rows with an average behind so many numbers, from one of this label on."""
+def read_rows(paper: list[list[str]], numbers: int, first: str, count: int) -> list[tuple[str, list[float]]]:
+    """Return `count` rows with `numbers` numbers and an average, from the label `first`."""
     rows = [row for row in paper if len(row) == numbers + 2 and row[-1].replace(".", "").isdigit()]
-    place = next(i for i, row in enumerate(rows) if row[0] == first)
-    return [(row[0].removesuffix(" (ours)"), [float(cell) for cell in row[1:-1]]) for row in rows[place:][:count]]
+    position = next(i for i, row in enumerate(rows) if row[0] == first)
+    return [(row[0].removesuffix(" (ours)"), [float(cell) for cell in row[1:-1]]) for row in rows[position:][:count]]
 
 
 def typed(table: ScoreTable) -> list[tuple[str, list[float]]]:
-    """In hundredths, as the paper has them all."""
+    """Return typed numbers in percent, as in the paper."""
     scales = [100 / METRICS[column.metric].scale for column in table.columns]
     return [
         (label, [round(scale * (value or 0), 2) for scale, value in zip(scales, values, strict=True)])
@@ -45,4 +45,4 @@ def typed(table: ScoreTable) -> list[tuple[str, list[float]]]:
     ],
 )
 def test_tables(table: str, numbers: int, first: str, count: int, paper: list[list[str]]) -> None:
-    assert typed(PUBLISHED.tables[table]) == rows_of(paper, numbers, first, count)
+    assert typed(PUBLISHED.tables[table]) == read_rows(paper, numbers, first, count)

@@ -1,4 +1,4 @@
-"""Runs of CMLM: killed, in several passes, with activations computed again, continued, and from published weights."""
+"""Training of CMLM: killed, with micro-batches, recomputed activations, continued, and from published weights."""
 
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,12 @@ from tests.training.toys import PRETRAIN, STEADY, make_system, schedule, transfo
 
 
 def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
-    """The smallest system of sequence pairs."""
-    few = {"objectives": {"cmlm": {"projections": 4}}}
+    """Return a small system with sequence pairs."""
+    few_projections = {"objectives": {"cmlm": {"projections": 4}}}
     runs = {
-        "cmlm": schedule(cmlm=1) | few,
-        "mixed": {"schedule": [{"steps": 6, "weights": {"cmlm": 1, "mlm": 0.5}}]} | few,
-        "longer": schedule(cmlm=1) | few | {"start": "cmlm"},
+        "cmlm": schedule(cmlm=1) | few_projections,
+        "mixed": {"schedule": [{"steps": 6, "weights": {"cmlm": 1, "mlm": 0.5}}]} | few_projections,
+        "longer": schedule(cmlm=1) | few_projections | {"start": "cmlm"},
         "none": {"schedule": []},
     }
     return make_system(
@@ -34,9 +34,7 @@ def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretra
 
 
 @pytest.mark.parametrize("projections", [None, 4])
-def test_a_run_killed_on_the_way_ends_as_if_it_was_not(
-    projections: int | None, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_killed_run_resumes_exactly(projections: int | None, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = system({"projections": projections})
     whole = train(config, "cmlm", examples, tokenizer, tmp_path / "whole")
     kill(lambda: train(config, "cmlm", examples, tokenizer, tmp_path / "again"), 4)
@@ -45,16 +43,14 @@ def test_a_run_killed_on_the_way_ends_as_if_it_was_not(
 
 
 def test_recomputed_activations_give_the_same_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    found = [
+    weights = [
         train(system(recompute=recompute), "cmlm", examples, tokenizer, tmp_path / str(recompute))
         for recompute in (False, True)
     ]
-    assert_same(*found, atol=1e-4, rtol=1e-3)
+    assert_same(*weights, atol=1e-4, rtol=1e-3)
 
 
-def test_several_passes_read_the_same_rows_and_the_last_is_watched(
-    examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_micro_batches_read_the_same_rows(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     for micro in (12, 4):
         config = system(dropout=0.0, micro_batch_size=micro, log_every=3)
         train(config, "cmlm", examples, tokenizer, tmp_path / str(micro))
@@ -64,9 +60,7 @@ def test_several_passes_read_the_same_rows_and_the_last_is_watched(
     assert not parts["train/cmlm_conditioning_gain"].isna().any()
 
 
-def test_it_mixes_with_masked_language_modelling_and_is_continued(
-    examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_cmlm_is_mixed_with_mlm_and_continued(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = system()
     train(config, "mixed", examples, tokenizer, tmp_path / "mixed")
     assert {"train/cmlm", "train/mlm"} <= set(read_curves(tmp_path / "mixed"))
@@ -75,9 +69,7 @@ def test_it_mixes_with_masked_language_modelling_and_is_continued(
     assert first.keys() == longer.keys() and are_different(first, longer)
 
 
-def test_an_encoder_of_projections_comes_back_as_it_was_trained(
-    examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_projections_are_saved_and_loaded(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = system({"projections": 4})
     trained = train(config, "cmlm", examples, tokenizer, tmp_path / "run")
     assert are_different(trained, train(config, "none", examples, tokenizer, tmp_path / "new") | {
@@ -90,7 +82,7 @@ def test_an_encoder_of_projections_comes_back_as_it_was_trained(
         batch = encoder.batch(tokenize_texts(texts, encoder.vocabulary), "document", 100)
         expected = encoder.transformer.projections(encoder.pooled_states(batch)).mean(dim=1)
     torch.testing.assert_close(torch.from_numpy(encoder.embed(texts)), expected, atol=1e-5, rtol=1e-4)
-    assert not (tmp_path / "run/modules.json").exists()  # sentence-transformers would leave the projections out
+    assert not (tmp_path / "run/modules.json").exists()  # sentence-transformers would ignore the projections
 
 
 def test_published_weights_are_continued(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
@@ -98,14 +90,14 @@ def test_published_weights_are_continued(examples: Path, tokenizer: Path, tmp_pa
     model = BertForMaskedLM(BertConfig(**sizes, vocab_size=300, max_position_embeddings=30))
     model.save_pretrained(tmp_path / "published")
     config = system({"init_from": str(tmp_path / "published")})
-    before = train(config, "none", examples, tokenizer, tmp_path / "none")
-    after = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
-    assert {name for name in before if "bert." in name} <= set(after)
-    assert are_different(before, after)
+    untrained_weights = train(config, "none", examples, tokenizer, tmp_path / "none")
+    trained_weights = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
+    assert {name for name in untrained_weights if "bert." in name} <= set(trained_weights)
+    assert are_different(untrained_weights, trained_weights)
     assert read_curves(tmp_path / "cmlm")["train/cmlm"].between(3, 9).all()
 
 
-def test_an_encoder_of_other_projections_is_not_continued(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_other_number_of_projections_is_an_error(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     untrained = system({"projections": 3}, runs={"none": {"schedule": []}})
     train(untrained, "none", examples, tokenizer, tmp_path / "three")
     with pytest.raises(ValueError, match=r"three cannot be continued by run longer: cmlm trains 4 .* the mean of 3"):

@@ -4,35 +4,35 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import look, to_png
+from contexture.reporting.curves import to_png, variant_style
 from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
 
 LANGUAGES = ["en", "de", "fr"]
 LABELS = {"mlm": "MLM"}
-PROTOCOLS = {"frozen": "as they are", "pcr": "less something"}
+PROTOCOLS = {"frozen": "unchanged", "pcr": "changed"}
 SHARES = [[0.9, 0.06, 0.04], [0.3, 0.5, 0.2], [0.0, 0.0, 1.0]]
 EVEN = [[0.34, 0.33, 0.33]] * 3
 POINTS = {"x": [0.0, 1.0, 2.0, 3.0], "y": [3.0, 2.0, 1.0, 0.0], "lang": ["de", "en", "de", "fr"]}
 
 
 def neighbours() -> Figure:
-    found = {"mlm": {"frozen": SHARES, "pcr": EVEN}, "cmlm": {"frozen": EVEN, "pcr": SHARES}}
-    return neighbours_picture(found, LANGUAGES, LABELS, PROTOCOLS)
+    shares = {"mlm": {"frozen": SHARES, "pcr": EVEN}, "cmlm": {"frozen": EVEN, "pcr": SHARES}}
+    return neighbours_picture(shares, LANGUAGES, LABELS, PROTOCOLS)
 
 
 def vectors() -> Figure:
     return vectors_picture({"cmlm": {"frozen": POINTS, "pcr": POINTS}}, LANGUAGES, LABELS, PROTOCOLS)
 
 
-def test_a_row_a_variant_and_a_panel_a_protocol() -> None:
+def test_one_row_per_variant_and_one_panel_per_protocol() -> None:
     assert [axes.get_title() for axes in neighbours().axes] == [
-        "MLM\nas they are", "MLM\nless something", "cmlm\nas they are", "cmlm\nless something",
+        "MLM\nunchanged", "MLM\nchanged", "cmlm\nunchanged", "cmlm\nchanged",
     ]  # fmt: skip
-    assert [axes.get_title() for axes in vectors().axes] == ["cmlm\nas they are", "cmlm\nless something"]
+    assert [axes.get_title() for axes in vectors().axes] == ["cmlm\nunchanged", "cmlm\nchanged"]
 
 
-def test_the_shares_of_neighbours_are_drawn_and_written() -> None:
-    """A row is whose sentences, a column in which language; from white, none, to blue, all."""
+def test_shares_of_neighbours_are_drawn_and_labelled() -> None:
+    """Rows are languages of sentences, columns those of neighbours; colours go from white (0) to blue (1)."""
     first, second, *_ = neighbours().axes
     (image,) = first.images
     drawn = image.get_array()
@@ -46,21 +46,23 @@ def test_the_shares_of_neighbours_are_drawn_and_written() -> None:
     assert colours["90"] == colours["100"] == "#ffffff" != colours["6"] == colours["50"]
 
 
-def test_each_language_has_points_of_its_colour() -> None:
+def test_languages_have_distinct_colours() -> None:
     figure = vectors()
     for axes in figure.axes:
         points = {str(line.get_label()): line for line in axes.lines}
         assert list(points) == LANGUAGES
         assert [list(line.get_xdata()) for line in points.values()] == [[1.0], [0.0, 2.0], [3.0]]
         assert [list(line.get_ydata()) for line in points.values()] == [[2.0], [3.0, 1.0], [0.0]]
-        assert [line.get_color() for line in points.values()] == [look(place)["color"] for place in range(3)]
+        assert [line.get_color() for line in points.values()] == [
+            variant_style(position)["color"] for position in range(3)
+        ]
         assert {line.get_linestyle() for line in points.values()} == {"None"}
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == LANGUAGES
 
 
 @pytest.mark.parametrize("draw", [neighbours, vectors])
-def test_the_picture_is_the_same_each_time(draw: Callable[[], Figure]) -> None:
+def test_figures_are_deterministic(draw: Callable[[], Figure]) -> None:
     first, second = (to_png(draw()) for _ in range(2))
     assert first.startswith(b"\x89PNG")
     assert first == second

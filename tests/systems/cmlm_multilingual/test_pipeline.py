@@ -1,4 +1,4 @@
-"""`kedro run --env multilingual --pipelines cmlm_multilingual` at its smallest, to its end, on one core and on two."""
+"""Run `kedro run --env multilingual --pipelines cmlm_multilingual` at the smallest size, on one core and on two."""
 
 import os
 import subprocess
@@ -21,12 +21,12 @@ RUNS = ["cmlm", "br", "cmlm_br_from_start", "cmlm_then_br", "cmlm_then_cmlm_br"]
 VARIANTS = {*RUNS, *(f"{run}_nli" for run in RUNS), "mlm", "random"}
 EXAMPLES = ("sequence_pairs", "bitext", "nli")
 TASKS = ("bitext_retrieval", "language_bias")
-BOTH = {"cmlm": 1, "bitext": 0.2}
+CMLM_AND_BITEXT = {"cmlm": 1, "bitext": 0.2}
 
 
 def stages(*weights: dict[str, float]) -> dict[str, Any]:
-    """A run of two steps by each of these."""
-    return {"schedule": [{"steps": 2, "weights": one} for one in weights]}
+    """Return a run with two steps for each mixture of objectives."""
+    return {"schedule": [{"steps": 2, "weights": stage_weights} for stage_weights in weights]}
 
 
 TINY: dict[str, Any] = {
@@ -40,9 +40,9 @@ TINY: dict[str, Any] = {
             "runs": {
                 "cmlm": stages({"cmlm": 1}),
                 "br": stages({"bitext": 1}),
-                "cmlm_br_from_start": stages(BOTH),
+                "cmlm_br_from_start": stages(CMLM_AND_BITEXT),
                 "cmlm_then_br": stages({"cmlm": 1}, {"bitext": 1}),
-                "cmlm_then_cmlm_br": stages({"cmlm": 1}, BOTH),
+                "cmlm_then_cmlm_br": stages({"cmlm": 1}, CMLM_AND_BITEXT),
                 "mlm": stages({"mlm": 1}),
                 **{f"{run}_nli": stages({"nli": 1}) for run in RUNS},
             },
@@ -53,7 +53,7 @@ TINY: dict[str, Any] = {
 
 
 def kedro_run(project: Path, master: str, processes: int, *options: str) -> None:
-    """In a process of its own, on so many of Spark's cores and with so many trainings at a time."""
+    """Run in a new process, with a Spark `master` and a number of parallel trainings."""
     spark = project / "conf/base/spark.yml"
     spark.write_text(spark.read_text().replace("local[*]", master))
     file = project / "conf/multilingual/parameters/sources.yml"
@@ -67,7 +67,7 @@ def kedro_run(project: Path, master: str, processes: int, *options: str) -> None
 
 @pytest.fixture(scope="module")
 def project(make_project: Callable[[], Path]) -> Path:
-    """A project after the run, on one core."""
+    """Return a project after the run on one core."""
     folder = make_project()
     kedro_run(folder, "local[1]", 1)
     return folder
@@ -76,13 +76,23 @@ def project(make_project: Callable[[], Path]) -> Path:
 def test_every_variant_is_measured_in_both_languages(project: Path) -> None:
     table = records(project, NAME)
     check_records(table, NAME, VARIANTS)
-    own = table[table["variant"].isin(VARIANTS)]
-    places = own.groupby("variant")[["task", "data", "protocol"]].apply(lambda one: {*one.itertuples(index=False)})
-    assert set(places.index) == VARIANTS and all(found == places["cmlm"] for found in places)
-    found = {(task, data, protocol) for task, data, protocol in places["cmlm"]}
-    assert found > {
-        *(("bitext_retrieval", f"demo/{way}", how) for way in ("qaa-eng", "eng-qaa") for how in ("frozen", "pcr")),
-        *(("language_bias", data, how) for data in ("demo", "demo/en", "demo/qaa") for how in ("frozen", "pcr")),
+    trained = table[table["variant"].isin(VARIANTS)]
+    by_variant = trained.groupby("variant")[["task", "data", "protocol"]].apply(
+        lambda part: {*part.itertuples(index=False)}
+    )
+    assert set(by_variant.index) == VARIANTS and all(measurements == by_variant["cmlm"] for measurements in by_variant)
+    measurements = {(task, data, protocol) for task, data, protocol in by_variant["cmlm"]}
+    assert measurements > {
+        *(
+            ("bitext_retrieval", f"demo/{direction}", protocol)
+            for direction in ("qaa-eng", "eng-qaa")
+            for protocol in ("frozen", "pcr")
+        ),
+        *(
+            ("language_bias", data, protocol)
+            for data in ("demo", "demo/en", "demo/qaa")
+            for protocol in ("frozen", "pcr")
+        ),
         *(("mr", data, "senteval") for data in ("demo", "demo_qaa")),
         *(("pairs", data, "frozen") for data in ("demo_en", "demo_qaa")),
     }
@@ -90,37 +100,37 @@ def test_every_variant_is_measured_in_both_languages(project: Path) -> None:
     assert (steps["random"], steps["mlm"], steps["cmlm_then_br"], steps["cmlm_then_br_nli"]) == (0, 2, 4, 6)
 
 
-def test_the_report_answers_the_claims_and_draws_the_bias(project: Path) -> None:
+def test_report_tests_claims_and_draws_language_bias(project: Path) -> None:
     text = check_report(project, NAME)
     claims = text.partition("## The paper's claims")[2].partition("##")[0]
     for on in ("sentence tasks, mean of 2", "pairs, the demo's made-up world", "retrieval, the demo's made-up world"):
         assert on in claims
-    assert claims.count("with one seed") > 20
-    assert "| Model | From | en | qaa | Avg. |" in text
+    assert claims.count("1 seed: preliminary") > 20
+    assert "| Model | Source | en | qaa | Avg. |" in text
     pictures = {file.name for file in (project / f"data/08_reporting/{NAME}/report").glob("*.png")}
     assert {"neighbours_demo.png", "vectors_demo.png", "pretrain_train_cmlm.png"} <= pictures
     counts = read(project, f"08_reporting/{NAME}/examples-nli.json")["languages"]
     assert counts.keys() == {"en-qaa", "qaa-en"} and min(counts.values()) > 0
 
 
-def test_its_encoders_read_both_languages(project: Path) -> None:
+def test_encoders_embed_both_languages(project: Path) -> None:
     encoder = load_model(project / f"data/06_models/{NAME}/pretrained/cmlm_then_cmlm_br_nli/seed-0")
     assert encoder.embed(["The coach came to town.", "Salt is traded."]).shape == (2, 16)
 
 
-def test_one_core_and_two_make_the_same(project: Path, make_project: Callable[[], Path]) -> None:
-    """Examples, weights, and what is measured of them."""
+def test_results_do_not_depend_on_cores(project: Path, make_project: Callable[[], Path]) -> None:
+    """Compare examples, weights and results."""
     other = make_project()
     kedro_run(other, "local[2]", 2, "--to-nodes", ",".join(f"{NAME}.evaluate_{task}" for task in TASKS))
     for name in EXAMPLES:
-        one, two = (folder / f"data/05_model_input/{NAME}/{name}" for folder in (project, other))
-        assert pq.read_table(one).num_rows > 0 and pq.read_table(one).equals(pq.read_table(two))
-    one, two = (
+        first, second = (folder / f"data/05_model_input/{NAME}/{name}" for folder in (project, other))
+        assert pq.read_table(first).num_rows > 0 and pq.read_table(first).equals(pq.read_table(second))
+    first, second = (
         {file.relative_to(folder): file.read_bytes() for file in (folder / "data/06_models").rglob("*.safetensors")}
         for folder in (project, other)
     )
-    assert {file.parent.parent.name for file in one} == VARIANTS and one == two
+    assert {file.parent.parent.name for file in first} == VARIANTS and first == second
     for task in TASKS:
         for part in ("records.json", "details.json"):
-            place = f"07_model_output/{NAME}/{task}/{part}"
-            assert read(project, place) == read(other, place)
+            path = f"07_model_output/{NAME}/{task}/{part}"
+            assert read(project, path) == read(other, path)

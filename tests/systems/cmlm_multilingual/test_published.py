@@ -1,4 +1,4 @@
-"""The published numbers of sections 4 and 5: re-read from the text of the paper, held against its means and claims."""
+"""Published numbers of sections 4 and 5, compared with the text, means and claims of the paper."""
 
 import re
 from pathlib import Path
@@ -12,14 +12,14 @@ from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES
 from tests.reporting.make import published_values
 
 TABLE_3, TABLE_4, TABLE_5, TABLE_6, TABLE_8 = TABLES = tuple(PUBLISHED.tables.values())
-#: Code of the text's language → of the test set's.
+#: Language code of the paper → language code of the test set.
 TATOEBA = {column.name: column.subset.removesuffix("-eng") for column in TABLE_5.columns[:-1]}
 Rows = dict[str, list[float | None]]
 
 
 @pytest.fixture(scope="module")
 def paper(shared_data: Path) -> list[list[str]]:
-    """The lines that are rows, from Table 3 on."""
+    """Return the rows of tables, from Table 3."""
     file = shared_data.parent / "papers" / "cmlm-2021.txt"
     if not file.is_file():
         pytest.skip(f"the text of the paper is absent: {file}")
@@ -49,50 +49,52 @@ def test_table_3(paper: list[list[str]]) -> None:
 
 
 def test_table_4(paper: list[list[str]]) -> None:
-    """Schedules have other names in its rows, S1, S2 and S3, which its caption explains."""
-    found = read(sentence_tasks(paper)[4:12])
+    """Schedules are S1, S2 and S3 in the rows of the paper."""
+    expected = read(sentence_tasks(paper)[4:12])
     named = {re.sub(r".*\((S\d)\)$", r"\1", label).replace(" ", ""): row for label, row in published_values(TABLE_4)}
-    assert named == found
+    assert named == expected
 
 
 def test_table_5(paper: list[list[str]]) -> None:
-    """Its lower half stands in the text with ever more rows in a line, and without those of the paper's own models."""
-    first = next(place for place, row in enumerate(paper) if row[:2] == ["Lang.", "af"])
-    upper, lower = (paper[first + place] for place in (0, 9))
+    """In the text, the lower half has several rows per line, and no rows of the paper's models."""
+    first = next(position for position, row in enumerate(paper) if row[:2] == ["Lang.", "af"])
+    upper, lower = (paper[first + position] for position in (0, 9))
     assert list(TATOEBA) == [*upper[1:], *lower[1:-1]] and lower[-1] == "Mean"
-    found = read(paper[first + 1 : first + 9])
+    expected = read(paper[first + 1 : first + 9])
     last = paper[first + 10 : first + 19]
-    behind = {label.rpartition(")" if label.endswith(")") else " ")[2] or label: cells for label, *cells in last}
-    every = {"mBERT": behind["mBERT"], "MLM (CC)": behind["MLM (CC)"]} | {
-        label: [cell.split()[-1] for cell in behind[label]] for label in ("XLM", "XLM-R", "LASER")
+    cells_by_label = {
+        label.rpartition(")" if label.endswith(")") else " ")[2] or label: cells for label, *cells in last
     }
-    for label, cells in every.items():
-        found[label] += [number(cell) for cell in cells]
-    assert typed(TABLE_5) == {label: [*cells, *[None] * (37 - len(cells))] for label, cells in found.items()}
+    label_cells = {"mBERT": cells_by_label["mBERT"], "MLM (CC)": cells_by_label["MLM (CC)"]} | {
+        label: [cell.split()[-1] for cell in cells_by_label[label]] for label in ("XLM", "XLM-R", "LASER")
+    }
+    for label, cells in label_cells.items():
+        expected[label] += [number(cell) for cell in cells]
+    assert typed(TABLE_5) == {label: [*cells, *[None] * (37 - len(cells))] for label, cells in expected.items()}
 
 
 def test_table_6(paper: list[list[str]]) -> None:
-    first = next(place for place, row in enumerate(paper) if row[0].startswith("Eriguchi"))
-    found = read(paper[first : first + 9])
+    first = next(position for position, row in enumerate(paper) if row[0].startswith("Eriguchi"))
+    expected = read(paper[first : first + 9])
     assert {label.replace(" ", ""): scores for label, scores in typed(TABLE_6).items()} == {
-        label.replace(" ", ""): scores for label, scores in found.items()
+        label.replace(" ", ""): scores for label, scores in expected.items()
     }
 
 
 def test_table_8(paper: list[list[str]]) -> None:
-    """Two rows stand in a line; of the lower half the paper's own are not in the text."""
+    """In the text, two rows share a line; the lower half has no rows of the paper's models."""
     of_bert = [row[1:] for row in paper if row[0] == "mBERT mBERT + PCR"]
     of_ours = [row[1:] for row in paper if row[0] == "ours ours + PCR"]
     (first,) = [row[1:] for row in paper if row[1:2] == ["fra"]]
     names = [*first, *(cell.split()[0] for cell in of_bert[1][:-1])]
     assert [column.name for column in TABLE_8.columns] == names
-    found = {}
+    expected = {}
     for label, halves in (("mBERT", of_bert), ("ours", of_ours[:1])):
         pairs = [cell.split()[-2:] for half in halves for cell in half][: len(names)]
         rows = zip(*(map(float, pair) for pair in pairs), strict=True)
         for name, row in zip((label, f"{label} + PCR"), rows, strict=True):
-            found[name] = [*row, *[None] * (len(names) - len(row))]
-    assert typed(TABLE_8) == found
+            expected[name] = [*row, *[None] * (len(names) - len(row))]
+    assert typed(TABLE_8) == expected
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.source)
@@ -103,18 +105,18 @@ def test_values_are_percent(table: ScoreTable) -> None:
 
 @pytest.mark.parametrize(
     ("table", "within"),
-    # The paper cuts its means of XEVAL as often as it rounds them; Tatoeba's of others are those of XTREME.
+    # The paper truncates or rounds means of XEVAL; means of other models on Tatoeba are those of XTREME.
     [(TABLE_3, 0.1), (TABLE_4, 0.1), (TABLE_5, 0.45)],
     ids=("Table 3", "Table 4", "Table 5"),
 )
-def test_means_are_those_of_their_rows(table: ScoreTable, within: float) -> None:
+def test_published_means_match_their_rows(table: ScoreTable, within: float) -> None:
     complete = {label: values for label, values in published_values(table) if values[-1] is not None}
     assert len(complete) >= 4
     for label, (*values, average) in complete.items():
         assert mean(value for value in values if value is not None) == pytest.approx(average, abs=within), label
 
 
-def test_the_languages_are_those_that_are_measured() -> None:
+def test_published_languages_are_measured() -> None:
     assert len(TATOEBA) == 36 and TATOEBA["de"] == "deu" and TATOEBA["zh"] == "cmn"
     assert {column.name for column in TABLE_8.columns} <= set(PAPER_LANGUAGES)
     five, eight = (
@@ -128,7 +130,7 @@ def test_the_languages_are_those_that_are_measured() -> None:
 
 
 @pytest.mark.parametrize("claim", PUBLISHED.claims, ids=lambda claim: claim.statement)
-def test_claims_are_those_of_the_papers_own_numbers(claim: Claim) -> None:
+def test_claims_hold_for_published_numbers(claim: Claim) -> None:
     about = {
         "classification": (TABLE_3, TABLE_4),
         "retrieval": (TABLE_8 if PCR in claim.variant else TABLE_5,),
@@ -136,7 +138,7 @@ def test_claims_are_those_of_the_papers_own_numbers(claim: Claim) -> None:
     for kind in claim.measures:
         rows = {row.variant: row.scores for table in about[kind] for row in table.rows if row.variant}
         if not {claim.variant, claim.baseline} <= set(rows):
-            continue  # the paper has no number of it
+            continue  # not in the paper
         above, below = rows[claim.variant], rows[claim.baseline]
         differences = [above[key].value - below[key].value for key in above if key in below]
         assert (mean(differences) > 0) == claim.higher

@@ -1,4 +1,4 @@
-"""The page of Cross-Thought: the paper's tables beside ours."""
+"""Pages of Cross-Thought."""
 
 from dataclasses import replace
 
@@ -32,19 +32,19 @@ RECORDS = [
     *measured("ct_1_64", [0.55], "ranking", "hotpotqa", "frozen", "recall_at_20"),
     *measured("bm25", [0.5], "ranking", "demo", "frozen", "recall_at_1"),
 ]
-#: Answers found by fine-tuned vectors stand beside the paper's; frozen ones have a table of their own.
+#: Fine-tuned scores are in the paper's table; frozen ones have a separate table.
 MULTI_HOP = [
     *measured("ct_1_64", [0.25], "multi_hop", "hotpotqa", "finetuned", "passage_em"),
     *measured("ct_1_64", [0.125], "multi_hop", "hotpotqa", "finetuned", "support_f1"),
     *measured("bm25", [0.5], "multi_hop", "hotpotqa", "frozen", "joint_f1"),
-    # A row of ours below the paper's.
+    # Our row of a variant in the paper.
     *measured("mlm_160g", [0.71], "pairs", "snli", "finetuned", "accuracy"),
 ]
 CASE = {
     "word": "castle", "place": 1, "with_word": 2, "weights": [0.25, None, 0.65, 0.1],
     "masked": "near the ▢", "most": "a castle", "holder": "a castle",
 }  # fmt: skip
-SHOWN = {
+ATTENTION = {
     "words": 1200,
     "first": 0.5,
     "chance": 1 / 3,
@@ -83,9 +83,9 @@ def test_attention_is_compared_with_chance_and_the_better_cosine() -> None:
     assert findings(cosines, 0.25) == []
 
 
-def test_what_masked_words_attend_to_is_seen() -> None:
-    seen = {"cross_thought": SHOWN}
-    context = replace(CONTEXT, shown={"mine": seen, "ct_1_64": seen, "mlm_64": {}})
+def test_attention_is_drawn() -> None:
+    details = {"cross_thought": ATTENTION}
+    context = replace(CONTEXT, objective_details={"mine": details, "ct_1_64": details, "mlm_64": {}})
     figures = check_page("cross_thought-attention", RECORDS[:1], context, page).page.figures
     (axes, _) = figures[PICTURE].axes
     drawn = axes.images[0].get_array()
@@ -98,6 +98,6 @@ def test_what_masked_words_attend_to_is_seen() -> None:
     assert cells is not None and cells[1].compressed().tolist() == [1.8, 0.2]
 
 
-def test_the_paper_has_rows_of_all_variants_but_our_own() -> None:
+def test_paper_has_rows_of_published_variants() -> None:
     ours = {"random", "ct_1_64_cls", "ct_1_64_paper", "mlm_64_paper"}
     assert {row.variant for row in PUBLISHED.tables["table_2"].rows if row.variant} == set(LABELS) - ours

@@ -1,4 +1,4 @@
-"""`kedro run --pipelines cross_thought` at its smallest: every number is there, and what the others bring is drawn."""
+"""Run `kedro run --pipelines cross_thought` at the smallest size; all scores exist, and the gain is drawn."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ TINY: dict[str, Any] = SMALLEST | {
 
 @pytest.fixture(scope="module")
 def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
-    """A project after the run."""
+    """Return a project after the run."""
     folder = make_project()
     run(folder, TINY, pipeline_names=["cross_thought"])
     return folder
@@ -41,7 +41,7 @@ def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
 def test_every_variant_is_measured_on_pairs_and_ranking(project: Path) -> None:
     table = records(project, "cross_thought")
     check_records(table, "cross_thought", VARIANTS | FROZEN)
-    ways = {(task, protocol) for task in ("pairs", "ranking") for protocol in ("frozen", "finetuned")}
+    measurements = {(task, protocol) for task in ("pairs", "ranking") for protocol in ("frozen", "finetuned")}
     by_score = table["protocol"].str.startswith("by_")
     assert {"by_attention", "by_cosine", "by_dot"} == set(table[by_score]["protocol"])
     cells = (
@@ -49,7 +49,7 @@ def test_every_variant_is_measured_on_pairs_and_ranking(project: Path) -> None:
         .groupby("variant")
         .apply(lambda part: set(zip(part["task"], part["protocol"], strict=True)), include_groups=False)
     )
-    assert dict.fromkeys(VARIANTS, ways) == {name: cells[name] for name in VARIANTS}
+    assert dict.fromkeys(VARIANTS, measurements) == {name: cells[name] for name in VARIANTS}
     frozen = {(task, "frozen") for task in ("pairs", "ranking")}
     assert dict.fromkeys(FROZEN, frozen) == {name: cells[name] for name in FROZEN}
     assert {"majority", "bm25", "random_order"} <= set(cells.index)
@@ -59,7 +59,7 @@ def test_every_variant_is_measured_on_pairs_and_ranking(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_other_sequences_bring_is_a_curve_of_the_report(project: Path) -> None:
+def test_report_draws_the_gain_of_other_sequences(project: Path) -> None:
     trained = project / "data/06_models/cross_thought/pretrained/ct_1_64/seed-0"
     gain = read_curves(trained)["train/cross_thought_gain"]
     assert len(gain) > 1 and gain.abs().max() <= 1
@@ -69,7 +69,7 @@ def test_what_the_other_sequences_bring_is_a_curve_of_the_report(project: Path) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["ct_1_64_cls", "ct_5_64", "lm"])
-def test_sentence_transformers_loads_it(variant: str, project: Path) -> None:
+def test_sentence_transformers_loads_the_encoders(variant: str, project: Path) -> None:
     folder = project / f"data/06_models/cross_thought/pretrained/{variant}/seed-0"
     texts = ["The coach came to town.", "Nobody had told Aldo."]
     ours, theirs = load_model(folder).embed(texts), SentenceTransformer(str(folder)).encode(texts)

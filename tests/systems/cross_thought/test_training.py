@@ -1,4 +1,4 @@
-"""Runs of Cross-Thought: killed, in several passes, with activations computed again, and read in longer sequences."""
+"""Training of Cross-Thought: killed, with micro-batches, recomputed activations and longer sequences."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from contexture.objectives.cross_thought import CrossThought
 from contexture.streams.rows import ShuffledRows
 from contexture.streams.sequence_samples import batches
 from contexture.systems.config import SystemConfig
-from contexture.systems.launch import files_of
+from contexture.systems.launch import training_files
 from contexture.training.curves import read_curves
 from contexture.training.prepare import prepare, required_table_sizes
 from contexture.training.pretrain import read_illustrations
@@ -30,7 +30,7 @@ def system(
     encoders: dict[str, Any] | None = None,
     **pretrain: Any,
 ) -> SystemConfig:
-    """The smallest system of samples."""
+    """Return a small system with samples."""
     runs = {
         "ct": schedule(cross_thought=1),
         "longer": schedule(cross_thought=1) | {"streams": {"sequence_samples": {"tokens": 16}}},
@@ -50,7 +50,7 @@ def system(
     )
 
 
-def test_a_run_killed_on_the_way_ends_as_if_it_was_not(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_killed_run_resumes_exactly(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     whole = train(system(), "ct", examples, tokenizer, tmp_path / "whole")
     kill(lambda: train(system(), "ct", examples, tokenizer, tmp_path / "again"), 4)
     assert_same(whole, train(system(), "ct", examples, tokenizer, tmp_path / "again"))
@@ -61,8 +61,8 @@ def test_a_run_killed_on_the_way_ends_as_if_it_was_not(examples: Path, tokenizer
 
 @pytest.fixture(autouse=True)
 def no_token_is_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The toys' vocabulary is so small that every token is in more sequences than a shared one may be."""
-    monkeypatch.setattr(batches, "MAX_SEQUENCE_SHARE", 1.0)
+    """Allow frequent tokens: in the tests' small vocabulary all tokens are frequent."""
+    monkeypatch.setattr(batches, "MAX_SHARE", 1.0)
 
 
 RUNS = {"sequences": 4, "tokens": 8, "run_length": 2}
@@ -72,8 +72,8 @@ STAGES = [
 ]
 
 
-def staged() -> SystemConfig:
-    """A run whose samples grow, with words masked that other sequences show, and vectors that are means."""
+def staged_system() -> SystemConfig:
+    """Return a system with growing samples, shared words masked, and mean pooling."""
     stream = {"sampling": RUNS, "positions": 40, "attends": "others", "maskable": "shared"}
     short = {name: value for name, value in stream.items() if name != "attends"}
     objectives = {"cross_thought": {"probability": 0.5, "starts": "fixed"}}
@@ -88,31 +88,29 @@ def staged() -> SystemConfig:
 
 
 @pytest.mark.parametrize("step", [2, 4])
-def test_a_run_whose_samples_grow_is_resumed_in_either_stage(
-    step: int, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
-    whole = train(staged(), "ct", examples, tokenizer, tmp_path / "whole")
-    kill(lambda: train(staged(), "ct", examples, tokenizer, tmp_path / "again"), step)
-    assert_same(whole, train(staged(), "ct", examples, tokenizer, tmp_path / "again"))
+def test_staged_run_resumes_exactly(step: int, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    whole = train(staged_system(), "ct", examples, tokenizer, tmp_path / "whole")
+    kill(lambda: train(staged_system(), "ct", examples, tokenizer, tmp_path / "again"), step)
+    assert_same(whole, train(staged_system(), "ct", examples, tokenizer, tmp_path / "again"))
     chance = read_curves(tmp_path / "whole")["train/cross_thought_own_chance"]
     losses = read_curves(tmp_path / "whole")["train/cross_thought"]
-    assert (losses > 0).sum() >= len(losses) - 1  # a sample of two documents may share no word
-    # In parts of one document all other sequences are of the same document.
+    assert (losses > 0).sum() >= len(losses) - 1  # samples of two documents may have no shared word
+    # In samples of one document, all other sequences have the same document.
     assert chance.iloc[:3].mean() > chance.iloc[3:].mean()
 
 
-def batch_of(run: str, examples: Path, tokenizer: Path, config: SystemConfig) -> dict[str, Any]:
-    """The first batch of a run's last stage."""
-    files = files_of(config, examples, tokenizer, None)
+def read_batch(run: str, examples: Path, tokenizer: Path, config: SystemConfig) -> dict[str, Any]:
+    """Return the first batch of a run's last stage."""
+    files = training_files(config, examples, tokenizer, None)
     (stream,) = prepare(config.pretraining(run), 0, files).stages[-1].values()
     return stream.batch(0, 0)
 
 
-def test_both_objectives_of_the_same_samples_may_mask_the_same_words(examples: Path, tokenizer: Path) -> None:
-    samples, short = (batch_of(run, examples, tokenizer, staged()) for run in ("ct", "mlm"))
+def test_both_objectives_can_mask_the_same_words(examples: Path, tokenizer: Path) -> None:
+    samples, short = (read_batch(run, examples, tokenizer, staged_system()) for run in ("ct", "mlm"))
     chunks, rows = samples["sequences"]["chunks"], samples["sequences"]["rows"].tolist()
-    flat = [(ids[there], words[there]) for chunk in chunks for ids, words, there in rows_of(chunk)]
-    expected = [(ids[there], words[there]) for ids, words, there in rows_of(short)]
+    flat = [(ids[attended], words[attended]) for chunk in chunks for ids, words, attended in batch_rows(chunk)]
+    expected = [(ids[attended], words[attended]) for ids, words, attended in batch_rows(short)]
     assert len(rows) == len(expected)
     for row, (ids, words) in zip(rows, expected, strict=True):
         assert flat[row][0].equal(ids) and flat[row][1].equal(words)
@@ -120,16 +118,16 @@ def test_both_objectives_of_the_same_samples_may_mask_the_same_words(examples: P
     assert samples["to_itself"] is False
 
 
-def rows_of(batch: dict[str, Any]) -> Any:
+def batch_rows(batch: dict[str, Any]) -> Any:
     return zip(batch["input_ids"], batch["maskable"], batch["attention_mask"].bool(), strict=True)
 
 
-def test_parts_of_a_batch_have_the_maskable_words_of_the_whole(examples: Path, tokenizer: Path) -> None:
-    files, config = files_of(staged(), examples, tokenizer, None), staged()
+def test_shards_have_the_maskable_words_of_the_batch(examples: Path, tokenizer: Path) -> None:
+    files, config = training_files(staged_system(), examples, tokenizer, None), staged_system()
     (stream,) = prepare(config.pretraining("mlm"), 0, files).stages[0].values()
     table = stream.rows.take(0, 6)
     whole = stream.collate(table, 0, 1)
-    parts = [stream.collate(table, place, 3) for place in range(3)]
+    parts = [stream.collate(table, shard, 3) for shard in range(3)]
     assert sum(int(part["maskable"].sum()) for part in parts) == int(whole["maskable"].sum()) > 0
 
 
@@ -144,27 +142,27 @@ def test_stages_share_one_budget(examples: Path, tokenizer: Path, tmp_path: Path
     config = system(runs=runs, budget={"unit": "tokens", "amount": 6000})
     budgets = [stage.budget.amount for stage in config.pretraining("ct").recipe.schedule if stage.budget]
     assert budgets == [1500, 4500]
-    spent = {}
+    tokens = {}
     for run in ("ct", "whole"):
         train(config, run, examples, tokenizer, tmp_path / run)
-        spent[run] = float(read_curves(tmp_path / run)["spent/tokens"].iloc[-1])
-    assert spent["ct"] == pytest.approx(spent["whole"], rel=0.2)
+        tokens[run] = float(read_curves(tmp_path / run)["spent/tokens"].iloc[-1])
+    assert tokens["ct"] == pytest.approx(tokens["whole"], rel=0.2)
 
 
 def test_settings_of_a_stage_are_checked() -> None:
     stage = {"steps": 1, "weights": {"cross_thought": 1}}
-    for streams, said in (
+    for streams, message in (
         ({"sequence_samples": {"positions": 9}}, r"a run can set .*, not \['positions'\]"),
         ({"short_sequences": {"documents": 1}}, r"schedule\.0\.streams: no objective of the stage reads"),
     ):
-        with pytest.raises(ValidationError, match=said):
+        with pytest.raises(ValidationError, match=message):
             system(runs={"ct": {"schedule": [stage | {"streams": streams}]}})
     for wrong in ({"share": 0.5}, {"share": 0.5, "steps": None, "budget": {"unit": "flops", "amount": 1}}):
         with pytest.raises(ValidationError, match=r"share is of pretrain\.budget"):
             system(runs={"ct": {"schedule": [stage | wrong]}})
 
 
-def test_what_is_shown_is_of_every_sample_once(
+def test_details_are_of_every_sample_once(
     examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CrossThought, "inspect", lambda _, encoder, batches: {"batches": len(list(batches))})
@@ -174,14 +172,14 @@ def test_what_is_shown_is_of_every_sample_once(
 
 
 def test_recomputed_activations_give_the_same_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    found = [
+    weights = [
         train(system(recompute=recompute), "ct", examples, tokenizer, tmp_path / str(recompute))
         for recompute in (False, True)
     ]
-    assert_same(*found, atol=1e-4, rtol=1e-3)
+    assert_same(*weights, atol=1e-4, rtol=1e-3)
 
 
-def test_several_passes_read_the_same_samples(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_micro_batches_read_the_same_samples(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     for micro in (6, 2):
         config = system(dropout=0.0, micro_batch_size=micro, log_every=3)
         train(config, "ct", examples, tokenizer, tmp_path / str(micro))
@@ -191,17 +189,17 @@ def test_several_passes_read_the_same_samples(examples: Path, tokenizer: Path, t
 
 
 def test_language_models_read_the_same_text(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    """In as many steps; longer sequences have fewer special tokens in it, and all words."""
-    spent = {}
+    """With equal steps, longer sequences have all words and fewer special tokens."""
+    tokens = {}
     for run in ("ct", "longer", "apart", "mlm"):
         train(system(), run, examples, tokenizer, tmp_path / run)
-        spent[run] = int(read_curves(tmp_path / run)["spent/tokens"].iloc[-1])
-    assert spent["ct"] == spent["apart"] > spent["longer"]
-    assert spent["ct"] > spent["mlm"]  # of two special tokens one more
+        tokens[run] = int(read_curves(tmp_path / run)["spent/tokens"].iloc[-1])
+    assert tokens["ct"] == tokens["apart"] > tokens["longer"]
+    assert tokens["ct"] > tokens["mlm"]  # one more special token
 
 
 def published_system(folder: Path) -> SystemConfig:
-    """A system with published weights of 24 positions and samples whose words begin anywhere in 40."""
+    """Return a system with published weights of 24 positions and samples with 40 positions."""
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     model = RobertaForMaskedLM(RobertaConfig(**sizes, vocab_size=300, max_position_embeddings=26, type_vocab_size=1))
     model.save_pretrained(folder)
@@ -217,25 +215,21 @@ def published_system(folder: Path) -> SystemConfig:
     return system(runs=runs, encoders=encoders)
 
 
-def test_published_weights_without_training_need_the_positions_of_texts_alone(
-    examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_untrained_published_weights_need_only_text_positions(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = published_system(tmp_path / "roberta")
     train(config, "published", examples, tokenizer, tmp_path / "run")
     expected = load_file(tmp_path / "roberta/model.safetensors")
     saved = load_file(tmp_path / "run/model.safetensors")
     assert set(expected) <= set(saved) and all(torch.equal(saved[name], expected[name]) for name in expected)
     encoder = load_encoder(tmp_path / "run")
-    assert encoder.embed(["kana lodi " * 30]).any()  # cut at 24 tokens
+    assert encoder.embed(["kana lodi " * 30]).any()  # truncated to 24 tokens
     assert required_table_sizes(config.pretraining("published")) == TableSizes()
-    # New weights, trained or not, have rows for all streams, and so must published weights that are trained.
+    # New weights have positions for all streams; trained published weights need them, too.
     for run in ("ct", "random", "more"):
         assert required_table_sizes(config.pretraining(run)) == TableSizes(positions=40)
 
 
-def test_published_weights_with_too_few_positions_are_not_trained(
-    examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_published_weights_with_too_few_positions_are_an_error(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = published_system(tmp_path / "roberta")
     with pytest.raises(ValueError, match="roberta has 26 positions, the layout needs 42"):
         launch(config, "more", examples, tokenizer, tmp_path / "more")
@@ -244,19 +238,19 @@ def test_published_weights_with_too_few_positions_are_not_trained(
         launch(config, "continued", examples, tokenizer, tmp_path / "continued", start=tmp_path / "run")
 
 
-def test_sequences_that_do_not_fit_the_positions_are_refused(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_too_long_sequences_are_an_error(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     short = STREAMS["sequence_samples"] | {"positions": 10}
     with pytest.raises(ValueError, match="8 tokens and 3 special ones do not fit into 10 positions"):
         launch(system(streams={"sequence_samples": short}), "ct", examples, tokenizer, tmp_path / "run")
 
 
-def test_text_that_runs_on_has_no_documents_to_attend_to_alone() -> None:
+def test_attention_within_documents_needs_boundaries() -> None:
     sampling = STREAMS["sequence_samples"]["sampling"] | {"boundaries": "cross"}
     with pytest.raises(ValidationError, match=r"attends: document, but with sampling\.boundaries: cross"):
         system(streams={"sequence_samples": {"sampling": sampling, "attends": "document"}})
 
 
-def test_what_belongs_to_the_sampling_is_not_for_a_run() -> None:
+def test_sampling_settings_of_a_run_are_an_error() -> None:
     runs = {"ct": schedule(cross_thought=1) | {"streams": {"sequence_samples": {"positions": 9}}}}
     with pytest.raises(
         ValidationError, match=r"a run can set \['tokens', 'documents', 'maskable', 'attends'\], not \['positions'\]"

@@ -1,4 +1,4 @@
-"""`kedro run --pipelines league` at its smallest: no cell of variants and tasks is empty."""
+"""Run `kedro run --pipelines league` at the smallest size; all variants have scores on all tasks."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -13,17 +13,17 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.systems.registry import SYSTEMS
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
-#: Runs that are not named after an objective, and guests.
-OTHERS = {"random", "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
-GUESTS = {
+#: Runs without the name of an objective.
+MIXTURES = {"random", "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
+INCLUDED = {
     "mspp": ["mspp_ie"],
     "cmlm": ["mlm"],
     "cross_thought": ["ct_3_64"],
     "quick_thoughts": ["bow", "random"],
     "two_tower": ["bow_mlp_none"],
 }
-OWN = {*(name for name, config in OBJECTIVES.items() if not config.stream_settings), *OTHERS}
-VISITORS = {f"{system}: {name}" for system, names in GUESTS.items() for name in names}
+TRAINED = {*(name for name, config in OBJECTIVES.items() if not config.stream_settings), *MIXTURES}
+INCLUDED_VARIANTS = {f"{system}: {name}" for system, names in INCLUDED.items() for name in names}
 BUDGET = 2e8
 SAMPLES = {"sampling": {"sequences": 4, "tokens": 16, "run_length": 2}}
 PROBES = ("mr", "subj", "trec", "mrpc", "sick_e", "sick_r", "stsb")
@@ -41,7 +41,7 @@ TINY: dict[str, Any] = SMALLEST | {
         "encoders": {"bow": {"embedding_size": 8}, "uni": {"word_size": 8, "embedding_size": 8}},
         "pretrain": {"runs": {"bow": {"schedule": [{"steps": 4, "weights": {"quick_thoughts": 1}}]}}},
     },
-    # The run with which it would be searched is there beside the guest.
+    # The run of `search`, besides the included one.
     "two_tower": {
         "pretrain": {"runs": {"ict_bfs_wlp": {"schedule": [{"steps": 2, "weights": {"in_batch_negatives": 1}}]}}}
     },
@@ -59,67 +59,67 @@ TINY: dict[str, Any] = SMALLEST | {
         "streams": {"sequence_samples": SAMPLES, "short_sequences": SAMPLES},
         "pretrain": {"batch_size": 16, "budget": {"amount": BUDGET}},
         "tasks": {"retrieval": {"steps": 2, "evaluate_every": 1}, "answer_selection": {"epochs": 1}},
-        "guests": GUESTS,
+        "guests": INCLUDED,
     },
 }
 
 
 @pytest.fixture(scope="module")
 def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
-    """A project after the run of the league alone."""
+    """Return a project after a run of the league."""
     folder = make_project()
     run(folder, TINY, pipeline_names=["league"])
     return folder
 
 
 @pytest.mark.slow
-def test_every_cell_is_there(project: Path) -> None:
+def test_every_variant_and_task_is_recorded(project: Path) -> None:
     table = records(project, "league")
-    check_records(table, "league", OWN | VISITORS)
+    check_records(table, "league", TRAINED | INCLUDED_VARIANTS)
     cells = table.groupby("variant").apply(
         lambda part: set(zip(part["task"], part["protocol"], strict=True)), include_groups=False
     )
-    assert dict.fromkeys(OWN, FROZEN | FINETUNED) == {name: cells[name] for name in OWN}
-    frozen = {*VISITORS, "word_average"}
+    assert dict.fromkeys(TRAINED, FROZEN | FINETUNED) == {name: cells[name] for name in TRAINED}
+    frozen = {*INCLUDED_VARIANTS, "word_average"}
     assert dict.fromkeys(frozen, FROZEN) == {name: cells[name] for name in frozen}
-    assert set(table["variant"]) - OWN - VISITORS == {
+    assert set(table["variant"]) - TRAINED - INCLUDED_VARIANTS == {
         "bm25", "file_order", "random_order", "word_overlap", "word_average",
     }  # fmt: skip
-    # Whoever is in a cell is measured there in the same ways.
-    ways = table.groupby(["task", "protocol", "variant"]).apply(
+    # All variants of a task and protocol have the same metrics.
+    measurements = table.groupby(["task", "protocol", "variant"]).apply(
         lambda part: frozenset(zip(part["data"], part["split"], part["metric"], strict=True)), include_groups=False
     )
-    assert (ways.groupby(["task", "protocol"]).nunique() == 1).all()
+    assert (measurements.groupby(["task", "protocol"]).nunique() == 1).all()
     assert not table["value"].isna().any()
 
 
 @pytest.mark.slow
-def test_every_row_spends_the_budget(project: Path) -> None:
+def test_every_run_spends_the_budget(project: Path) -> None:
     table = records(project, "league").drop_duplicates("variant").set_index("variant")
-    own = table.loc[sorted(OWN - {"random"})]
-    # As near as whole steps come: by no more than half of one, or by less than one that is taken at any rate.
-    step = own["flops"] / own["steps"]
-    assert ((own["flops"] - BUDGET).abs() <= step).all()
+    trained = table.loc[sorted(TRAINED - {"random"})]
+    # Up to one step more or less.
+    step = trained["flops"] / trained["steps"]
+    assert ((trained["flops"] - BUDGET).abs() <= step).all()
     assert (table.loc[["random", "two_tower: bow_mlp_none", "quick_thoughts: random"], "flops"] == 0).all()
-    assert (table.loc[sorted(OWN), "training_text"].nunique()) == 1
+    assert (table.loc[sorted(TRAINED), "training_text"].nunique()) == 1
 
 
 @pytest.mark.slow
-def test_the_page_shows_all_rows_and_their_speed(project: Path) -> None:
+def test_page_shows_all_rows_and_speeds(project: Path) -> None:
     page = check_report(project, "league")
     for objective in OBJECTIVES.values():
         assert objective.stream_settings or objective.title in page
-    for visitor in VISITORS:
-        system, variant = visitor.split(": ")
+    for included in INCLUDED_VARIANTS:
+        system, variant = included.split(": ")
         assert f"{import_module(SYSTEMS[system]).LABELS[variant]} ({system})" in page
     speed = read(project, "07_model_output/league/speed.json")
-    assert set(speed) == OWN | VISITORS and all(value > 0 for value in speed.values())
+    assert set(speed) == TRAINED | INCLUDED_VARIANTS and all(value > 0 for value in speed.values())
     missing = read(project, "07_model_output/league/sentences/details.json")["missing"]
     assert "cr" in missing
     for task in ("answer_selection", "retrieval", "sentences"):
         assert read(project, f"07_model_output/league/{task}/records.json")
     scores = pd.read_parquet(project / "data/07_model_output/league/answer_selection/scores-demo.parquet")
-    assert set(scores["variant"]) >= OWN | VISITORS
+    assert set(scores["variant"]) >= TRAINED | INCLUDED_VARIANTS
     models = project / "data/06_models"
-    assert {one.name for one in (models / "league/pretrained").iterdir()} == OWN
+    assert {folder_path.name for folder_path in (models / "league/pretrained").iterdir()} == TRAINED
     assert not (models / "search").exists() and not (project / "data/08_reporting/mspp/report").exists()

@@ -86,7 +86,7 @@ def test_html_and_markdown_agree() -> None:
     finding = next(line for line in report.markdown.splitlines() if line.startswith("- Joint"))
     assert finding == (
         "- Joint with MSPP, IE_k: +20.5 points of MAP over joint without MSPP, IE_k "
-        "(t(1) = 41.00, p = 0.016: significant at 95%). The paper: +49.1."
+        "(t(1) = 41.00, p = 0.016: significant at 95%). Paper: +49.1."
     )
 
 
@@ -101,7 +101,7 @@ def test_captions() -> None:
 
 
 def test_missing_rows_are_listed_with_their_command() -> None:
-    text = markdown(RECORDS, replace(CONTEXT, whole="kedro run"))
+    text = markdown(RECORDS, replace(CONTEXT, full_command="kedro run"))
     command = "kedro run runs those that the configuration names."
     rows = "Pairwise cross-encoder; Joint without MSPP, AE_k; Joint with MSPP, AE_k"
     first, second = (line for line in text.splitlines() if "Not run here" in line)
@@ -128,7 +128,7 @@ def test_only_the_columns_of_measured_sets_are_shown() -> None:
 
 BEST = "Fact verification: joint with MSPP, IE_k classifies"
 GAIN = "With IE_1, joint with MSPP, IE_k:"
-UNTESTED = "points of accuracy over joint without MSPP (no test with one seed). The paper:"
+UNTESTED = "points of accuracy over joint without MSPP (1 seed: preliminary). Paper:"
 
 
 @pytest.mark.parametrize(

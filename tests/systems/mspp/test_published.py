@@ -30,7 +30,7 @@ def test_published_scores_equal_the_paper(shared_data: Path) -> None:
     for column, data in enumerate(SETS):
         of_set = slice(3 * column, 3 * column + 3)
         for position, variant in enumerate(order):
-            first, second = (PUBLISHED.tables[name].of_data(data).rows[position] for name in ("table_1", "table_2"))
+            first, second = (PUBLISHED.tables[name].select_data(data).rows[position] for name in ("table_1", "table_2"))
             assert first.variant == second.variant == variant
             assert [format_score(first.scores[m]) for m in METRICS] == table_1[position][of_set]
             assert format_score(second.scores["P@1"]) == table_2[position][column]

@@ -45,7 +45,7 @@ def measured(
 RECORDS = [
     *measured("combine", [0.60, 0.62, 0.64]),
     *measured("random", [0.55]),
-    *measured("random_combine", [0.55, 0.55, 0.56]),  # differences 5, 7, 8: mean 6.67, std. dev. 1.53
+    *measured("random_combine", [0.55, 0.55, 0.56]),  # differences 5, 7, 8: mean 6.67, standard deviation 1.53
     *measured("word_average", [0.58]),
     *measured("uni", [0.6]),
     *measured("all-mini", [0.7]),
@@ -70,14 +70,14 @@ DEMO = [
     *measured("random", [0.25, 0.25], data="demo"),
     *measured("combine", [0.625], "retrieval", "frozen", "recall_at_10", "demo"),
 ]
-BARE = ReportContext("quick_thoughts", "Quick-Thoughts", "Nothing was run.")
+BARE = ReportContext("quick_thoughts", "Quick-Thoughts", "No results.")
 
 
 @pytest.mark.parametrize(
     ("name", "records", "context"),
     [
-        # Findings are those of the first variant that was compared: t = 6.67/(1.53/√3) = 7.56; against the word
-        # average, which no seed changes, 2, 4, 6: t = 4/(2/√3) = 3.46.
+        # Findings of the first variant: t = 6.67/(1.53/√3) = 7.56. Differences to the word average, which has no
+        # seeds: 2, 4, 6, t = 4/(2/√3) = 3.46.
         ("quick_thoughts", [*RECORDS, *CAPTIONS_AND_ANALOGIES], CONTEXT),
         ("quick_thoughts-demo", DEMO, CONTEXT),
         ("quick_thoughts-not-run", [], BARE),
@@ -88,6 +88,6 @@ def test_page(name: str, records: list[Record], context: ReportContext) -> None:
     assert list(report.figures) == ([] if context is BARE else ["quality_over_time.png"])
 
 
-def test_facts_with_keys_missing_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"told of the training of uni lacks \['parameters', 'steps'"):
+def test_missing_keys_of_trainings_are_errors() -> None:
+    with pytest.raises(ValueError, match=r"the training of uni: missing keys \['parameters', 'steps'"):
         page([], ReportContext("quick_thoughts", "", "", trainings={"uni": {"seconds": 1.0}}))

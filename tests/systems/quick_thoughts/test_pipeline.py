@@ -1,4 +1,4 @@
-"""`kedro run --pipelines quick_thoughts` at its smallest: every number is there, and comes out again."""
+"""Run `kedro run --pipelines quick_thoughts` at the smallest size; all scores are reproducible."""
 
 import shutil
 from collections.abc import Callable
@@ -26,11 +26,13 @@ from tests.pipelines.conftest import (
     run_without_spark,
 )
 
-NEW = {"random", "random_bi", "random_bow", "random_fixed", "random_single"}
-RUNS = {"uni", "bi", "bow", "fixed", "skip_thought"} | NEW
-TRAINED = {"uni", "bi", "combine", "bow", "mc", "skip_thought", "random_combine", "random_mc"} | NEW - {"random_fixed"}
+UNTRAINED = {"random", "random_bi", "random_bow", "random_fixed", "random_single"}
+RUNS = {"uni", "bi", "bow", "fixed", "skip_thought"} | UNTRAINED
+TRAINED = {"uni", "bi", "combine", "bow", "mc", "skip_thought", "random_combine", "random_mc"} | UNTRAINED - {
+    "random_fixed"
+}
 VARIANTS = {*TRAINED, "word_average", "ensemble"}
-#: Task → the metrics of a probe of it.
+#: Task → metrics of its probe.
 PROBES = {
     "mr": {"accuracy"}, "subj": {"accuracy"}, "trec": {"accuracy"}, "mrpc": {"accuracy", "f1"},
     "sick_e": {"accuracy"}, "sick_r": {"pearson", "spearman", "mse"}, "stsb": {"pearson", "spearman", "mse"},
@@ -56,7 +58,7 @@ SYSTEM: dict[str, Any] = {
                     {"steps": 4, "weights": {"skip_thought" if name == "skip_thought" else "quick_thoughts": 1}}
                 ]
             }
-            for name in RUNS - NEW
+            for name in RUNS - UNTRAINED
         },
     },
     "tasks": {"sentences": SENTENCES},
@@ -66,7 +68,7 @@ TINY: dict[str, Any] = SMALLEST | {"words": {"size": 500, "vector_size": 12}, "q
 
 @pytest.fixture(scope="module")
 def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
-    """A project after the run."""
+    """Return a project after the run."""
     folder = make_project()
     run(folder, TINY, pipeline_names=["quick_thoughts"])
     return folder
@@ -103,7 +105,7 @@ def test_every_variant_and_task_is_recorded(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_models_have_the_words_and_vectors_that_they_are_said_to_have(project: Path) -> None:
+def test_encoders_have_the_trained_words_and_vectors(project: Path) -> None:
     words = project / "data/04_feature/words"
     assert count_trained_words(words) == load_tokenizer(words)[1].vocab_size <= 500
     vectors = np.load(words / VECTORS_FILE)
@@ -111,19 +113,21 @@ def test_models_have_the_words_and_vectors_that_they_are_said_to_have(project: P
     for name in RUNS:
         folder = project / f"data/06_models/quick_thoughts/pretrained/{name}/seed-0"
         assert load_encoder(folder).dimension == (8 if name in ("skip_thought", "random_single") else 16)
-        assert [one.name for one in list_snapshots(folder)] == ([] if name in NEW else ["00000002", "00000004"])
+        assert [snapshot.name for snapshot in list_snapshots(folder)] == (
+            [] if name in UNTRAINED else ["00000002", "00000004"]
+        )
     fixed = load_encoder(project / "data/06_models/quick_thoughts/pretrained/fixed/seed-0")
     np.testing.assert_array_equal(fixed.query.words.weight.detach().numpy(), vectors)
 
 
 @pytest.mark.slow
-def test_the_report_shows_tables_neighbours_and_curves(project: Path) -> None:
+def test_report_shows_tables_neighbours_and_curves(project: Path) -> None:
     page = check_report(project, "quick_thoughts")
     assert "90.8" in page  # the published accuracy of combine-QT on TREC
     details = read(project, "07_model_output/quick_thoughts/sentences/details.json")
-    found = details["neighbours"]
-    assert [row["model"] for row in found] == ["combine"] * 4 + ["skip_thought"] * 4
-    for row in found:
+    neighbours = details["neighbours"]
+    assert [row["model"] for row in neighbours] == ["combine"] * 4 + ["skip_thought"] * 4
+    for row in neighbours:
         assert row["query"] in page and row["neighbour"] in page and row["query"] != row["neighbour"]
     assert "CR is not here" in page
     over_time = details["quality_over_time"]
@@ -134,9 +138,7 @@ def test_the_report_shows_tables_neighbours_and_curves(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_stands_on_files_needs_no_spark_and_gives_the_same(
-    project: Path, make_project: Callable[[], Path]
-) -> None:
+def test_later_stages_need_no_spark(project: Path, make_project: Callable[[], Path]) -> None:
     folder = make_project()
     copy_data(project, folder, "01_raw", "03_primary", "04_feature", "05_model_input", "08_reporting")
     shutil.rmtree(folder / "data/08_reporting/quick_thoughts/report")
@@ -146,9 +148,9 @@ def test_what_stands_on_files_needs_no_spark_and_gives_the_same(
 
 
 @pytest.mark.slow
-def test_words_may_be_expanded_and_seeds_more_than_one(project: Path) -> None:
-    """After the run before: one seed more, ensembles with what has no seed, words beyond the trained ones."""
-    before = records(project, "quick_thoughts")
+def test_expanded_words_and_two_seeds(project: Path) -> None:
+    """Run again with two seeds, an ensemble with a variant without seeds, and words beyond the trained ones."""
+    first_records = records(project, "quick_thoughts")
     glove = project / "vectors.txt"
     tokenizer = load_tokenizer(project / "data/04_feature/words")[0]
     known = [word for word in tokenizer.get_vocab() if word.isalpha()]
@@ -169,6 +171,6 @@ def test_words_may_be_expanded_and_seeds_more_than_one(project: Path) -> None:
     assert any("expanded" in file.read_text() for file in vectors.glob("*uni-seed-1-*/identity.json"))
     table = records(project, "quick_thoughts")
     check_records(table, "quick_thoughts", TRAINED)
-    assert set(table["variant"]) == set(before["variant"])
+    assert set(table["variant"]) == set(first_records["variant"])
     assert set(table.loc[table["variant"] == "ensemble", "seed"]) == {0, 1}
     assert set(table.loc[table["variant"] == "word_average", "seed"]) == {0}

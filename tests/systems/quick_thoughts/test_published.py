@@ -1,4 +1,4 @@
-"""The published numbers, re-read from the text of the paper."""
+"""Published numbers, compared with the text of the paper."""
 
 import re
 from pathlib import Path
@@ -18,16 +18,16 @@ def paper(shared_data: Path) -> str:
     return re.sub(r"</?[ub]>|\*\*|\$", "", file.read_text(encoding="utf-8"))
 
 
-def rows_of(paper: str, first: str, last: str, numbers: int) -> list[tuple[str, list[float | None]]]:
-    """Label and numbers of each row between two places of the text that has as many, the last ones of a line."""
+def read_rows(paper: str, first: str, last: str, numbers: int) -> list[tuple[str, list[float | None]]]:
+    """Return label and last numbers of each row between two strings that has as many numbers."""
     lines = paper.split(first, 1)[1].split(last, 1)[0].splitlines()
-    found = []
+    rows = []
     for line in lines:
         label, *cells = [cell.strip() for cell in line.strip("| ").split("|")]
         values = cells[len(cells) - numbers :]
         if label and len(values) == numbers and all(re.fullmatch(r"-|N/A|[\d.]+", cell) for cell in values):
-            found.append((re.sub(r"\W", "", label), [None if cell in ("-", "N/A") else float(cell) for cell in values]))
-    return found
+            rows.append((re.sub(r"\W", "", label), [None if cell in ("-", "N/A") else float(cell) for cell in values]))
+    return rows
 
 
 def typed(table: ScoreTable) -> list[tuple[str, list[float | None]]]:
@@ -45,7 +45,7 @@ def typed(table: ScoreTable) -> list[tuple[str, list[float | None]]]:
     ],
 )
 def test_tables(name: str, first: str, last: str, numbers: int, count: int, paper: str) -> None:
-    rows = rows_of(paper, first, last, numbers)
+    rows = read_rows(paper, first, last, numbers)
     assert len(rows) == count
     if name == "table_6":  # ours are in percent
         rows = [(label, [round(100 * (score or 0)) for score in scores]) for label, scores in rows]
@@ -53,7 +53,7 @@ def test_tables(name: str, first: str, last: str, numbers: int, count: int, pape
 
 
 def test_overall_is_the_mean_weighted_by_pairs() -> None:
-    """The numbers of pairs of STS14's subsets in the order of the columns."""
+    """`pairs` are the sizes of STS14's subsets in the order of columns."""
     pairs = (300, 450, 750, 750, 750, 750)
     for label, values in published_values(TABLES["table_8"])[1:]:
         *subsets, overall = [value or 0.0 for value in values]

@@ -25,11 +25,11 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_the_mean_and_a_panel_for_each_task() -> None:
+def test_panels_of_mean_and_tasks() -> None:
     figure = quality_over_time(TABLE, {"uni": "uni-QT"}, TASKS, ["uni", "skip_thought"])
     panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
     assert list(panels) == [
-        "Mean accuracy of 2 tasks",  # CR is not known of every snapshot
+        "Mean accuracy of 2 tasks",  # CR is missing in some snapshots
         "MR, accuracy",
         "TREC, accuracy",
         "SICK-R, Pearson",
@@ -37,8 +37,8 @@ def test_the_mean_and_a_panel_for_each_task() -> None:
     ]
 
     def lines(panel: str, label: str) -> list[list[list[float]]]:
-        found = [line for line in panels[panel].lines if line.get_label().strip("0123456789") == label]
-        return [[list(map(float, values)) for values in line.get_data()] for line in found]
+        panel_lines = [line for line in panels[panel].lines if line.get_label().strip("0123456789") == label]
+        return [[list(map(float, values)) for values in line.get_data()] for line in panel_lines]
 
     # Seed 0: 60% after 1 minute, 70% after 2; seed 1: 80% after 3. Only step 10 has both seeds: 70% after 2.
     assert lines("Mean accuracy of 2 tasks", "uni") == [[[2.0], [pytest.approx(70.0)]]]
@@ -52,7 +52,7 @@ def test_the_mean_and_a_panel_for_each_task() -> None:
     assert panels["SICK-R, Pearson"].get_ylabel() == ""
     assert all(axes.get_xscale() == "linear" and axes.get_xlim()[0] == 0 for axes in panels.values())
     colours = {axes.lines[-1].get_color() for title, axes in panels.items() if title != "SICK-R, Pearson"}
-    assert len(colours) == 1  # Skip-Thought's, in every panel
+    assert len(colours) == 1  # Skip-Thought in all panels
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["uni-QT", "skip_thought"]
 
@@ -62,16 +62,16 @@ def test_one_task_has_one_panel() -> None:
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["MR, accuracy"]
 
 
-def test_the_picture_is_the_same_each_time() -> None:
+def test_figure_is_deterministic() -> None:
     first, second = (to_png(quality_over_time(TABLE, {}, TASKS, [])) for _ in range(2))
     assert first.startswith(b"\x89PNG")
     assert first == second
 
 
-def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"lacks the columns \['seconds'\]"):
+def test_invalid_tables() -> None:
+    with pytest.raises(ValueError, match=r"missing columns \['seconds'\]"):
         quality_over_time(TABLE.drop(columns="seconds"), {}, TASKS, [])
     with pytest.raises(ValueError, match=r"none of the metrics \['accuracy', 'pearson', 'pearson_mean'\]"):
         quality_over_time(TABLE.assign(metric="mse"), {}, TASKS, [])
-    with pytest.raises(ValueError, match=r"twice .*'run': 'uni'.*'step': 20.*'task': 'mr'"):
+    with pytest.raises(ValueError, match=r"duplicate .*'run': 'uni'.*'step': 20.*'task': 'mr'"):
         quality_over_time(pd.concat([TABLE, TABLE.iloc[:1]]), {}, TASKS, [])

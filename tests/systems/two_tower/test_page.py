@@ -44,7 +44,7 @@ RECORDS = [
 ]
 
 
-#: With an ablation, a set that other candidates are added to, frozen towers, and another task.
+#: With an ablation, open-domain retrieval, frozen towers, and another task.
 MORE = [
     *RECORDS,
     *recalls("ict layers=2 embedding_size=64", "10% ablation", [0.5], metric="recall_at_100"),
@@ -59,10 +59,10 @@ OTHER_SETS = [*recalls("bm25", "1%", [0.1], "natural_questions"), *recalls("ict"
 @pytest.mark.parametrize(
     ("name", "records", "context"),
     [
-        ("two_tower", RECORDS, CONTEXT),  # differences −5, −3, −2: mean −3.33, std. dev. 1.53
+        ("two_tower", RECORDS, CONTEXT),  # differences −5, −3, −2: mean −3.33, standard deviation 1.53
         ("two_tower-more", MORE, CONTEXT),
         ("two_tower-sets", OTHER_SETS, CONTEXT),
-        ("two_tower-not-run", [], ReportContext("two_tower", "Two-tower", "Nothing was run.")),
+        ("two_tower-not-run", [], ReportContext("two_tower", "Two-tower", "No results.")),
     ],
 )
 def test_page(name: str, records: list[Record], context: ReportContext) -> None:
@@ -70,8 +70,6 @@ def test_page(name: str, records: list[Record], context: ReportContext) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["test", "1% closed", "open"])
-def test_a_protocol_that_is_no_share_is_refused(protocol: str) -> None:
-    with pytest.raises(
-        ValueError, match=rf"share of the questions trained on, such as '1%': .*'protocol': '{protocol}'"
-    ):
+def test_unknown_protocols_are_errors(protocol: str) -> None:
+    with pytest.raises(ValueError, match=rf"a share of the questions such as '1%', .*'protocol': '{protocol}'"):
         page(recalls("ict", protocol, [0.1]), CONTEXT)

@@ -1,4 +1,4 @@
-"""`kedro run --pipelines two_tower` at its smallest: every output is there, and the index answers."""
+"""Run `kedro run --pipelines two_tower` at the smallest size; all outputs exist, and search works."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.pipelines.conftest import SMALLEST, check_records, check_report, read
 STATIC = {"static_ict", "static_ict_bfs_wlp"}
 TRAINED = {"ict_bfs_wlp", "ict", "bfs", "wlp", "mlm", "bow_mlp_ict_bfs_wlp"} | STATIC
 RUNS = TRAINED | {"none", "bow_mlp_none", "static_none"}
-#: Fused with BM25's ranking.
+#: Combined with BM25.
 HYBRID = {f"{name}+bm25" for name in STATIC}
 OPEN_DOMAIN = {"ict", "ict_bfs_wlp", "static_ict"}
 SHARES = [20, 80]
@@ -53,7 +53,7 @@ TINY: dict[str, Any] = SMALLEST | {"two_tower": SYSTEM}
 
 @pytest.fixture(scope="module")
 def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
-    """A project after the run."""
+    """Return a project after the run."""
     folder = make_project()
     run(folder, TINY, pipeline_names=["two_tower"])
     return folder
@@ -83,37 +83,35 @@ def test_every_variant_protocol_and_metric_is_recorded(project: Path) -> None:
 def test_variants_are_tested_on_the_same_questions(project: Path) -> None:
     table = pd.read_parquet(project / "data/07_model_output/two_tower/retrieval/ranks.parquet")
     closed = table[~table["protocol"].str.endswith(" open")]
-    asked = closed.groupby(["protocol", "variant"])["question_id"].agg(tuple)
-    assert set(asked.index) == {(protocol, name) for protocol in PROTOCOLS for name in ("bm25", *RUNS, *HYBRID)}
-    assert (asked.groupby("protocol").nunique() == 1).all()
-    assert (closed.groupby(["protocol", "variant"])["question_id"].nunique() == asked.map(len)).all()
+    questions = closed.groupby(["protocol", "variant"])["question_id"].agg(tuple)
+    assert set(questions.index) == {(protocol, name) for protocol in PROTOCOLS for name in ("bm25", *RUNS, *HYBRID)}
+    assert (questions.groupby("protocol").nunique() == 1).all()
+    assert (closed.groupby(["protocol", "variant"])["question_id"].nunique() == questions.map(len)).all()
 
 
 @pytest.mark.slow
-def test_counts_report_and_models_are_there(project: Path) -> None:
+def test_counts_report_and_models(project: Path) -> None:
     pairs = read(project, "08_reporting/two_tower/examples-pairs.json")
     assert set(pairs) == {"ict", "bfs", "wlp"}
     assert all(counted["pairs"] > 0 for counted in pairs.values())
     page = check_report(project, "two_tower")
     assert "Table 1: pairs of the pre-training tasks" in page and re.search(r"50[.,]2", page)  # ICT pairs, published
     details = read(project, "07_model_output/two_tower/retrieval/details.json")
-    assert {"ivf", "hnsw"} <= {found["kind"] for found in details["indexes"]}
-    [shown] = details["examples"]
-    assert shown["variant"] in RUNS and shown["protocol"] == "80%" and shown["missed"]
-    assert all(row["found"] == row["right"] for row in shown["answered"])
-    assert all(row["found"] != row["right"] and row["question"] in page for row in shown["missed"])
+    assert {"ivf", "hnsw"} <= {index["kind"] for index in details["indexes"]}
+    [examples] = details["examples"]
+    assert examples["variant"] in RUNS and examples["protocol"] == "80%" and examples["missed"]
+    assert all(row["found"] == row["right"] for row in examples["answered"])
+    assert all(row["found"] != row["right"] and row["question"] in page for row in examples["missed"])
     models = project / "data/06_models/two_tower"
     for variant in RUNS:
         tuned = [f"finetuned/retrieval/{variant}/seed-0/share-{share}" for share in SHARES]
-        for place in [f"pretrained/{variant}/seed-0", *tuned]:
-            assert load_encoder(models / place).dimension == 8
+        for path in [f"pretrained/{variant}/seed-0", *tuned]:
+            assert load_encoder(models / path).dimension == 8
     assert (project / "data/03_primary/tasks/retrieval/task.json").exists()
 
 
 @pytest.mark.slow
-def test_the_index_answers_on_the_command_line(
-    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_search_command(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     titles = set(pd.read_parquet("data/06_models/search/passages.parquet")["title"])
     main(["search", "Where does the river rise?", "-k", "3"])
@@ -123,13 +121,13 @@ def test_the_index_answers_on_the_command_line(
 
 
 @pytest.mark.slow
-def test_mlflow_holds_the_encoder_as_a_model(project: Path) -> None:
+def test_mlflow_has_the_encoder_as_a_model(project: Path) -> None:
     mlflow.set_tracking_uri(f"sqlite:///{project}/mlflow.db")
-    found = mlflow.search_logged_models(output_format="list")
-    assert [model.name for model in found] == ["two_tower"]
+    models = mlflow.search_logged_models(output_format="list")
+    assert [model.name for model in models] == ["two_tower"]
     texts = ["a river", "a town on the river"]
     served = mlflow.pyfunc.load_model("models:/two_tower/latest")
-    encoder = load_encoder(project / "data/06_models/two_tower/pretrained/static_ict/seed-0")  # that of the search
+    encoder = load_encoder(project / "data/06_models/two_tower/pretrained/static_ict/seed-0")  # the encoder of `search`
     for role in ("document", "query"):
         vectors = served.predict(texts, params={"role": role})
         assert np.shape(vectors) == (2, 8) and np.isfinite(vectors).all()
@@ -137,7 +135,7 @@ def test_mlflow_holds_the_encoder_as_a_model(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_ablation_stands_on_what_the_system_left(project: Path) -> None:
+def test_ablation_uses_the_examples_of_the_system(project: Path) -> None:
     run(project, TINY, pipeline_names=["two_tower_ablation"])
     table = records(project, "two_tower_ablation")
     name = "ict layers=2 embedding_size=4"
@@ -147,16 +145,14 @@ def test_the_ablation_stands_on_what_the_system_left(project: Path) -> None:
     assert set(table["metric"]) == set(METRICS)
     heading = "Ours, the demo's made-up world"
     assert heading in check_report(project, "two_tower_ablation").partition("Table 5")[2]
-    run(project, TINY, pipeline_names=["two_tower"], node_names=["two_tower.report"])  # whose page has it then too
+    run(project, TINY, pipeline_names=["two_tower"], node_names=["two_tower.report"])  # its page has the ablation, too
     both = records(project, "two_tower")
     check_records(both, "two_tower", {*RUNS, name})
     assert heading in check_report(project, "two_tower").partition("Table 5")[2]
 
 
 @pytest.mark.slow
-def test_missing_questions_leave_out_their_evaluation_only(
-    spark: SparkSession, make_project: Callable[[], Path]
-) -> None:
+def test_missing_questions_skip_only_their_evaluation(spark: SparkSession, make_project: Callable[[], Path]) -> None:
     folder = make_project()
     run(folder, TINY | {"retrieval": {"input": "data/01_raw/squad.json"}}, pipeline_names=["two_tower"])
     assert records(folder, "two_tower").empty

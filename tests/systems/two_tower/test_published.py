@@ -1,4 +1,4 @@
-"""The published numbers, re-read from the text of the paper: tables 1 to 6."""
+"""Published numbers of Tables 1 to 6, compared with the text of the paper."""
 
 import re
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_published_numbers_are_those_of_the_paper(shared_data: Path) -> None:
         tokens, pairs = (float(cell[:-1]) * size[cell[-1]] for cell in row[1:3])
         assert list(counts.values()) == pytest.approx([pairs, tokens, float(row[3]), float(row[4])])
         together = counts["mean_query_tokens"] + counts["mean_document_tokens"]
-        assert tokens == pytest.approx(pairs * together, rel=0.03)  # what its tokens are
+        assert tokens == pytest.approx(pairs * together, rel=0.03)  # tokens of queries and documents
     for name, counts in zip(("SQuAD", "Natural Questions"), PUBLISHED.numbers("table_2").values(), strict=True):
         (row,) = [cells for cells in lines if cells[0] == name and len(cells) == 6]
         assert [f"{count:,}" for count in counts.values()] == row[1:4]

@@ -7,7 +7,7 @@ PANELS = {
 }
 
 
-def test_a_panel_a_share_and_a_line_a_variant() -> None:
+def test_one_panel_per_share_and_one_line_per_variant() -> None:
     figure = recall_curves(PANELS, {"ict": "ICT", "bm25": "BM25"}, ["ict", "bm25"])
     first, second = figure.axes
     assert [axes.get_title(loc="left") for axes in (first, second)] == ["1%", "80%"]
@@ -23,7 +23,7 @@ def test_a_panel_a_share_and_a_line_a_variant() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["ICT", "BM25", "own"]
 
 
-def test_the_picture_is_the_same_each_time() -> None:
+def test_figure_is_deterministic() -> None:
     first, second = (to_png(recall_curves(PANELS, {}, [])) for _ in range(2))
     assert first.startswith(b"\x89PNG")
     assert first == second

@@ -6,22 +6,22 @@ from contexture.systems.two_tower.tables import ablation_table, index_table, pai
 from tests.reporting.make import measured
 
 
-def ablated(variant: str, share: str, values: list[float]) -> list[Record]:
+def ablation_records(variant: str, share: str, values: list[float]) -> list[Record]:
     return measured(variant, values, "retrieval", "squad", f"{share} ablation", "recall_at_100")
 
 
-def test_pairs_beside_the_paper() -> None:
+def test_pairs_compared_with_the_paper() -> None:
     counts = {"pairs": 1234, "tokens": 1234567, "mean_query_tokens": 28.126, "mean_document_tokens": 972.0}
     table = pairs_table({"ict": counts, "own": counts}, PUBLISHED)
     assert table.rows[0] == ("ICT", "1,234", "50.2M", "1,234,567", "11.2B", "28.13", "30.41", "972.00", "193.89")
     assert table.rows[1] == ("BFS", "–", "17.5M", "–", "3.3B", "–", "28.02", "–", "160.46")
     assert table.rows[3] == ("own", "1,234", "–", "1,234,567", "–", "28.13", "–", "972.00", "–")
     assert pairs_table({}, PUBLISHED).rows == ()
-    with pytest.raises(ValueError, match=r"told of bfs lacks \['tokens', 'mean_query_tokens'"):
+    with pytest.raises(ValueError, match=r"bfs: missing keys \['tokens', 'mean_query_tokens'"):
         pairs_table({"bfs": {"pairs": 1}}, PUBLISHED)
 
 
-def test_sets_beside_the_paper() -> None:
+def test_data_sets_compared_with_the_paper() -> None:
     counts = {"queries": 10570, "candidates": 10000, "tuples": 11000, "query_words": 10.2}
     table = sets_table({"squad": counts}, PUBLISHED)
     assert table.rows == (("SQuAD", "10,570", "97,888", "10,000", "101,951", "11,000", "99,024"),)
@@ -32,14 +32,14 @@ def test_sets_beside_the_paper() -> None:
     assert sets_table({}, PUBLISHED).rows == ()
 
 
-def test_ablation_stands_above_the_papers() -> None:
+def test_our_ablation_precedes_the_papers() -> None:
     ours = [
-        *ablated("ict_bfs_wlp layers=4 embedding_size=64", "1%", [0.5]),
-        *ablated("bfs layers=2 embedding_size=64", "1%", [0.2]),
-        *ablated("ict layers=2 embedding_size=128", "1%", [0.3]),
-        *ablated("ict layers=2 embedding_size=64", "1%", [0.40, 0.42]),
-        *ablated("ict layers=2 embedding_size=64", "20%", [0.6]),
-        *ablated("ict layers=2 embedding_size=64", "frozen", [0.1]),  # has no column in the paper's table
+        *ablation_records("ict_bfs_wlp layers=4 embedding_size=64", "1%", [0.5]),
+        *ablation_records("bfs layers=2 embedding_size=64", "1%", [0.2]),
+        *ablation_records("ict layers=2 embedding_size=128", "1%", [0.3]),
+        *ablation_records("ict layers=2 embedding_size=64", "1%", [0.40, 0.42]),
+        *ablation_records("ict layers=2 embedding_size=64", "20%", [0.6]),
+        *ablation_records("ict layers=2 embedding_size=64", "frozen", [0.1]),  # without a column in the paper's table
     ]
     table = ablation_table(ours, "squad", PUBLISHED)
     assert [column.name for column in table.columns[3:]] == ["1%", "5%", "10%", "20%", "80%"]
@@ -51,11 +51,11 @@ def test_ablation_stands_above_the_papers() -> None:
     )
     assert table.rows[-1] == ("12", "ICT+BFS+WLP", "512", "82.84", "88.05", "90.03", "–", "94.60")
     assert table.headings == {0: "Ours, SQuAD", 4: "Paper, Natural Questions"}
-    # a single number is no best; in the last column 256 dimensions are better than 512
+    # single numbers are not bold; in the last column 256 dimensions are better than 512
     assert table.bold == {(3, 3), (12, 3), (12, 4), (12, 5), (11, 7)}
     assert ablation_table([], "squad", PUBLISHED).rows == ()
-    with pytest.raises(ValueError, match=r"named like 'ict layers=2 embedding_size=64': .*'ict 2'"):
-        ablation_table(ablated("ict 2", "1%", [0.1]), "squad", PUBLISHED)
+    with pytest.raises(ValueError, match=r"a name like 'ict layers=2 embedding_size=64', got 'ict 2'"):
+        ablation_table(ablation_records("ict 2", "1%", [0.1]), "squad", PUBLISHED)
 
 
 def test_indexes_and_speeds() -> None:
@@ -64,7 +64,7 @@ def test_indexes_and_speeds() -> None:
         ("IVF", "98.8", "12,346", "1.2"),
         ("own", "98.8", "12,346", "1.2"),
     )
-    with pytest.raises(ValueError, match=r"told of an index lacks \['build_seconds'\]"):
+    with pytest.raises(ValueError, match=r"an index: missing keys \['build_seconds'\]"):
         index_table([{key: value for key, value in row.items() if key != "build_seconds"}])
     speeds = [
         {"what": "BM25 search", "unit": "queries", "per_second": 1812.4},

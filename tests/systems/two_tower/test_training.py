@@ -1,4 +1,4 @@
-"""Two towers in training: exact resumption, several processes, what is kept in memory."""
+"""Training of two towers: exact resumption, several processes, memory settings."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ from tests.training.toys import STEADY, two_towers, write_pairs
         ("mlm", False, [3]),
     ],
 )
-def test_a_run_killed_at_any_step_resumes_bit_for_bit(
+def test_killed_run_resumes_exactly(
     run: str,
     recompute: bool,
     steps: Iterable[int],
@@ -40,7 +40,7 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
     tokenizer: Path,
     tmp_path: Path,
 ) -> None:
-    """With dropout: a checkpoint is written every second step, what came after it is repeated."""
+    """With dropout; checkpoints are written every second step, later steps are repeated."""
     config = two_towers(recompute=recompute)
     expected = train(config, run, examples, tokenizer, tmp_path / "whole")
     for step in steps:
@@ -52,10 +52,10 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
 
 
-def test_a_run_killed_again_and_again_resumes_bit_for_bit(
+def test_repeatedly_killed_run_resumes_exactly(
     examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By Ctrl-C too, which Lightning turns into the end of the process."""
+    """Also by Ctrl-C, for which Lightning exits the process."""
     for step, error in ((1, Killed), (3, KeyboardInterrupt), (5, Killed)):
         with monkeypatch.context() as patch:
             kill_at(step, patch, error)
@@ -66,13 +66,15 @@ def test_a_run_killed_again_and_again_resumes_bit_for_bit(
 
 
 @pytest.mark.parametrize("name", ["query", "document"])
-def test_a_checkpoint_has_one_name_for_the_weights_of_shared_towers(
-    name: str, begun: Path, examples: Path, tokenizer: Path, tmp_path: Path
+def test_checkpoint_stores_shared_weights_once(
+    name: str, unfinished_dir: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    """Either tower's: which one it is, safetensors leaves to the hashes of the process that wrote it."""
-    file = begun / checkpoints.CHECKPOINT_DIR / "model.safetensors"
+    """The stored tower depends on hashes of the process that wrote the checkpoint."""
+    file = unfinished_dir / checkpoints.CHECKPOINT_DIR / "model.safetensors"
     tensors = load_file(file)
-    renamed = {re.sub(r"^encoder\.(query|document)\.", f"encoder.{name}.", key): one for key, one in tensors.items()}
+    renamed = {
+        re.sub(r"^encoder\.(query|document)\.", f"encoder.{name}.", key): tensor for key, tensor in tensors.items()
+    }
     assert len(renamed) == len(tensors)
     save_file(renamed, file)
     whole = train(two_towers(), "shared", examples, tokenizer, tmp_path / "whole")
@@ -80,59 +82,59 @@ def test_a_checkpoint_has_one_name_for_the_weights_of_shared_towers(
 
 
 @pytest.fixture
-def begun(examples: Path, tokenizer: Path, tmp_path: Path) -> Path:
-    """What a run that was killed after its fourth step left."""
+def unfinished_dir(examples: Path, tokenizer: Path, tmp_path: Path) -> Path:
+    """Return the folder of a run that was killed after its fourth step."""
     kill(lambda: train(two_towers(), "shared", examples, tokenizer, tmp_path / "run"), 4)
     return tmp_path / f"run{UNFINISHED}"
 
 
-def test_a_run_is_not_resumed_with_other_settings(
-    begun: Path, examples: Path, tokenizer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_changed_settings_restart_a_run(
+    unfinished_dir: Path, examples: Path, tokenizer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = read_files(begun)
+    unfinished_contents = read_files(unfinished_dir)
 
-    def told(config: Any, examples: Path = examples, seed: int = 0) -> str:
-        """Train with other settings: what was begun is set aside, and finishes under its old name later."""
+    def train_with(config: Any, examples: Path = examples, seed: int = 0) -> str:
+        """Train with other settings, restore the unfinished run, and return the warning."""
         caplog.clear()
         train(config, "shared", examples, tokenizer, tmp_path / "run", seed=seed)
         shutil.rmtree(tmp_path / "run")
         aside = tmp_path / f"run{SET_ASIDE}"
-        assert read_files(aside) == before
-        aside.rename(begun)
+        assert read_files(aside) == unfinished_contents
+        aside.rename(unfinished_dir)
         [message] = [record.getMessage() for record in caplog.records if "set aside" in record.getMessage()]
         return message
 
     config = two_towers()
     small: Any = replace(config.encoders["transformer"], embedding_size=4)  # type: ignore[call-arg]
-    others = {
+    changed_configs = {
         "settings.batch_size: was 12, is 10": two_towers(batch_size=10),
         "settings.recompute: was false, is true": two_towers(recompute=True),
         "encoder.embedding_size: was 8, is 4": replace(config, encoders=config.encoders | {"transformer": small}),
         "lengths.query: was 12, is 10": replace(config, lengths=replace(config.lengths, query=10)),
     }
-    for difference, changed in others.items():
-        message = told(changed)
+    for difference, changed in changed_configs.items():
+        message = train_with(changed)
         assert f"run starts anew; what was begun with other settings ({difference}) is set aside as" in message
-    assert "(seed: was 0, is 1)" in told(config, seed=1)
+    assert "(seed: was 0, is 1)" in train_with(config, seed=1)
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs" / "ict").symlink_to(examples / "pairs" / "ict")
     for task in ("bfs", "wlp"):
         write_pairs([], tmp_path / "pairs" / task)
-    message = told(config, tmp_path)
+    message = train_with(config, tmp_path)
     assert re.search(r"\(examples\.pairs\.bytes: was \d+, is \d+; examples\.pairs\.rows: was 74, ", message)
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "state.pt"])
 @pytest.mark.parametrize("left", [0, 100, -1])
-def test_a_checkpoint_that_was_cut_off_is_named_and_kept(
-    file: str, left: int, begun: Path, examples: Path, tokenizer: Path, tmp_path: Path
+def test_truncated_checkpoint_is_an_error_and_kept(
+    file: str, size: int, unfinished_dir: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    damaged = begun / checkpoints.CHECKPOINT_DIR / file
-    damaged.write_bytes(damaged.read_bytes()[:left])
-    before = read_files(begun)
-    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to restart this run"):
+    damaged = unfinished_dir / checkpoints.CHECKPOINT_DIR / file
+    damaged.write_bytes(damaged.read_bytes()[:size])
+    unfinished_contents = read_files(unfinished_dir)
+    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to start this run anew"):
         train(two_towers(), "shared", examples, tokenizer, tmp_path / "run")
-    assert read_files(begun) == before
+    assert read_files(unfinished_dir) == unfinished_contents
     assert not (tmp_path / "run").exists()
 
 
@@ -147,15 +149,13 @@ def test_the_same_seed_gives_the_same_weights(run: str, examples: Path, tokenize
 
 
 @pytest.mark.parametrize("run", ["shared", "separate"])
-def test_weights_do_not_depend_on_what_is_kept_in_memory(
-    run: str, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
-    """Activations that are computed again, dropout included, give the same; without dropout so do other chunks."""
+def test_weights_do_not_depend_on_memory_settings(run: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """Recomputed activations give the same weights with dropout, other chunks without dropout."""
     for dropout, first, second in (
         (0.1, {"recompute": False}, {"recompute": True}),
         (0.0, {"tokens_at_once": 10_000}, {"tokens_at_once": 1, "recompute": True}),
     ):
-        one, two = (
+        first_weights, second_weights = (
             train(
                 two_towers(dropout, optimizer=STEADY, **changed),
                 run,
@@ -165,43 +165,41 @@ def test_weights_do_not_depend_on_what_is_kept_in_memory(
             )
             for number, changed in enumerate((first, second))
         )
-        assert_same(one, two, atol=1e-5, rtol=1e-4)
+        assert_same(first_weights, second_weights, atol=1e-5, rtol=1e-4)
 
 
-def test_processes_that_load_do_not_change_the_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_loader_workers_do_not_change_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     expected = train(two_towers(), "shared", examples, tokenizer, tmp_path / "0")
     assert_same(train(two_towers(loader_workers=2), "shared", examples, tokenizer, tmp_path / "2"), expected)
 
 
-def all_differ(one: nn.Module, other: nn.Module) -> bool:
-    """Whether two towers have different weights throughout."""
-    pairs = zip(one.parameters(), other.parameters(), strict=True)
+def all_differ(first_tower: nn.Module, second_tower: nn.Module) -> bool:
+    """Whether all weight matrices of two towers differ."""
+    pairs = zip(first_tower.parameters(), second_tower.parameters(), strict=True)
     return all(not torch.equal(first, second) for first, second in pairs if first.ndim > 1)
 
 
-def test_shared_towers_are_one_and_separate_ones_part(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_shared_and_separate_towers(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     for run in ("shared", "separate"):
         train(two_towers(), run, examples, tokenizer, tmp_path / run)
-    one, two = load_encoder(tmp_path / "shared"), load_encoder(tmp_path / "separate")
-    assert one.query is one.document
-    assert all_differ(two.query, two.document)
+    shared, separate = load_encoder(tmp_path / "shared"), load_encoder(tmp_path / "separate")
+    assert shared.query is shared.document
+    assert all_differ(separate.query, separate.document)
 
 
 def test_towers_train_in_bf16(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     for precision in ("bf16", "auto"):
-        found = train(two_towers(precision=precision), "shared", examples, tokenizer, tmp_path / precision)
-        assert all(tensor.dtype == torch.float32 and torch.isfinite(tensor).all() for tensor in found.values())
+        tensors = train(two_towers(precision=precision), "shared", examples, tokenizer, tmp_path / precision)
+        assert all(tensor.dtype == torch.float32 and torch.isfinite(tensor).all() for tensor in tensors.values())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("run", "recompute"), [("shared", False), ("shared", True), ("separate", False), ("bag", True)]
 )
-def test_two_processes_give_what_one_gives(
-    run: str, recompute: bool, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
-    """Queries and documents of different lengths, documents that come twice, and every negative of the batch."""
-    one, two = (
+def test_two_processes_equal_one(run: str, recompute: bool, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """With texts of different lengths, duplicate documents, and all negatives of the batch."""
+    single, double = (
         train(
             two_towers(0.0, optimizer=STEADY, recompute=recompute, devices=devices),
             run,
@@ -211,10 +209,10 @@ def test_two_processes_give_what_one_gives(
         )
         for devices in (1, 2)
     )
-    assert_same(one, two, atol=1e-5, rtol=1e-4)
+    assert_same(single, double, atol=1e-5, rtol=1e-4)
 
 
-#: Python runs this file of an early folder on its path at start. The second process fails at the third step.
+#: Python runs this file at start if it is on the path. The second process fails at the third step.
 FAILING = """
 import os
 import signal
@@ -238,9 +236,9 @@ if os.environ.get("RANK") == "1":
     ("failure", "said"),
     [("raise OSError('the disk is gone')", "the disk is gone"), ("os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL")],
 )
-def test_what_fails_or_is_killed_in_one_process_ends_the_run(
+def test_failure_of_one_process_ends_the_run(
     failure: str,
-    said: str,
+    message: str,
     examples: Path,
     tokenizer: Path,
     tmp_path: Path,
@@ -254,18 +252,16 @@ def test_what_fails_or_is_killed_in_one_process_ends_the_run(
         patch.setenv("PYTHONPATH", str(tmp_path / "failing"))
         with pytest.raises(RuntimeError, match=r"training on 2 devices ended with code .*see the error above"):
             train(config, "shared", examples, tokenizer, tmp_path / "run")
-    assert said in capfd.readouterr().err
+    assert message in capfd.readouterr().err
     assert not list_commands(tmp_path)
     assert not (tmp_path / "run").exists()
-    # And what was done before it is not lost.
+    # The checkpoint before the failure is kept.
     assert (tmp_path / f"run{UNFINISHED}" / checkpoints.CHECKPOINT_DIR).exists()
     expected = train(config, "shared", examples, tokenizer, tmp_path / "whole")
     assert_same(train(config, "shared", examples, tokenizer, tmp_path / "run"), expected)
 
 
-def test_a_run_without_any_pair_keeps_new_towers(
-    tokenizer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_run_without_pairs_is_not_trained(tokenizer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "pairs").mkdir()
     for task in ("ict", "bfs", "wlp"):
         write_pairs([], tmp_path / "pairs" / task)

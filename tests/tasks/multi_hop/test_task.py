@@ -115,7 +115,7 @@ def test_without_questions_nothing_is_trained(project: Path, tmp_path: Path) -> 
         pretrain=PRETRAIN | {"optimizer": OPTIMIZER, "runs": {"none": {"schedule": []}}},
         tasks={"multi_hop": {}},
     )
-    (tmp_path / "config.json").write_text(json.dumps(config.plain()))
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
     arguments = ["train", "finetune", "--variant", "none", "--task", "multi_hop", "--option", "reader"]
     arguments += ["--encoders", str(project / "transformer")]
     for option, name in (("config", "config.json"), ("data", "data"), ("output", "reader")):

@@ -220,7 +220,7 @@ def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path
         pretrain=PRETRAIN | {"optimizer": OPTIMIZER, "runs": {"none": {"schedule": []}}},
         tasks={"ranking": asdict(toys.settings(steps=2, evaluate_every=1))},
     )
-    (tmp_path / "config.json").write_text(json.dumps(config.plain()))
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
     arguments = ["train", "finetune", "--variant", "none", "--task", "ranking", "--encoders", str(project / "bag")]
     for option, name in (("config", "config.json"), ("data", "data"), ("output", "model")):
         arguments += [f"--{option}", str(tmp_path / name)]

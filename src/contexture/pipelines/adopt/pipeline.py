@@ -12,8 +12,8 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     """Results of a task and all encoders → the best encoder; nothing unless `search` is best."""
     if system.config.search != BEST:
         return Pipeline([])
-    chooser = system.config.chooser
-    variants = {name: f"{name}-pretrained" for name in system.config.adoptable}
+    chooser = system.config.choosing_task
+    variants = {name: f"{name}-pretrained" for name in system.config.search_candidates}
     inputs = {"results_dir": f"{chooser}-results", "output_dir": "params:adopted_place"} | name_group(
         "encoders", variants
     )

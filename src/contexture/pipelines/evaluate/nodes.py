@@ -57,7 +57,7 @@ def time_embedding(system: ResolvedSystem, models_dir: Path, paragraphs: Path, *
     texts = list(islice(paragraph_texts(paragraphs, "sentences"), NUM_TIMED_SENTENCES))
     encoder_dirs = {
         name: system.encoder_dirs(name, 0, models_dir) or (str(variant.model),)
-        for name, variant in system.config.measured.items()
+        for name, variant in system.config.all_variants.items()
     }
     included = system.included_encoders(models_dir)
     encoder_dirs |= {encoder.variant: encoder.models for encoder in included if encoder.seed == 0}

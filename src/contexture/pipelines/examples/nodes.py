@@ -30,4 +30,4 @@ def training_config(config: SystemConfig, **data: Path) -> dict[str, Any]:
     """
     for task, folder in data.items():
         TASKS[task].load().check_settings(config.task(task), folder)
-    return config.plain()
+    return config.to_dict()

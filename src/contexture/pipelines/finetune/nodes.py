@@ -43,7 +43,7 @@ def create_training(system: ResolvedSystem, task: str, option: str, encoder: Eva
         encoder = replace(encoder, models=(str(encoder.finetuned_dir / start),))
     tags = {"system": system.name, "stage": "finetune", "variant": variant, "seed": str(seed)}
     tags |= {"task": task, "option": option}
-    origin = start or " ".join(system.config.runs_of(variant))
+    origin = start or " ".join(system.config.run_names(variant))
     identity = {**settings.identity(option), "seed": seed, "start": origin, "head": encoder.head}
     arguments = (system.config, task, option, encoder, data, model_dir)
     job = Job(f"{prefix} {option} seed {seed}", finetune_one, arguments, predecessor)

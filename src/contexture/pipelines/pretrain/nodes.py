@@ -24,8 +24,8 @@ def pretrain_all(
     """
     config, examples, trainings = system.config, select_group(inputs, "examples"), []
     for seed in range(config.seeds):
-        for run in config.order:
-            previous_run, external_dir = config.before(run), config.folder_before(run)
+        for run in config.run_order:
+            previous_run, external_dir = config.previous_run(run), config.previous_dir(run)
             start, predecessor = seed_dir(external_dir, seed) if external_dir else None, None
             if previous_run:
                 start = encoder_dir(pretrained_dir, previous_run, seed)
@@ -78,7 +78,7 @@ def describe_training(config: SystemConfig, run: str, seed: int) -> dict[str, An
         "schedule": "; ".join(map(describe_stage, training.recipe.schedule)) or "none",
         "objectives": training.recipe.objectives,
         "batch_size": {stream: sizes[stream] for stream in training.stream_names},
-        "encoder": {"name": config.encoder_of(run), **asdict(training.encoder)},
+        "encoder": {"name": config.encoder_name(run), **asdict(training.encoder)},
         "lengths": asdict(training.lengths),
         "streams": {stream: asdict(training.streams[stream]) for stream in training.stream_names},
     }

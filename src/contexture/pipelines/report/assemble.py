@@ -22,7 +22,7 @@ from contexture.paths import (
 from contexture.reporting.curves import History, Series
 from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.reporting.page import ReportContext
-from contexture.reporting.phrases import kept_out
+from contexture.reporting.phrases import describe_held_out
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
@@ -50,7 +50,7 @@ def collect_records(
     ]
     if system.is_ablation:
         # The system itself has the records of variants without training.
-        rows = [record for record in records if record["variant"] in system.config.measured]
+        rows = [record for record in records if record["variant"] in system.config.all_variants]
         records = [record | {"protocol": record["protocol"] + ABLATION_PROTOCOL} for record in rows]
     if (ablation_dir / METRICS_FILE).exists():
         records += [record | {"system": system.name} for record in read_json(ablation_dir / METRICS_FILE)]
@@ -76,7 +76,7 @@ def collect_context(
     task_data = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
     details = {task: {"missing": {}} | task_data[task] | read_json(results[task] / DETAILS_FILE) for task in results}
     notes = (SPECS[task].documents_note for task in config.tasks)
-    evaluation = next(filter(None, notes), None) or kept_out(corpus_report.get("evaluation"))
+    evaluation = next(filter(None, notes), None) or describe_held_out(corpus_report.get("evaluation"))
     return ReportContext(
         system=name,
         title=resolve(f"{system.page_module}:TITLE"),
@@ -84,16 +84,16 @@ def collect_context(
         run=summarize_run(config, text, evaluation, task_data, labels),
         counts={"Corpus": corpus_report, **{f"Examples: {kind}": values for kind, values in counts.items()}},
         files={
-            f"{REPORTS_DIR / name / METRICS_FILE}": "every number of this page",
+            f"{REPORTS_DIR / name / METRICS_FILE}": "all scores of this page",
             f"{RESULTS_DIR / name}": "scores, ranks and vectors",
             f"{MODELS_DIR / name}": "encoders and fine-tuned models, with their curves",
         },
         details=details | {"league": {"explained": explain_variants(config), "speed": speed}},
         labels=labels,
-        whole=system.full_command,
+        full_command=system.full_command,
         examples=count_by_table(counts),
         trainings=summarize_trainings(config, models_dir),
-        shown=read_examples(config, models_dir),
+        objective_details=read_examples(config, models_dir),
         series=get_series(),
     )
 
@@ -117,10 +117,10 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
     if separator and owner in system.included:
         return get_cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
     config = system.config
-    if variant not in config.measured or not (runs := config.runs_of(variant)):
+    if variant not in config.all_variants or not (runs := config.run_names(variant)):
         return {}
     cost: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
-    for run in (ancestor for name in runs for ancestor in config.line(name)):
+    for run in (ancestor for name in runs for ancestor in config.run_chain(name)):
         summary = read_summary(encoder_dir(pretrained_dir(models_dir), run, seed))
         for key in COST:
             # Earlier runs add to the cost, but not to the parameters.
@@ -161,7 +161,7 @@ def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
             log = read_curves(encoder_dir(pretrained_dir(models_dir), run, seed))
             histories.append(History("pretrain", run, seed, log))
         for task in config.tasks:
-            for variant in config.variants_of(task):
+            for variant in config.task_variants(task):
                 for folder in sorted(finetuned_dir(models_dir, task, variant, seed).glob("*")):
                     if "." in folder.name:  # unfinished, set aside, or a file of the operating system
                         continue
@@ -173,9 +173,9 @@ def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
 def explain_variants(config: SystemConfig) -> dict[str, str]:
     """Return for each variant what it learned, in plain words."""
     explanations = {}
-    for name, variant in config.measured.items():
+    for name, variant in config.all_variants.items():
         learned = "; ".join(
-            OBJECTIVES[objective].description for objective in get_objectives(config, config.runs_of(name))
+            OBJECTIVES[objective].description for objective in get_objectives(config, config.run_names(name))
         )
         explanations[name] = variant.explained or learned or "new weights, nothing learned"
     return explanations
@@ -192,14 +192,14 @@ def get_labels(system: ResolvedSystem) -> dict[str, str]:
     An included variant, `<system>: <variant>`, has the label of its own page, followed by its system.
     """
     config, labels = system.config, dict(REFERENCES)
-    for name in [*config.measured, *config.pretrain.runs]:
-        objectives = get_objectives(config, config.runs_of(name) if name in config.measured else [name])
+    for name in [*config.all_variants, *config.pretrain.runs]:
+        objectives = get_objectives(config, config.run_names(name) if name in config.all_variants else [name])
         if name in objectives or len(objectives) > 1:
             labels[name] = " + ".join(OBJECTIVES[objective].title for objective in objectives)
     labels |= getattr(import_module(system.page_module), "LABELS", {})
     for other, included in system.included.items():
         included_labels = get_labels(included)
-        for variant in included.config.measured:
+        for variant in included.config.all_variants:
             labels[f"{other}: {variant}"] = f"{included_labels.get(variant, variant)} ({other})"
     return labels
 
@@ -225,7 +225,7 @@ def summarize_run(
     labels: Mapping[str, str],
 ) -> dict[str, str]:
     """Return the lines at the top of the report."""
-    used = {config.encoder_of(run) for run in config.pretrain.runs}
+    used = {config.encoder_name(run) for run in config.pretrain.runs}
     encoders = [f"{name}: {describe_encoder(encoder)}" for name, encoder in config.encoders.items() if name in used]
     runs = config.pretrain.runs
     steps = [f"{labels.get(run, run)}: {recipe.steps:,}" for run, recipe in runs.items() if recipe.steps]
@@ -237,7 +237,7 @@ def summarize_run(
     ]
     return {
         "Text": text,
-        "Evaluation's documents": evaluation,
+        "Evaluation documents": evaluation,
         "Encoders": "; ".join(encoders),
         "Pre-training, steps or budget": "; ".join(steps) or "none",
         "Measured on": ", ".join(measured),

@@ -51,12 +51,12 @@ def write_report(
 
 def save_report(report: "Report", summary: "Summary", report_dir: Path) -> Path:
     """Write the pages, pictures, and summary for the index."""
-    from contexture.reporting.index import SUMMARY, summary_json
+    from contexture.reporting.index import SUMMARY_FILE, summary_json
 
     with work_folder(report_dir) as work:
         (work / "report.md").write_text(report.markdown, encoding="utf-8")
         (work / "report.html").write_text(report.html, encoding="utf-8")
-        (work / SUMMARY).write_text(summary_json(summary), encoding="utf-8")
+        (work / SUMMARY_FILE).write_text(summary_json(summary), encoding="utf-8")
         for file, picture in report.figures.items():
             (work / file).write_bytes(picture)
     return report_dir

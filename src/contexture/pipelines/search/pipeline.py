@@ -14,7 +14,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     if config.search is None or "pairs" not in config.examples():
         return Pipeline([])
     best = config.search == BEST
-    tasks = [config.task(config.chooser)] if best and config.chooser else list(config.tasks.values())
+    tasks = [config.task(config.choosing_task)] if best and config.choosing_task else list(config.tasks.values())
     inputs = ["passages-examples@files", "adopted" if best else f"{config.search}-pretrained", "params:search_place"]
     build = node(fixed(index_passages, tasks), inputs, "search_index", name="index_passages", tags="index")
     return Pipeline([build], namespace=system.name)

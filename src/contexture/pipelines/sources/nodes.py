@@ -15,7 +15,7 @@ from contexture.demo import write_demo_world
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import language_codes
 from contexture.demo.write import BOOKS_DIR, EXPORT_FILE, LANGUAGES_DIR
-from contexture.reporting.phrases import named
+from contexture.reporting.phrases import list_files
 
 LOG = logging.getLogger(__name__)
 #: Corpus and files of the last `check_inputs`, which `locate_sources` reuses: a large folder is read once.
@@ -106,4 +106,4 @@ def _input_params(paths: Sequence[str], lang: str | None, source: str | None) ->
 def get_text_name(sources: dict[str, Any]) -> str:
     """Return the name of a corpus, made of its inputs, which older versions did not record."""
     inputs = sources.get("inputs", ["unknown text"])
-    return named(["the demo's made-up world" if path == DEMO else path for path in inputs])
+    return list_files(["the demo's made-up world" if path == DEMO else path for path in inputs])

@@ -1,1 +1,1 @@
-"""CMLM (Yang et al., 2021): a sentence's vector helps to guess its neighbour's masked words."""
+"""CMLM (Yang et al., 2021): a sentence's vector helps to predict masked words of its neighbour."""

@@ -1,1 +1,1 @@
-"""CMLM in many languages (Yang et al., 2021, sections 4 and 5), with bitext retrieval and inference across them."""
+"""Multilingual CMLM (Yang et al., 2021, sections 4 and 5), with bitext retrieval and inference."""

@@ -1,11 +1,11 @@
-"""The page of CMLM in many languages."""
+"""The page of multilingual CMLM."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any, cast
 
-from contexture.reporting.default_page import every_table
+from contexture.reporting.default_page import all_tables
 from contexture.reporting.names import DATA, PROTOCOLS
 from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.published import Claim, ScoreColumn, ScoreTable, read_published
@@ -17,89 +17,91 @@ from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, ve
 
 PUBLISHED = read_published("contexture.systems.cmlm_multilingual")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
-#: What the numbers of the sentence tasks in other languages are gathered under, and those without PCR's.
+#: Data name of mean scores over languages, and suffix of variants with principal component removal.
 XEVAL, PCR = "xeval", "_pcr"
-#: Those that have read text alone, and no translations.
-OF_TEXT = ("cmlm", "mlm", "random")
+#: Variants trained on text without translations.
+TEXT_ONLY = ("cmlm", "mlm", "random")
 BITEXT, BIAS = "bitext_retrieval", "language_bias"
 PROBES = ("senteval", "skip_thoughts")
-#: What is done to vectors before they are compared → its name.
-SAID = {"frozen": "as they are", "pcr": "less each language's first component"}
+#: Protocol → description of the vectors.
+PROTOCOL_TITLES = {"frozen": "unchanged", "pcr": "without each language's first component"}
 TABLE_7 = Section(
-    "Table 7: projections and where they stand",
-    text="Of the English system: its page, cmlm, has it beside ours.",
+    "Table 7: projections and their position",
+    text="See the page of the English system, cmlm.",
 )
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Columns whose mean is compared."""
+    """Columns with a common mean."""
 
-    kind: str  # as claims name it
+    kind: str  # in claims
     name: str
     data: str
     columns: tuple[ScoreColumn, ...]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What our seeds say to a claim: differences in points, one a seed."""
+class ClaimTest:
+    """Test of a claim on our scores: differences in points, one per seed."""
 
     claim: Claim
-    on: str
+    measure: str
     differences: tuple[float, ...]
 
     @property
     def score(self) -> Estimate:
-        """Their mean and half of its interval."""
+        """Mean difference and half of its 95% interval."""
         score = estimate(self.differences)
-        assert score is not None  # a claim without a number is none
+        assert score is not None  # tests have at least one difference
         return score
 
     @property
     def points(self) -> str:
-        """Their mean and its 95% interval."""
+        """Mean difference and its 95% interval as text."""
         score = self.score
-        return f"{score.mean:+.1f}" + (f" ± {score.interval:.1f}" if score.interval is not None else "")
+        return f"{score.mean:+z.1f}" + (f" ±{score.interval:.1f}" if score.interval is not None else "")
 
     @property
-    def answer(self) -> str:
-        """Yes or no if the interval leaves out 0; with one seed, what it looks like."""
+    def verdict(self) -> str:
+        """Yes or no if the interval excludes 0, else open; preliminary with one seed."""
         score = self.score
         right = "yes" if (score.mean > 0 if self.claim.higher else score.mean < 0) else "no"
         if score.interval is None:
-            return f"{right}, with one seed"
+            return f"{right}, 1 seed: preliminary"
         return "open" if abs(score.mean) <= score.interval else right
 
     @property
     def sentence(self) -> str:
-        """All of it in words."""
-        return f"{self.claim.statement}: {self.answer} ({self.on}: {self.points} points)."
+        """The claim and its test in one sentence."""
+        return f"{self.claim.statement}: {self.verdict} ({self.measure}: {self.points} points)."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's Tables 3 to 6 and 8 and its Figures 2 and 3 beside ours, and what our seeds say to its claims.
+    """Return our scores and the paper's Tables 3 to 6 and 8, Figures 2 and 3, and tests of its claims.
 
     Raises:
-        ValueError: for trainings with keys missing.
+        ValueError: if a training lacks a key.
     """
-    shown = [*_with_pcr(records), *_xeval(records)]
+    all_records = [*_with_pcr(records), *_xeval_records(records)]
     labels = {**LABELS, **context.labels}
-    answers = _answers(shown)
+    claim_tests = _test_claims(all_records)
+    first_tests = {test.claim: test for test in reversed(claim_tests)}
     figures, pictured = _pictures(context.details.get(BIAS, {}), labels)
-    others = [r for r in shown if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL]
+    other_records = [
+        r for r in all_records if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL
+    ]
     return Page(
-        # Of each claim the first that was measured; the table has them all.
-        findings=[first.sentence for first in {answer.claim: answer for answer in reversed(answers)}.values()][::-1],
+        findings=[test.sentence for test in reversed(first_tests.values())],
         sections=sections(
             [
-                _claims_table(answers),
-                *_xeval_tables(shown),
-                *_bitext_tables(shown),
-                task_table(shown, PUBLISHED.tables["table_6"], ""),
+                _claims_table(claim_tests),
+                *_xeval_tables(all_records),
+                *_bitext_tables(all_records),
+                task_table(all_records, PUBLISHED.tables["table_6"], ""),
                 TABLE_7,
                 *pictured,
-                *every_table(others, labels),
+                *all_tables(other_records, labels),
                 trainings_table(context.trainings, labels, "Pairs"),
             ]
         ),
@@ -109,15 +111,14 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _with_pcr(records: Sequence[Record]) -> list[Record]:
-    """What was measured with PCR, as a variant of its own."""
     return [
         cast(Record, {**r, "variant": r["variant"] + PCR, "protocol": "frozen"}) if r["protocol"] == "pcr" else r
         for r in records
     ]
 
 
-def _xeval(records: Sequence[Record]) -> list[Record]:
-    """Of each variant and seed the mean accuracy of the sentence tasks by language, and that of all languages."""
+def _xeval_records(records: Sequence[Record]) -> list[Record]:
+    """Return the mean accuracy of sentence tasks by variant, seed and language, and its mean over languages."""
     by_lang: dict[str, dict[tuple[str, int], dict[str, Record]]] = {}
     for r in records:
         if r["metric"] == "accuracy" and r["protocol"] in PROBES:
@@ -127,7 +128,7 @@ def _xeval(records: Sequence[Record]) -> list[Record]:
     tasks = set.intersection(*measured) if measured else set()
     if len(by_lang) < 2 or not tasks:
         return []
-    made: list[Record] = []
+    xeval_records: list[Record] = []
     for run in {run for by_run in by_lang.values() for run in by_run}:
         probes = {lang: by_run[run] for lang, by_run in by_lang.items() if run in by_run}
         values = {
@@ -138,11 +139,11 @@ def _xeval(records: Sequence[Record]) -> list[Record]:
         if len(values) == len(by_lang):
             values[XEVAL] = mean(values.values())
         like = next(record for by_task in probes.values() for record in by_task.values())
-        made += [
+        xeval_records += [
             cast(Record, {**like, "task": "sentences", "protocol": XEVAL, "data": data, "value": value})
             for data, value in values.items()
         ]
-    return made
+    return xeval_records
 
 
 def _xeval_languages(records: Sequence[Record]) -> list[str]:
@@ -153,28 +154,28 @@ def _xeval_tables(records: Sequence[Record]) -> list[Table]:
     ran = _xeval_languages(records)
     protocols = {r["protocol"] for r in records} & {*PROBES}
     protocol = PROTOCOLS.get(next(iter(protocols), ""), "SentEval's protocol")
-    note = f"Ours: the mean accuracy of the classification tasks that every language has, {protocol}."
+    note = f"Ours: mean accuracy of the classification tasks of all languages, {protocol}."
     published = [replace(PUBLISHED.tables[name], note=note) for name in ("table_3", "table_4")]
     if not ran:
         return [task_table(records, table, XEVAL) for table in published]
-    first, second = (replace(table, columns=_of_languages(table, ran)) for table in published)
-    translated = set(LABELS) - set(OF_TEXT)
+    first, second = (replace(table, columns=_language_columns(table, ran)) for table in published)
+    translated = set(LABELS) - set(TEXT_ONLY)
     return [
         task_table([r for r in records if r["variant"] not in translated], first, XEVAL),
         task_table([r for r in records if r["variant"] in translated], second, XEVAL),
     ]
 
 
-def _of_languages(table: ScoreTable, ran: Sequence[str]) -> tuple[ScoreColumn, ...]:
-    """The columns that ours have, of languages that the paper has not behind those that it has."""
+def _language_columns(table: ScoreTable, ran: Sequence[str]) -> tuple[ScoreColumn, ...]:
+    """Return the columns of languages with scores of ours: those of the paper, then others."""
     *langs, average = table.columns
     known = {column.subset for column in langs}
     new = [replace(average, name=lang, subset=lang, key=lang) for lang in ran if lang not in known]
     return (*(column for column in langs if column.subset in ran), *new, average)
 
 
-def _sets(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]]:
-    """Set of bitext → the directions that are compared: those between languages of the corpus, if PCR says which."""
+def _set_columns(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]]:
+    """Return data set → directions of bitext retrieval; if some have PCR, only those (languages of the corpus)."""
     sets: dict[str, dict[str, bool]] = {}
     for r in records:
         if r["task"] == BITEXT:
@@ -192,84 +193,84 @@ def _sets(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]]:
 
 
 def _bitext_tables(records: Sequence[Record]) -> list[Table]:
-    """Tables 5 and 8, and of every set the languages that the corpus has, both ways."""
+    """Return Tables 5 and 8, and a table of both directions for each data set."""
     plain = [r for r in records if not r["variant"].endswith(PCR)]
-    own = [
-        ScoreTable(f"Bitext retrieval: {DATA.get(name, name)}, who asks and in what is searched", shown, labels=LABELS)
-        for name, shown in _sets(records).items()
-        if shown
+    set_tables = [
+        ScoreTable(
+            f"Bitext retrieval: {DATA.get(name, name)}, from query to searched language", directions, labels=LABELS
+        )
+        for name, directions in _set_columns(records).items()
+        if directions
     ]
     return [
-        *(task_table(records, table, "") for table in own),
+        *(task_table(records, table, "") for table in set_tables),
         task_table(plain, PUBLISHED.tables["table_5"], "tatoeba"),
         task_table(records, PUBLISHED.tables["table_8"], "tatoeba"),
     ]
 
 
 def _measures(records: Sequence[Record]) -> list[Measure]:
-    """What was measured in several languages: XEVAL, sets of pairs, and sets of translations."""
+    """List what was measured in several languages: XEVAL, sentence pairs and bitext."""
     ran = _xeval_languages(records)
-    languages = _of_languages(PUBLISHED.tables["table_3"], ran)[:-1]
+    languages = _language_columns(PUBLISHED.tables["table_3"], ran)[:-1]
     measures = [Measure("classification", "sentence tasks", XEVAL, languages)] if ran else []
     by_set: dict[str, list[str]] = {}
     for data in dict.fromkeys(r["data"] for r in records if r["task"] == "pairs" and r["protocol"] == "frozen"):
         by_set.setdefault(data.rpartition("_")[0] or data, []).append(data)
-    for name, every in by_set.items():
-        shown = tuple(ScoreColumn("pairs", "frozen", "accuracy", data, data=data) for data in every)
-        measures.append(Measure("classification", f"pairs, {DATA.get(name, name)}", "", shown))
-    for name, shown in _sets(records).items():
-        measures.append(Measure("retrieval", f"retrieval, {DATA.get(name, name)}", "", shown))
+    for name, parts in by_set.items():
+        measure_columns = tuple(ScoreColumn("pairs", "frozen", "accuracy", data, data=data) for data in parts)
+        measures.append(Measure("classification", f"pairs, {DATA.get(name, name)}", "", measure_columns))
+    for name, measure_columns in _set_columns(records).items():
+        measures.append(Measure("retrieval", f"retrieval, {DATA.get(name, name)}", "", measure_columns))
     return measures
 
 
-def _answers(records: Sequence[Record]) -> list[Answer]:
-    """Every claim on everything that it is about and that was measured."""
-    measures, answers = _measures(records), []
+def _test_claims(records: Sequence[Record]) -> list[ClaimTest]:
+    measures, claim_tests = _measures(records), []
     for claim in PUBLISHED.claims:
         for measure in (measure for measure in measures if measure.kind in claim.measures):
             table = ScoreTable("", measure.columns, labels=LABELS)
             pairs = [(claim.variant, claim.baseline)]
             gains = compare_means(records, table, measure.data, measure.columns, pairs, measure.name)
-            answers += [Answer(claim, gain.setting, gain.differences) for gain in gains]
-    return answers
+            claim_tests += [ClaimTest(claim, gain.setting, gain.differences) for gain in gains]
+    return claim_tests
 
 
-def _claims_table(answers: Sequence[Answer]) -> Table:
+def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
     return Table(
         "The paper's claims",
-        (*columns("Claim", "Asked of", "On", numbers=["Seeds", "Points"]), Column("Answer")),
+        (*columns("Claim", "Compared", "Measure", numbers=["Seeds", "Points"]), Column("Result")),
         tuple(
             (
-                answer.claim.statement,
-                f"{LABELS[answer.claim.variant]} over {LABELS[answer.claim.baseline]}",
-                answer.on,
-                str(len(answer.differences)),
-                answer.points,
-                answer.answer,
+                claim_test.claim.statement,
+                f"{LABELS[claim_test.claim.variant]} over {LABELS[claim_test.claim.baseline]}",
+                claim_test.measure,
+                str(len(claim_test.differences)),
+                claim_test.points,
+                claim_test.verdict,
             )
-            for answer in answers
+            for claim_test in claim_tests
         ),
-        "Mean difference of the seeds, and its 95% interval by Student's t: the answer is yes or no where that leaves "
-        "out 0. Accuracy on the test data, mean over languages.",
+        "Accuracy on test data, mean over languages. Points: mean difference over seeds and its 95% interval by "
+        "Student's t. Result: yes or no if the interval excludes 0, else open.",
     )
 
 
 def _pictures(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
-    """Figures 2 and 3 of every set whose variants are drawn."""
     figures: dict[str, Any] = {}
-    made: list[Section] = []
+    picture_sections: list[Section] = []
     for name, points in details.get("points", {}).items():
         if not points:
             continue
         languages, data = details["languages"][name], DATA.get(name, name)
         neighbours = {variant: details["neighbours"][name][variant] for variant in points}
         even = 100 * details["expected"][name]
-        share = f"Where language plays no part, {even:.0f} of 100 are of the sentence's own. First seed."
-        plane = "By t-SNE of cosines, a point a sentence. First seed."
-        figures[f"neighbours_{name}"] = neighbours_picture(neighbours, languages, labels, SAID)
-        figures[f"vectors_{name}"] = vectors_picture(points, languages, labels, SAID)
-        made += [
+        share = f"Without language bias, {even:.0f}% of neighbours have the language of the sentence. First seed."
+        plane = "t-SNE of cosines; each point is a sentence. First seed."
+        figures[f"neighbours_{name}"] = neighbours_picture(neighbours, languages, labels, PROTOCOL_TITLES)
+        figures[f"vectors_{name}"] = vectors_picture(points, languages, labels, PROTOCOL_TITLES)
+        picture_sections += [
             Section(f"Figure 2: languages of the nearest neighbours, {data}", None, [f"neighbours_{name}"], share),
             Section(f"Figure 3: vectors in the plane, {data}", None, [f"vectors_{name}"], plane),
         ]
-    return figures, made
+    return figures, picture_sections

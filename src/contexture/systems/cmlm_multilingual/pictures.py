@@ -1,4 +1,4 @@
-"""Language bias as pictures: whose neighbours a language's sentences are, and where their vectors lie."""
+"""Figures of language bias: languages of nearest neighbours, and vectors in the plane."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,19 +7,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import INK, add_legend, look, new_figure
+from contexture.reporting.curves import INK, add_legend, new_figure, variant_style
 
-PANEL = 3.6  # inches
-#: Variant → what was done to vectors → results of `tasks.language_bias`.
+PANEL_INCHES = 3.6
+#: Variant → protocol → results of `tasks.language_bias`.
 Results = Mapping[str, Mapping[str, Any]]
 
 
 def neighbours_picture(
     shares: Results, languages: Sequence[str], labels: Mapping[str, str], protocols: Mapping[str, str]
 ) -> Figure:
-    """A row a variant, a panel a protocol: of each language's sentences (row) the neighbours' languages (column).
+    """Draw a heatmap per variant (row) and protocol (column): languages of sentences by languages of neighbours.
 
-    `shares` of neighbours have a row for each of `languages`; `protocols` say what was done to vectors.
+    `shares` of neighbours have a row for each of `languages`; `protocols` are titles.
     """
     figure, panels = _panels(shares, labels, protocols)
     for axes, of_panel in panels:
@@ -39,12 +39,12 @@ def neighbours_picture(
 def vectors_picture(
     points: Results, languages: Sequence[str], labels: Mapping[str, str], protocols: Mapping[str, str]
 ) -> Figure:
-    """The same of `x`, `y` and `lang` of some sentences: a point each, coloured by language."""
+    """Draw `x`, `y` and `lang` of sentences as points, coloured by language, with panels as in `neighbours_picture`."""
     figure, panels = _panels(points, labels, protocols)
     for axes, of_panel in panels:
         of_lang, x, y = (np.array(of_panel[key]) for key in ("lang", "x", "y"))
         for number, lang in enumerate(languages):
-            drawn = look(number) | {"linestyle": "", "markersize": 4, "markeredgecolor": "none", "alpha": 0.7}
+            drawn = variant_style(number) | {"linestyle": "", "markersize": 4, "markeredgecolor": "none", "alpha": 0.7}
             axes.plot(x[of_lang == lang], y[of_lang == lang], label=lang, **drawn)
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_color("#cccccc")
@@ -55,8 +55,8 @@ def vectors_picture(
 def _panels(
     results: Results, labels: Mapping[str, str], protocols: Mapping[str, str]
 ) -> tuple[Figure, list[tuple[Axes, Any]]]:
-    """A panel for every variant and protocol, with its results."""
-    figure = new_figure(PANEL * len(protocols), PANEL * len(results) + 0.4, 0.08, 0.08)
+    """Return a figure, and a panel with its results for each variant and protocol."""
+    figure = new_figure(PANEL_INCHES * len(protocols), PANEL_INCHES * len(results) + 0.4, 0.08, 0.08)
     grid = figure.subplots(len(results), len(protocols), squeeze=False)
     panels = []
     for row, (variant, by_protocol) in zip(grid, results.items(), strict=True):

@@ -1,1 +1,1 @@
-"""Cross-Thought: sequences that help each other guess their masked words (Wang et al., 2020)."""
+"""Cross-Thought (Wang et al., 2020): sequences help each other to predict masked words."""

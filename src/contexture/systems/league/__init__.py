@@ -1,1 +1,1 @@
-"""The league: every way to train an encoder beside every use of one."""
+"""The league: all training objectives compared on all uses of encoders."""

@@ -1,4 +1,4 @@
-"""What the league compares: for every use of an encoder a few columns, for every variant and column a score."""
+"""Scores of the league: some columns per use of encoders, one score per variant and column."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -7,47 +7,47 @@ from functools import cached_property
 from statistics import mean
 from typing import overload
 
-from contexture.reporting.names import DATA, REFERENCES, in_order
-from contexture.reporting.records import COST_KEYS, Record, ScoreKey, data_of, score_key
-from contexture.reporting.tables import Comparison, Estimate, estimate, paired
+from contexture.reporting.names import DATA, REFERENCES, label_variant, sort_tasks
+from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, score_key
+from contexture.reporting.tables import Comparison, Estimate, estimate, pair_by_seed
 from contexture.tasks.registry import TASKS
 from contexture.tasks.spec import LeagueUse
 
-#: What objectives are compared with.
+#: Objective that others are compared with.
 BASELINE = "mlm"
-#: References without fine-tuning: they repeat their frozen score in the fine-tuned columns of a use.
-FIXED = ("bm25", "word_average", "word_overlap", "file_order", "random_order")
-#: Differences below this are not shown.
-SHOWN = 0.05
-#: Points by which two single measurements must differ to be told apart.
-CLOSE = 2.0
+#: Baselines without fine-tuning: they repeat their frozen score in the fine-tuned columns of a use.
+WITHOUT_FINE_TUNING = ("bm25", "word_average", "word_overlap", "file_order", "random_order")
+#: Smaller differences are not visible in one decimal.
+MIN_SHOWN_POINTS = 0.05
+#: With one seed, smaller differences in points count as ties.
+TIE_POINTS = 2.0
 FROZEN, TUNED = "frozen", "fine-tuned"
-#: What somebody wants an encoder for.
+#: Uses of encoders.
 USES = tuple(use for spec in TASKS.values() for use in spec.league)
 
 
 @dataclass(frozen=True)
 class LeagueColumn:
-    """A score: the mean over some places of the records, in hundredths."""
+    """A column of scores: the mean over some keys of the records, in percent."""
 
     use: LeagueUse
-    how: str  # FROZEN, or how it was fine-tuned
+    tuning: str  # `FROZEN`, or a description of the fine-tuning
     data: str
-    places: tuple[ScoreKey, ...]
+    keys: tuple[ScoreKey, ...]
 
     @property
-    def frozen(self) -> bool:
-        """Whether the encoders were measured as pre-training left them."""
-        return self.how == FROZEN
+    def is_frozen(self) -> bool:
+        """Whether the encoders are frozen."""
+        return self.tuning == FROZEN
 
     @property
     def name(self) -> str:
-        """How the score was made."""
-        return self.how if self.use.task else f"mean of {len(self.places)} tasks"
+        """Name of the column within its use."""
+        return self.tuning if self.use.task else f"mean of {len(self.keys)} tasks"
 
 
 class League:
-    """All scores of all variants."""
+    """Scores of all variants."""
 
     def __init__(self, records: Sequence[Record], labels: Mapping[str, str] | None = None) -> None:
         self.labels = REFERENCES | dict(labels or {})
@@ -58,24 +58,26 @@ class League:
         for record in records:
             self._values.setdefault((record["variant"], score_key(record)), {})[record["seed"]] = 100 * record["value"]
             seeds.setdefault(record["variant"], set()).add(record["seed"])
-        #: Variants that no seed changes: their one measurement stands for every seed.
-        self.unseeded = {name for name, own in seeds.items() if len(own) == 1 and name not in self.costs}
+        #: Untrained variants with one measurement, which counts for all seeds.
+        self.unseeded = {
+            name for name, variant_seeds in seeds.items() if len(variant_seeds) == 1 and name not in self.costs
+        }
         self.seeds = max(map(len, seeds.values()), default=0)
         self.columns = _columns(records)
         self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
 
     def label(self, variant: str) -> str:
-        """How a variant is called."""
-        return self.labels.get(variant, variant)
+        """Return the label of a variant."""
+        return label_variant(variant, self.labels)
 
     def values(self, variant: str, column: LeagueColumn) -> dict[int, float]:
-        """Seed → mean over the column's places, of the seeds that have them all."""
-        every = [self._values.get((variant, place), {}) for place in column.places]
-        seeds = set.intersection(*map(set, every))
-        if not seeds and variant in FIXED and not column.frozen:
-            frozen = [c for c in self.columns if (c.use, c.data) == (column.use, column.data) and c.frozen]
+        """Return seed → mean over the column's keys, for seeds with all keys."""
+        values_by_key = [self._values.get((variant, key), {}) for key in column.keys]
+        seeds = set.intersection(*map(set, values_by_key))
+        if not seeds and variant in WITHOUT_FINE_TUNING and not column.is_frozen:
+            frozen = [c for c in self.columns if (c.use, c.data) == (column.use, column.data) and c.is_frozen]
             return self.values(variant, frozen[0]) if frozen else {}
-        return {seed: mean(values[seed] for values in every) for seed in sorted(seeds)}
+        return {seed: mean(values[seed] for values in values_by_key) for seed in sorted(seeds)}
 
     @cached_property
     def scores(self) -> dict[LeagueColumn, dict[str, Estimate]]:
@@ -89,28 +91,28 @@ class League:
             for column in self.columns
         }
 
-    def gain(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
-        """How far `variant` is above `baseline`, over the seeds that both have; None if there are none."""
+    def compare(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
+        """Compare a variant with a baseline over their shared seeds; None without any."""
         above, below = self.values(variant, column), self.values(baseline, column)
         if variant in self.unseeded and baseline not in self.unseeded:
-            differences = tuple(-difference for difference in paired(below, above, unseeded=True))
+            differences = tuple(-difference for difference in pair_by_seed(below, above, unseeded=True))
         else:
-            differences = paired(above, below, baseline in self.unseeded)
+            differences = pair_by_seed(above, below, baseline in self.unseeded)
         if not differences:
             return None
         labels = self.label(variant), self.label(baseline)
-        return Comparison(f"{column.use.name}, {column.how}", column.use.metric, *labels, differences, None)
+        return Comparison(f"{column.use.name}, {column.tuning}", column.use.metric, *labels, differences, None)
 
-    def doubtful(self, variant: str, other: str, column: LeagueColumn) -> bool:
-        """Whether the seeds leave open which of the two is better: by the paired test, or as their intervals overlap.
+    def is_undecided(self, variant: str, other: str, column: LeagueColumn) -> bool:
+        """Whether the seeds do not show which of two variants is better: by the paired test or overlapping intervals.
 
-        Two single measurements less than `CLOSE` apart are left open.
+        With one seed, differences below `TIE_POINTS` are undecided.
         """
-        gain = self.gain(variant, other, column)
+        gain = self.compare(variant, other, column)
         if gain is None:
             return False
-        if gain.test is None:  # one seed, or the same difference in all seeds
-            return abs(gain.differences[0]) < (CLOSE if len(gain.differences) < 2 else SHOWN)
+        if gain.test is None:  # one seed, or equal differences
+            return abs(gain.differences[0]) < (TIE_POINTS if len(gain.differences) < 2 else MIN_SHOWN_POINTS)
         scores = self.scores[column]
         return gain.test[1] >= 0.05 or scores[variant].overlaps(scores[other])
 
@@ -121,80 +123,80 @@ class League:
     def best(self, column: LeagueColumn, among: Collection[str]) -> str | None: ...
 
     def best(self, column: LeagueColumn, among: Collection[str] | None = None) -> str | None:
-        """The variant with the highest mean; None if none of those `among` which to choose has a score."""
+        """Return the variant with the highest mean, optionally `among` some; None if none of them has a score."""
         scores = self.scores[column]
         variants = [variant for variant in scores if among is None or variant in among]
         return max(variants, key=lambda variant: scores[variant].mean, default=None)
 
     @cached_property
-    def trained(self) -> list[str]:
-        """What was trained here."""
-        return [variant for kind in ("objectives", "guests") for variant in self.groups.get(kind, ())]
+    def trained_variants(self) -> list[str]:
+        """Variants that were trained here."""
+        return [variant for kind in ("objectives", "included") for variant in self.groups.get(kind, ())]
 
     @cached_property
-    def standing(self) -> dict[str, float]:
-        """Variant → mean rank over the columns that it has a score in, from the best."""
+    def mean_ranks(self) -> dict[str, float]:
+        """Variant → mean rank over the columns with its scores, sorted from the best."""
         ranks: dict[str, list[int]] = {}
         for scores in self.scores.values():
             for variant, score in scores.items():
                 ranks.setdefault(variant, []).append(1 + sum(other.mean > score.mean for other in scores.values()))
-        means = {variant: mean(own) for variant, own in ranks.items()}
+        means = {variant: mean(variant_ranks) for variant, variant_ranks in ranks.items()}
         return dict(sorted(means.items(), key=lambda item: (item[1], item[0])))
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """What the rows are → variants, from the best; groups without any are left out."""
-        groups: dict[str, list[str]] = {"objectives": [], "guests": [], "published": [], "references": []}
-        for variant in self.standing:
+        """Kind of variant → variants, sorted from the best; empty groups are left out."""
+        groups: dict[str, list[str]] = {"objectives": [], "included": [], "published": [], "references": []}
+        for variant in self.mean_ranks:
             groups[self._kind(variant)].append(variant)
         return {kind: variants for kind, variants in groups.items() if variants}
 
     @property
     def order(self) -> list[str]:
-        """All variants, group by group."""
+        """All variants, sorted by group and mean rank."""
         return [variant for variants in self.groups.values() for variant in variants]
 
     def _kind(self, variant: str) -> str:
         if variant in REFERENCES:
             return "references"
         if ": " in variant:
-            return "guests"
+            return "included"
         return "objectives" if variant in self.costs else "published"
 
 
 def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
-    """By use, then data, then from frozen to fine-tuned."""
+    """Return the columns, sorted by use, data, and from frozen to fine-tuned."""
     whole = [r for r in records if r["split"] == "test" and "/" not in r["data"]]
     columns = []
     for use in USES:
-        own = [r for r in whole if r["metric"] == use.metric and (not use.task or r["task"] == use.task)]
-        for data in data_of(own):
-            protocols = {r["protocol"] for r in own if r["data"] == data}
+        use_records = [r for r in whole if r["metric"] == use.metric and (not use.task or r["task"] == use.task)]
+        for data in list_data(use_records):
+            protocols = {r["protocol"] for r in use_records if r["data"] == data}
             if use.task:
                 columns += [
-                    LeagueColumn(use, how, data, (ScoreKey(use.task, data, protocol, use.metric),))
-                    for protocol, how in _frozen_and_tuned(use, protocols).items()
+                    LeagueColumn(use, tuning, data, (ScoreKey(use.task, data, protocol, use.metric),))
+                    for protocol, tuning in _frozen_and_tuned(use, protocols).items()
                 ]
             elif ran := [protocol for protocol in use.protocols if protocol in protocols]:
-                tasks = in_order(r["task"] for r in own if (r["data"], r["protocol"]) == (data, ran[0]))
-                places = tuple(ScoreKey(task, data, ran[0], use.metric) for task in tasks)
-                columns.append(LeagueColumn(use, FROZEN, data, places))
+                tasks = sort_tasks(r["task"] for r in use_records if (r["data"], r["protocol"]) == (data, ran[0]))
+                keys = tuple(ScoreKey(task, data, ran[0], use.metric) for task in tasks)
+                columns.append(LeagueColumn(use, FROZEN, data, keys))
     return columns
 
 
 def _frozen_and_tuned(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str]:
-    """Protocol → how, of the frozen encoders and of those that were fine-tuned on the largest share."""
+    """Return protocol → tuning of frozen encoders and of encoders fine-tuned on the largest share."""
     names = set(protocols)
-    how = {FROZEN: FROZEN} if FROZEN in names else {}
+    tunings = {FROZEN: FROZEN} if FROZEN in names else {}
     if use.tuned in names:
-        how[use.tuned] = TUNED
+        tunings[use.tuned] = TUNED
     shares = [name for name in names if use.tuned == "%" and re.fullmatch(r"[\d.]+%", name)]
     if shares:
-        most = max(shares, key=lambda name: float(name[:-1]))
-        how[most] = f"{TUNED} on {most}"
-    return how
+        largest = max(shares, key=lambda name: float(name[:-1]))
+        tunings[largest] = f"{TUNED} on {largest}"
+    return tunings
 
 
 def data_name(column: LeagueColumn) -> str:
-    """What was measured on."""
+    """Return the title of a column's data set."""
     return DATA.get(column.data, column.data)

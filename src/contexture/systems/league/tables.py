@@ -7,35 +7,33 @@ from textwrap import wrap
 from contexture.reporting.names import REFERENCES
 from contexture.reporting.records import Record
 from contexture.reporting.tables import NOTHING, Column, Estimate, Table, best, columns
-from contexture.reporting.training_tables import short
+from contexture.reporting.training_tables import format_count
 from contexture.systems.league.scores import BASELINE, League, LeagueColumn, data_name
 
 GROUPS = {
-    "objectives": "Same network, same text, same budget: what it learned to do",
-    "guests": "Encoders of other systems, each trained in its own way",
-    "published": "Published models, trained by others on other text",
-    "references": "Without training of an encoder: the least to beat",
+    "objectives": "Same network, text and budget; different objective",
+    "included": "Encoders of other systems",
+    "published": "Published models, trained on other text",
+    "references": "Baselines without encoder training",
 }
-#: Lines and characters of the table in plain text, and how wide its first column and a word of its heads may be.
-LINES, WIDTH, NAME, HEAD = 22, 100, 30, 10
+#: Size limits of the table in plain text, of its first column and of a word in its headings.
+MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 22, 100, 30, 10
 
 
 def standings_table(league: League, explained: Mapping[str, str]) -> Table:
-    """Variants by uses: means and intervals; rows from the best by mean rank, in blocks of their kind."""
+    """Return means and intervals of variants by use; rows are grouped by kind and sorted by mean rank."""
     cells = [(league.label(v), *(_cell(league.scores[c].get(v)) for c in league.columns)) for v in league.order]
     numbers = range(1, 1 + len(league.columns))
-    trained = range(len(league.trained))
+    trained = range(len(league.trained_variants))
     if league.seeds > 1:
-        caption = f"Means over {league.seeds} seeds ± half the width of the 95% interval; without ±: measured once. "
+        caption = f"Means over {league.seeds} seeds with 95% confidence intervals (±); without ±: one measurement. "
     else:
-        caption = "One seed: differences of a few points may be luck. "
-    if not all(column.frozen for column in league.columns):
-        caption += (
-            "What nothing is fine-tuned of repeats its score in fine-tuned columns where it was not measured anew. "
-        )
-    caption += "Bold: the best of all, and the best of those trained here."
+        caption = "1 seed: preliminary, differences of a few points may be due to chance. "
+    if not all(column.is_frozen for column in league.columns):
+        caption += "Rows without fine-tuning repeat their frozen score in the fine-tuned columns. "
+    caption += "Bold: best of all, and best of those trained here."
     return Table(
-        title="The table",
+        title="Scores",
         columns=(Column("Model"), *_columns(league)),
         rows=tuple(cells),
         caption=" ".join([caption, *dict.fromkeys(column.use.description for column in league.columns)]),
@@ -47,79 +45,74 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
 
 
 def gains_table(league: League) -> Table:
-    """Points above the baseline, seed by seed; no rows without the baseline."""
+    """Return the paired gains over the baseline in points; no rows without the baseline."""
     rows = [
         (league.label(variant), *(_gain(league, variant, column) for column in league.columns))
         for variant in league.order
         if variant != BASELINE and BASELINE in league.variants
     ]
-    tested = (
-        " * marks what Student's paired t-test finds different at 95%; "
-        "of a hundred comparisons of equals, five get a star."
-    )
+    tested = " *: significant at 95% by Student's paired t-test. Expect about 5% false positives."
     return Table(
         title=f"Gains over {league.label(BASELINE)}",
         columns=(Column("Model"), *_columns(league)),
         rows=tuple(rows),
-        caption="Points: the mean of the differences between models of one seed."
-        + (tested if league.seeds > 1 else ""),
+        caption="Points: mean difference between models of the same seed." + (tested if league.seeds > 1 else ""),
     )
 
 
 def costs_table(league: League, speed: Mapping[str, float]) -> Table:
-    """What training took and how fast texts are embedded, of the variants of which that is known."""
+    """Return the cost of training and the speed of embedding, as far as known."""
     rows = []
     for variant in (v for v in league.order if v in league.costs or v in speed):
         known = [NOTHING] * 5
         if cost := league.costs.get(variant):
-            known = [f"{cost['flops']:.2g}", f"{cost['seconds'] / 60:,.1f}", short(cost["tokens"])]
-            known += [f"{cost['steps']:,}", short(cost["parameters"])]
+            known = [format_count(cost["flops"]), f"{cost['seconds'] / 60:,.1f}", format_count(cost["tokens"])]
+            known += [f"{cost['steps']:,}", format_count(cost["parameters"])]
         rows.append((league.label(variant), *known, f"{speed[variant]:,.0f}" if variant in speed else NOTHING))
-    heads = ("FLOPs", "Minutes", "Tokens", "Steps", "Parameters", "Texts embedded a second")
+    heads = ("FLOPs", "Minutes", "Tokens", "Steps", "Parameters", "Texts embedded per second")
     return Table(
-        title="What it cost",
+        title="Training cost",
         columns=columns("Model", numbers=heads),
         rows=tuple(rows),
-        caption="Of the training of one seed.",
+        caption="Training of one seed.",
     )
 
 
 def league_text(records: Sequence[Record], labels: Mapping[str, str] | None = None) -> str:
-    """The table as plain text, at most LINES lines of WIDTH characters; * marks the best of each column."""
+    """Return the table as plain text within `MAX_LINES` × `MAX_LINE_CHARS`; *: best of its column."""
     league = League(records, labels)
     if not league.columns:
-        return "No variant of the league was measured."
-    rows, left_out = _rows_that_fit(league)
-    lines = _aligned(league, rows, intervals=True)
-    if len(lines[0]) > WIDTH:
-        lines = _aligned(league, rows, intervals=False)
-    notes = ["* best of its column"]
-    notes += [f"± 95% interval over {league.seeds} seeds"] if "±" in "".join(lines) else []
+        return "No results: no variant of the league was evaluated."
+    rows, left_out = _select_rows(league)
+    lines = _align(league, rows, intervals=True)
+    if len(lines[0]) > MAX_LINE_CHARS:
+        lines = _align(league, rows, intervals=False)
+    notes = ["*: best of its column"]
+    notes += [f"±: 95% confidence interval over {league.seeds} seeds"] if "±" in "".join(lines) else []
     notes += [f"{left_out} more rows in the report"] if left_out else []
-    return "\n".join([*(line[:WIDTH].rstrip() for line in lines), "; ".join(notes)])
+    return "\n".join([*(line[:MAX_LINE_CHARS].rstrip() for line in lines), "; ".join(notes)])
 
 
 def _heads(league: League) -> list[list[str]]:
-    """The lines above each column of numbers: what the page calls it."""
     return [
-        [line for name in (c.use.name, c.name) for line in wrap(name, HEAD, break_long_words=False)]
+        [line for name in (c.use.name, c.name) for line in wrap(name, HEAD_CHARS, break_long_words=False)]
         for c in league.columns
     ]
 
 
-def _rows_that_fit(league: League) -> tuple[list[str], int]:
-    """All variants, or the best with the baseline and the references, in order; and how many are left out."""
-    room = LINES - 2 - max(map(len, _heads(league)))  # rule and notes
+def _select_rows(league: League) -> tuple[list[str], int]:
+    """Return the rows that fit (baselines first, then the best), in order, and the number of other rows."""
+    room = MAX_LINES - 2 - max(map(len, _heads(league)))  # rule and notes
     needed = [v for v in league.order if v == BASELINE or v in REFERENCES]
     kept: list[str] = []
-    for variant in [*needed, *(v for v in league.standing if v not in needed)]:
-        room -= len(wrap(league.label(variant), NAME))
+    for variant in [*needed, *(v for v in league.mean_ranks if v not in needed)]:
+        room -= len(wrap(league.label(variant), NAME_CHARS))
         if room >= 0:
             kept.append(variant)
     return [v for v in league.order if v in kept], len(league.order) - len(kept)
 
 
-def _aligned(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
+def _align(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
     top = {c: max(s.mean for s in league.scores[c].values()) for c in league.columns}
     heads = _heads(league)
     deep = max(map(len, heads))
@@ -129,24 +122,24 @@ def _aligned(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
         cells = []
         for column in league.columns:
             score = league.scores[column].get(variant)
-            shown = NOTHING if score is None else _cell(score) if intervals else f"{score.mean:.1f}"
+            text = NOTHING if score is None else _cell(score) if intervals else f"{score.mean:.1f}"
             star = score is not None and f"{score.mean:.1f}" == f"{top[column]:.1f}"
-            cells.append(f"{shown}{'*' if star else ' '}")
-        name, *more = wrap(league.label(variant), NAME, subsequent_indent="  ")
+            cells.append(f"{text}{'*' if star else ' '}")
+        name, *more = wrap(league.label(variant), NAME_CHARS, subsequent_indent="  ")
         table += [[name, *cells], *([line, *[""] * len(cells)] for line in more)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         " ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
         for row in table
     ]
-    return [*lines[:deep], "-" * min(WIDTH, len(lines[0])), *lines[deep:]]
+    return [*lines[:deep], "-" * min(MAX_LINE_CHARS, len(lines[0])), *lines[deep:]]
 
 
 def _gain(league: League, variant: str, column: LeagueColumn) -> str:
-    gain = league.gain(variant, BASELINE, column)
+    gain = league.compare(variant, BASELINE, column)
     if gain is None:
         return NOTHING
-    return f"{mean(gain.differences):+.1f}{'*' if gain.test and gain.test[1] < 0.05 else ''}"
+    return f"{mean(gain.differences):+z.1f}{'*' if gain.test and gain.test[1] < 0.05 else ''}"
 
 
 def _cell(score: Estimate | None) -> str:
@@ -166,7 +159,7 @@ def _columns(league: League) -> list[Column]:
 
 
 def _shades(league: League) -> dict[tuple[int, int], float]:
-    """How far each score is from the least to the best of its column."""
+    """Return the position of each score between the lowest (0) and the highest (1) of its column."""
     shades = {}
     for number, column in enumerate(league.columns, start=1):
         means = {variant: score.mean for variant, score in league.scores[column].items()}

@@ -1,21 +1,21 @@
-"""What to take for what: the league in a sentence or two a use, as honest as its seeds allow."""
+"""Recommendations for each use of encoders, with the doubts that the seeds leave."""
 
 from collections.abc import Sequence
 
 from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import Bar, Card
-from contexture.reporting.phrases import all_of, within_sentence
-from contexture.systems.league.scores import BASELINE, FIXED, USES, League, LeagueColumn, data_name
+from contexture.reporting.phrases import join_names, lower_first
+from contexture.systems.league.scores import BASELINE, USES, League, LeagueColumn, data_name
 from contexture.tasks.spec import LeagueUse
 
-#: The same network before it learned anything.
-NEW = "random"
-#: As many rivals are named.
-RIVALS = 3
+#: The same network with random weights.
+UNTRAINED = "random"
+#: Variants named as equally good.
+MAX_RIVALS = 3
 
 
-def cards(league: League) -> list[Card]:
-    """A card for each use that was measured; a use of several data has one for each."""
+def make_cards(league: League) -> list[Card]:
+    """Return a card for each evaluated use and data set."""
     made = []
     for use in USES:
         data = dict.fromkeys(column.data for column in league.columns if column.use == use)
@@ -25,86 +25,91 @@ def cards(league: League) -> list[Card]:
     return made
 
 
-def verdict(league: League, column: LeagueColumn) -> str:
-    """What to take, by one column, against the baseline and against what needs no training of an encoder."""
+def recommend(league: League, column: LeagueColumn) -> str:
+    """Recommend a variant by one column, compared with the baselines."""
     scores = league.scores[column]
     best = league.best(column)
-    trained = league.best(column, among=league.trained)
-    how = f"{column.how}{' of the questions' * ('%' in column.how)}"
-    tuned = f"Where encoders are {how}," if best in FIXED else f"{how.capitalize()},"
-    opening = column.use.opening if column.frozen else tuned
-    take = f"{opening} take {_label(league, best)}"
+    trained = league.best(column, among=league.trained_variants)
+    tuning = "" if column.is_frozen else f" with {column.tuning.replace('tuned', 'tuning')}"
+    tuning += " of the questions" if "%" in tuning else ""
+    use = f"{lower_first(column.use.opening)}{tuning}"
     score = f"{column.use.score} {scores[best].mean:.1f}"
     if trained is None or best == trained:
-        against = _against(league, column, best)
-        return f"{take}: {score}{_compared(league, column, against)}.{_doubts(league, column, best, against)}"
-    against = _against(league, column, trained)
+        baselines = _list_baselines(league, column, best)
+        compared = _compare_scores(league, column, baselines)
+        doubts = _describe_doubts(league, column, best, baselines)
+        return f"Recommendation {use}: {_label(league, best)}, {score}{compared}.{doubts}"
+    baselines = _list_baselines(league, column, trained)
+    trained_score = f"{_label(league, trained)}, {scores[trained].mean:.1f}"
     if best in REFERENCES:
-        beside = _compared(league, column, [v for v in against if v != best])
+        compared = _compare_scores(league, column, [v for v in baselines if v != best])
         return (
-            f"{take}: {score}. No encoder trained here beats it; the best, {_label(league, trained)}, has "
-            f"{scores[trained].mean:.1f}{beside}."
+            f"Recommendation {use}: {_label(league, best)}, {score}. No encoder trained here is better; the best one: "
+            f"{trained_score}{compared}."
         )
+    compared = _compare_scores(league, column, baselines)
     return (
-        f"{take}, trained elsewhere: {score}. Of what was trained here {_label(league, trained)} is best: "
-        f"{scores[trained].mean:.1f}{_compared(league, column, against)}.{_doubts(league, column, trained, against)}"
+        f"Recommendation {use}: {_label(league, best)} (published), {score}. Best encoder trained here: "
+        f"{trained_score}{compared}.{_describe_doubts(league, column, trained, baselines)}"
     )
 
 
-def _against(league: League, column: LeagueColumn, variant: str) -> list[str]:
-    """What a variant is held against: the baseline, new weights, and the best of what needs no training."""
+def _list_baselines(league: League, column: LeagueColumn, variant: str) -> list[str]:
+    """List what a variant is compared with: the baseline, the untrained network, and the best reference."""
     reference = league.best(column, among=REFERENCES)
-    every = dict.fromkeys((BASELINE, NEW, reference))
-    return [v for v in every if v is not None and v in league.scores[column] and v != variant]
+    candidates = dict.fromkeys((BASELINE, UNTRAINED, reference))
+    return [v for v in candidates if v is not None and v in league.scores[column] and v != variant]
 
 
-def _compared(league: League, column: LeagueColumn, against: Sequence[str]) -> str:
+def _compare_scores(league: League, column: LeagueColumn, baselines: Sequence[str]) -> str:
+    if not baselines:
+        return ""
     scores = league.scores[column]
-    return f" against {all_of(f'{scores[v].mean:.1f} for {_label(league, v)}' for v in against)}" if against else ""
+    return f" (compared with {join_names(f'{_label(league, v)} {scores[v].mean:.1f}' for v in baselines)})"
 
 
-def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[str]) -> str:
-    """What the seeds do not show, in further sentences; nothing where they show it all or cannot be asked."""
+def _describe_doubts(league: League, column: LeagueColumn, best: str, baselines: Sequence[str]) -> str:
+    """Name baselines and variants that may be better, by the seeds."""
     scores = league.scores[column]
-    above = [v for v in against if scores[v].mean >= scores[best].mean]
-    unproven = [v for v in against if v not in above and league.doubtful(best, v, column)]
+    above = [v for v in baselines if scores[v].mean >= scores[best].mean]
+    unproven = [v for v in baselines if v not in above and league.is_undecided(best, v, column)]
     doubts = "".join(
         f" {verdict} {' or '.join(_label(league, v) for v in names)}."
-        for verdict, names in (("It does not beat", above), ("Not proven better than", unproven))
+        for verdict, names in (("Not better than", above), ("Not significantly better than", unproven))
         if names
     )
     rivals = [
         v
         for v in sorted(scores, key=lambda variant: -scores[variant].mean)
-        if v in league.trained and v not in (best, *against) and league.doubtful(best, v, column)
+        if v in league.trained_variants and v not in (best, *baselines) and league.is_undecided(best, v, column)
     ]
-    names = [_label(league, v) for v in rivals[:RIVALS]]
-    names += [f"{len(rivals) - RIVALS} more"] if len(rivals) > RIVALS else []
-    return doubts + (f" About as good: {all_of(names)}." if names else "")
+    names = [_label(league, v) for v in rivals[:MAX_RIVALS]]
+    names += [f"{len(rivals) - MAX_RIVALS} more"] if len(rivals) > MAX_RIVALS else []
+    return doubts + (f" About as good: {join_names(names)}." if names else "")
 
 
 def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], several: bool) -> Card:
-    """Bars of its first column: the best, the best trained here, the baseline, new weights and a reference."""
+    """Return a card with bars of the first column: the best variants, the baseline, untrained and a reference."""
     first = columns[0]
     scores = league.scores[first]
     best = league.best(first)
-    trained = league.best(first, among=league.trained)
-    shown = {best, trained, BASELINE, NEW, league.best(first, among=REFERENCES)}
+    trained = league.best(first, among=league.trained_variants)
+    variants = {best, trained, BASELINE, UNTRAINED, league.best(first, among=REFERENCES)}
     headline = league.label(best)
     if trained is not None and best in REFERENCES:
-        headline += f"; of what was trained: {league.label(trained)}"
+        headline += f"; best trained here: {league.label(trained)}"
     return Card(
         title=f"{use.name} ({data_name(first)})" if several else use.name,
         subtitle=use.job,
         headline=headline,
-        sentences=[verdict(league, column) for column in columns],
-        unit=f"{first.how.capitalize() + '. ' if len(columns) > 1 else ''}{use.description}",
+        sentences=[recommend(league, column) for column in columns],
+        unit=f"{first.tuning.capitalize() + '. ' if len(columns) > 1 else ''}{use.description}",
         bars=[
             Bar(league.label(v), min(100.0, max(0.0, scores[v].mean)), v == best)
-            for v in sorted((v for v in shown if v in scores), key=lambda v: -scores[v].mean)
+            for v in sorted((v for v in variants if v in scores), key=lambda v: -scores[v].mean)
         ],
     )
 
 
 def _label(league: League, variant: str) -> str:
-    return within_sentence(league.label(variant))
+    return lower_first(league.label(variant))

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from statistics import mean
 
-from contexture.reporting.phrases import within_sentence
+from contexture.reporting.phrases import lower_first
 from contexture.reporting.published import read_published
-from contexture.reporting.records import Record, ScoreKey, by_seed, data_of
+from contexture.reporting.records import Record, ScoreKey, list_data, values_by_seed
 from contexture.reporting.tables import Comparison, Table, results_tables
 from contexture.reporting.task_tables import compare
 
@@ -69,7 +69,7 @@ def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterato
     best: dict[str, tuple[float, str]] = {}  # accuracy and protocol
     for variant, protocols in PROTOCOLS.items():
         by_protocol = {
-            name: by_seed(records, variant, ScoreKey(TASK, data, name, "accuracy", split)) for name in protocols
+            name: values_by_seed(records, variant, ScoreKey(TASK, data, name, "accuracy", split)) for name in protocols
         }
         if means := [(mean(values.values()), name) for name, values in by_protocol.items() if values]:
             best[variant] = max(means)
@@ -80,18 +80,18 @@ def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterato
     above, below = list[str](), list[str]()
     for name, (value, _) in best.items():
         if not name.startswith("mspp_"):
-            (above if accuracy > value else below).append(f"{within_sentence(LABELS[name])} ({value:.1f})")
+            (above if accuracy > value else below).append(f"{lower_first(LABELS[name])} ({value:.1f})")
     if parts := [f"{word} {', '.join(names)}" for word, names in (("above", above), ("not above", below)) if names]:
         yield (
-            f"Fact verification: {within_sentence(LABELS[ours])} classifies {accuracy:.1f}% of the {split} claims "
+            f"Fact verification: {lower_first(LABELS[ours])} classifies {accuracy:.1f}% of the {split} claims "
             f"correctly, {' and '.join(parts)}."
         )
     for gain in compare(records, TABLES[split], data, [(ours, "joint_ie")], "accuracy", head):
-        yield f"With {JOINT[head]}, {within_sentence(gain.sentence)}"
+        yield f"With {JOINT[head]}, {lower_first(gain.sentence)}"
 
 
 def _list_measured_splits(records: Sequence[Record]) -> list[tuple[str, str]]:
     """Return (data set, split): test, or dev if there is no test."""
     claims = [record for record in records if record["task"] == TASK]
     tested = {record["data"] for record in claims if record["split"] == "test"}
-    return [(name, "test" if name in tested else "dev") for name in data_of(claims)]
+    return [(name, "test" if name in tested else "dev") for name in list_data(claims)]

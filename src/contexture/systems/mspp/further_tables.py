@@ -5,7 +5,7 @@ from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.published import Published
-from contexture.reporting.tables import NOTHING, Column, Table, required
+from contexture.reporting.tables import NOTHING, Column, Table, require_keys
 
 #: Head → label.
 HEADS = {
@@ -23,7 +23,7 @@ def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) ->
     rows = []
     for data, of_set in counts.items():
         for split in ("train", "dev", "test"):
-            ours = required(data, of_set, (f"{split}_questions", f"{split}_candidates"))
+            ours = require_keys(data, of_set, (f"{split}_questions", f"{split}_candidates"))
             paper = sizes.get(f"{data} {split}", {})
             cells = [ours[0], paper.get("questions"), ours[1], paper.get("candidates")]
             rows.append((DATA.get(data, data), split, *(NOTHING if count is None else f"{count:,}" for count in cells)))

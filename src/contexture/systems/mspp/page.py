@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import mean
 
-from contexture.reporting.default_page import further
+from contexture.reporting.default_page import remaining_sections
 from contexture.reporting.names import AFTER, protocol_name
 from contexture.reporting.page import Page, ReportContext, sections
 from contexture.reporting.published import ScoreTable, read_published
-from contexture.reporting.records import Record, ScoreKey, by_seed, data_of
+from contexture.reporting.records import Record, ScoreKey, list_data, values_by_seed
 from contexture.reporting.tables import Table, comparison_table, results_table
 from contexture.reporting.task_tables import compare
 from contexture.reporting.training_tables import trainings_table
@@ -29,14 +29,14 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     Raises:
         ValueError: a training lacks a key; the message names run and key.
     """
-    data = data_of(record for record in records if record["task"] == TASK)
+    data = list_data(record for record in records if record["task"] == TASK)
     # Without records, show the paper's numbers of WikiQA.
     names = data or [DEFAULT_SET]
     tables: list[Table] = []
     gains = []
     for table in ("table_1", "table_2"):
         published = {name: _get_published_table(table, name) for name in names}
-        tables += [results_table(records, published[name], name, whole=context.whole) for name in names]
+        tables += [results_table(records, published[name], name, full_command=context.full_command) for name in names]
         gains.append(
             [gain for name in data for gain in compare(records, published[name], name, PUBLISHED.comparisons, "map")]
         )
@@ -44,7 +44,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     for name in data:
         tables += _build_transfer_tables(records, name)
     tables += [_build_frozen_table(records, name) for name in data]
-    tables += fact_verification.build_tables(records, context.whole)
+    tables += fact_verification.build_tables(records, context.full_command)
     tables.append(comparison_table([*grouped, *reranked, *fact_verification.compare_variants(records)]))
     details = context.details.get(TASK, {})
     tables += [sets_table(details["counts"], PUBLISHED)] if details.get("counts") else []
@@ -54,7 +54,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         findings=[*(gain.sentence for gain in grouped), *fact_verification.describe_results(records)],
         sections=[
             *sections(tables),
-            *further(records, [TASK, fact_verification.TASK], LABELS),
+            *remaining_sections(records, [TASK, fact_verification.TASK], LABELS),
             *sections([trainings_table(context.trainings, {**LABELS, **context.labels})]),
         ],
         variants=(*LABELS,),
@@ -63,7 +63,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 def _get_published_table(table: str, data: str) -> ScoreTable:
     known = {row.data for row in PUBLISHED.tables["table_1"].rows}
-    return PUBLISHED.tables[table].of_data(data if data in known else DEFAULT_SET)
+    return PUBLISHED.tables[table].select_data(data if data in known else DEFAULT_SET)
 
 
 def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
@@ -71,7 +71,9 @@ def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
     protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]
     return [
-        results_table(records, published.of_ours(f"Answer selection, {protocol_name(name)}").by_protocol(name), data)
+        results_table(
+            records, published.without_paper(f"Answer selection, {protocol_name(name)}").with_protocol(name), data
+        )
         for name in protocols
         if AFTER in name
     ]
@@ -79,11 +81,13 @@ def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
 
 def _build_frozen_table(records: Sequence[Record], data: str) -> Table:
     """Return the table of frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
-    published = PUBLISHED.tables["table_1"].of_ours("Answer selection without fine-tuning", FROZEN_NOTE)
-    table = results_table(records, published.by_protocol("frozen"), data)
+    published = PUBLISHED.tables["table_1"].without_paper("Answer selection without fine-tuning", FROZEN_NOTE)
+    table = results_table(records, published.with_protocol("frozen"), data)
     better = []
     for variant, label in LABELS.items():
-        frozen, tuned = (by_seed(records, variant, ScoreKey(TASK, data, name, "map")) for name in ("frozen", "grouped"))
+        frozen, tuned = (
+            values_by_seed(records, variant, ScoreKey(TASK, data, name, "map")) for name in ("frozen", "grouped")
+        )
         if frozen and tuned and mean(frozen.values()) > mean(tuned.values()):
             better.append(f"{label} (frozen {mean(frozen.values()):.1f}, fine-tuned {mean(tuned.values()):.1f})")
     if not better:

@@ -5,7 +5,7 @@ from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Bar, Card, Page, ReportContext, sections
-from contexture.reporting.records import METRICS, Record, by_seed, score_key
+from contexture.reporting.records import METRICS, Record, score_key, values_by_seed
 from contexture.reporting.tables import Table, columns, mean_std
 from contexture.reporting.training_tables import trainings_table
 from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
@@ -199,7 +199,7 @@ def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric:
     # The user's questions come first, because narrow screens only show the first columns.
     keys = sorted(dict.fromkeys(map(score_key, task_records)), key=lambda key: key.data != "questions")
     variants = list(dict.fromkeys(record["variant"] for record in task_records))
-    values = [[[*by_seed(task_records, variant, key).values()] for key in keys] for variant in variants]
+    values = [[[*values_by_seed(task_records, variant, key).values()] for key in keys] for variant in variants]
     rows = tuple((labels[variant], *map(mean_std, cells)) for variant, cells in zip(variants, values, strict=True))
     bold = set()
     for column in range(len(keys)):

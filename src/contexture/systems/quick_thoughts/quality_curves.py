@@ -1,4 +1,4 @@
-"""Quality against the time of training as a picture: the paper's Figure 2."""
+"""Figure of quality by training time: the paper's Figure 2."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -7,36 +7,35 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import add_legend, draw_seeds, look, new_figure, style
+from contexture.reporting.curves import add_legend, draw_seeds, new_figure, style_axes, variant_style
 from contexture.reporting.records import METRICS
-from contexture.reporting.tables import by_label
+from contexture.reporting.tables import order_by_label
 
 COLUMNS = ("run", "seed", "step", "seconds", "task", "metric", "value")
-#: What is drawn of each task, in this order of preference.
-DRAWN = ("accuracy", "pearson", "pearson_mean")
+#: Metrics that are drawn, in order.
+DRAWN_METRICS = ("accuracy", "pearson", "pearson_mean")
 MEAN = "Mean accuracy"
-ACROSS, WIDTH, HEIGHT = 3, 4.0, 3.2  # panels a row, inches a panel
+PANELS_PER_ROW, PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3, 4.0, 3.2
 
 
 def quality_over_time(
     table: pd.DataFrame, runs: Mapping[str, str], tasks: Mapping[str, str], order: Sequence[str]
 ) -> Figure:
-    """Draw a panel for the mean accuracy and, if there are several tasks, one for each.
+    """Draw a panel for each task, and one for the mean accuracy over the tasks of all snapshots.
 
-    Thick lines are the means over seeds, thin ones the seeds; a seed's snapshots count at their own time, the mean
-    at the mean of their times. The mean accuracy is over the tasks that all snapshots have. `table` has the columns
-    COLUMNS, `order` the runs in the order of colours; `runs` and `tasks` are labels.
+    Thin lines are seeds at their own training times, thick lines means over seeds at their mean times. `table` has the
+    columns `COLUMNS`, `order` gives the order of colours, `runs` and `tasks` are labels.
 
     Raises:
-        ValueError: for missing columns, a table without a metric that is drawn, or a snapshot that is there twice.
+        ValueError: for missing columns, a table without `DRAWN_METRICS`, or a duplicate snapshot.
     """
     if missing := [column for column in COLUMNS if column not in table.columns]:
-        raise ValueError(f"the quality over time lacks the columns {missing}; expected {list(COLUMNS)}")
+        raise ValueError(f"quality over time: missing columns {missing}; expected {list(COLUMNS)}")
     panels = _panels(table, tasks)
     names = [*order, *sorted(set(table["run"]) - set(order))]
-    across = min(len(panels), ACROSS)
+    across = min(len(panels), PANELS_PER_ROW)
     down = ceil(len(panels) / across)
-    figure = new_figure(max(1.5, across) * WIDTH, max(1.3, down) * HEIGHT, 0.1, 0.08)
+    figure = new_figure(max(1.5, across) * PANEL_WIDTH_INCHES, max(1.3, down) * PANEL_HEIGHT_INCHES, 0.1, 0.08)
     grid = figure.subplots(down, across, squeeze=False).ravel()
     for axes, (title, panel) in zip(grid, panels.items(), strict=False):
         _draw(axes, title, panel, names)
@@ -47,20 +46,20 @@ def quality_over_time(
 
 
 def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataFrame]:
-    """Title → run, seed, step, minutes and value, as it is shown."""
-    drawn = table[table["metric"].isin(DRAWN)]
+    """Return title → table of run, seed, step, minutes and shown value."""
+    drawn = table[table["metric"].isin(DRAWN_METRICS)]
     if drawn.empty:
-        raise ValueError(f"the quality over time has none of the metrics {list(DRAWN)}")
+        raise ValueError(f"quality over time: none of the metrics {list(DRAWN_METRICS)}")
     scale = drawn["metric"].map(lambda metric: METRICS[metric].scale)
     drawn = drawn.assign(minutes=drawn["seconds"] / 60, value=drawn["value"] * scale)
     snapshot = ["run", "seed", "step"]
     key = drawn[[*snapshot, "task", "metric"]]
     if key.duplicated().any():
-        raise ValueError(f"the quality over time has twice {key[key.duplicated()].iloc[0].to_dict()}")
+        raise ValueError(f"quality over time: duplicate {key[key.duplicated()].iloc[0].to_dict()}")
     single = {
         f"{tasks.get(task, task)}, {METRICS[metric].label}": rows
-        for task in by_label(sorted(drawn["task"].unique()), tasks)
-        for metric in DRAWN
+        for task in order_by_label(sorted(drawn["task"].unique()), tasks)
+        for metric in DRAWN_METRICS
         for rows in [drawn[(drawn["task"] == task) & (drawn["metric"] == metric)]]
         if len(rows)
     }
@@ -75,7 +74,7 @@ def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataF
 
 def _draw(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> None:
     for run, rows in sorted(panel.groupby("run"), key=lambda item: names.index(str(item[0]))):
-        drawn = look(names.index(str(run)))
+        drawn = variant_style(names.index(str(run)))
         ordered = rows.sort_values("step").set_index("minutes")
         seeds = [of_seed["value"] for _, of_seed in ordered.groupby("seed")]
         draw_seeds(axes, seeds, drawn["color"])
@@ -83,5 +82,5 @@ def _draw(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> 
         mean = by_step[by_step["seed"] == len(seeds)]
         axes.plot(mean["minutes"], mean["value"], label=str(run), **drawn)
     percent = title.startswith(MEAN) or title.endswith(METRICS["accuracy"].label)
-    style(axes, title, "minutes of training", "percent" if percent else "")
+    style_axes(axes, title, "minutes of training", "percent" if percent else "")
     axes.set_xlim(left=0)

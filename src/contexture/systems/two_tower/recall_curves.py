@@ -1,4 +1,4 @@
-"""R@k over k as a picture: a panel for each share of the questions trained on, a line for each variant."""
+"""Figure of R@k by k: a panel for each share of training questions, a line for each variant."""
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
@@ -7,21 +7,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from contexture.reporting.curves import FAINT, INK, add_legend, look, new_figure, style
+from contexture.reporting.curves import GRID_COLOUR, INK, add_legend, new_figure, style_axes, variant_style
 
-#: Retrieval without an encoder is the line to be above: dashed, without markers.
+#: Baseline without encoder: dashed, without markers.
 REFERENCE = "bm25"
-WIDTH, HEIGHT = 4.0, 4.6  # inches a panel
+PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 4.0, 4.6
 
-#: Panel's title → variant → k → percent of each seed.
+#: Title of a panel → variant → k → percent by seed.
 Panels = Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
 
 
 def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str]) -> Figure:
-    """Draw the means over seeds; `order` has the variants in the order of colours, as in `learning_curves`."""
+    """Draw the means over seeds; `order` gives the order of colours."""
     drawn = {variant for lines in panels.values() for variant in lines}
     variants = [*order, *sorted(drawn - set(order))]
-    figure = new_figure(max(1.5, len(panels)) * WIDTH, HEIGHT, 0.1, 0.08)
+    figure = new_figure(max(1.5, len(panels)) * PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES, 0.1, 0.08)
     row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (title, lines) in zip(row, panels.items(), strict=True):
         _panel(axes, title, lines, variants)
@@ -32,15 +32,15 @@ def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str
 
 def _panel(axes: Axes, title: str, lines: Mapping[str, Mapping[int, Sequence[float]]], variants: Sequence[str]) -> None:
     for variant, by_k in sorted(lines.items(), key=lambda item: variants.index(item[0])):
-        drawn = look(variants.index(variant))
+        drawn = variant_style(variants.index(variant))
         if variant == REFERENCE:
             drawn |= {"linestyle": "--", "marker": "", "zorder": 1.9}
         ks = sorted(by_k)
         axes.plot(ks, [mean(by_k[k]) for k in ks], label=variant, **drawn)
-    style(axes, title, "k, candidates looked at", "")
+    style_axes(axes, title, "k, retrieved candidates", "")
     ticks = sorted({k for by_k in lines.values() for k in by_k})
     axes.set_xscale("log")
     axes.set_xticks(ticks, [str(k) for k in ticks])
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.grid(axis="x", color=FAINT, linewidth=0.8)
+    axes.grid(axis="x", color=GRID_COLOUR, linewidth=0.8)
     axes.set_ylim(0, 100)

@@ -1,4 +1,4 @@
-"""The tables that are not of models by metrics: pairs, sets of questions, the ablation, indexes and speed."""
+"""Tables of pairs, data sets, the ablation, indexes and speed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,79 +7,79 @@ from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.published import Published
-from contexture.reporting.records import Record, ScoreKey, by_seed
-from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, required
+from contexture.reporting.records import Record, ScoreKey, values_by_seed
+from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, require_keys
 
 TASK = "retrieval"
-#: What follows the share trained on in the names of the ablation's protocols (Table 5).
-ABLATED = " ablation"
-#: The order of the ablation's rows within those of as many layers.
+#: Ends the names of the ablation's protocols (Table 5).
+ABLATION_SUFFIX = " ablation"
+#: Order of the ablation's rows with the same number of layers.
 TASKS = ("none", "mlm", "ict", "bfs", "wlp", "ict_bfs_wlp")
-INDEXES = {"flat": "Exact", "ivf": "IVF", "hnsw": "HNSW"}
+INDEX_LABELS = {"flat": "Exact", "ivf": "IVF", "hnsw": "HNSW"}
 
 
 def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """What approximate search gives up and what it gains; ValueError naming what a row lacks."""
+    """Compare approximate with exact search; ValueError if a row lacks a key."""
     keys = ("kind", "recall_against_exact", "queries_per_second", "build_seconds")
     return Table(
         title="Exact and approximate search",
-        columns=columns("Index", numbers=["Recall against exact", "Queries a second", "Seconds to build"]),
+        columns=columns("Index", numbers=["Recall of exact results", "Queries per second", "Seconds to build"]),
         rows=tuple(
-            (INDEXES.get(kind, str(kind)), f"{100 * recall:.1f}", f"{speed:,.0f}", f"{seconds:,.1f}")
-            for kind, recall, speed, seconds in (required("an index", row, keys) for row in rows)
+            (INDEX_LABELS.get(kind, str(kind)), f"{100 * recall:.1f}", f"{speed:,.0f}", f"{seconds:,.1f}")
+            for kind, recall, speed, seconds in (require_keys("an index", row, keys) for row in rows)
         ),
-        caption="Recall: percent of the candidates found by exact search that the index finds, too.",
+        caption="Recall: percent of the results of exact search that the index returns, too.",
     )
 
 
 def speed_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """How fast the parts of retrieval are; ValueError naming what a row lacks."""
+    """Return the speed of the parts of retrieval; ValueError if a row lacks a key."""
     return Table(
         title="Speed of retrieval",
-        columns=(*columns("What", numbers=["a second"]), Column("of")),
+        columns=(*columns("Step", numbers=["Per second"]), Column("Unit")),
         rows=tuple(
-            (str(what), f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}", str(unit))
-            for what, speed, unit in (required("a speed", row, ("what", "per_second", "unit")) for row in rows)
+            (str(part), f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}", str(unit))
+            for part, speed, unit in (require_keys("a speed", row, ("what", "per_second", "unit")) for row in rows)
         ),
     )
 
 
 def pairs_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
-    """Table 1: pairs and tokens of each pre-training task; no rows without ours."""
-    return _beside_the_paper("Task", ours, published, "table_1", published.labels)
+    """Return Table 1: pairs and tokens of each pre-training task; no rows without ours."""
+    return _compare_counts("Task", ours, published, "table_1", published.labels)
 
 
 def sets_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
-    """Table 2 without its lengths: what is asked and what is searched; no rows without ours."""
+    """Return Table 2 without lengths: counts of questions and candidates; no rows without ours."""
     table = published.tables["table_2"]
     rows = tuple(row for row in table.rows if row.label in ours) or table.rows[:1]
-    shown = replace(published, tables={"table_2": replace(table, rows=rows)})
-    return _beside_the_paper("Set", ours, shown, "table_2", DATA)
+    selected = replace(published, tables={"table_2": replace(table, rows=rows)})
+    return _compare_counts("Set", ours, selected, "table_2", DATA)
 
 
 def ablation_table(records: Sequence[Record], data: str, published: Published) -> Table:
-    """Table 5: ours above the paper's, as ours are of other sizes; no rows without ours.
+    """Return Table 5: our rows, then the paper's, which have other sizes; no rows without ours.
 
-    Variants of the ablation are named "ict layers=2 embedding_size=64" (ValueError for another name), protocols
-    "1% ablation"; rows of the paper's `table_5` are named like variants.
+    Variants and rows of the paper have names such as "ict layers=2 embedding_size=64" (else ValueError), protocols
+    "1% ablation".
     """
     table = published.tables["table_5"]
-    own = [
+    ablation_records = [
         r
         for r in records
-        if r["protocol"].endswith(ABLATED)
-        and r["protocol"] != f"frozen{ABLATED}"
+        if r["protocol"].endswith(ABLATION_SUFFIX)
+        and r["protocol"] != f"frozen{ABLATION_SUFFIX}"
         and (r["data"], r["metric"]) == (data, "recall_at_100")
     ]
-    ran = {r["protocol"].removesuffix(ABLATED) for r in own}
+    ran = {r["protocol"].removesuffix(ABLATION_SUFFIX) for r in ablation_records}
     shares = sorted(ran | {column.key for column in table.columns}, key=lambda share: float(share.rstrip("%")))
-    places = [ScoreKey(TASK, data, share + ABLATED, "recall_at_100") for share in shares]
+    keys = [ScoreKey(TASK, data, share + ABLATION_SUFFIX, "recall_at_100") for share in shares]
     ours = {
-        _configuration(variant): [mean_std([*by_seed(own, variant, place).values()]) for place in places]
-        for variant in sorted({r["variant"] for r in own}, key=_rank)
+        _parse_variant(variant): [mean_std([*values_by_seed(ablation_records, variant, key).values()]) for key in keys]
+        for variant in sorted({r["variant"] for r in ablation_records}, key=_rank)
     }
     paper = {
-        _configuration(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
+        _parse_variant(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
         for row in table.rows
     }
     rows = [
@@ -91,32 +91,32 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     numbers = range(len(heads), len(heads) + len(shares))
     return Table(
         title=table.title,
-        columns=(*heads, *columns(numbers=shares, group="R@100, trained on")),
-        rows=tuple(rows) if own else (),
-        caption="Percent, mean (standard deviation over seeds); the best of each column in bold, ours and the paper's. "
-        "Paper: Chang et al. 2020, Table 5.",
+        columns=(*heads, *columns(numbers=shares, group="R@100, fine-tuned on")),
+        rows=tuple(rows) if ablation_records else (),
+        caption="Percent, mean (standard deviation over seeds); best of each column in bold, separately for ours and "
+        "the paper. Paper: Chang et al. 2020, Table 5.",
         bold=frozenset(best(rows, range(len(ours)), numbers) | best(rows, range(len(ours), len(rows)), numbers)),
         headings={0: f"Ours, {DATA.get(data, data)}", len(ours): "Paper, Natural Questions"},
     )
 
 
-def _beside_the_paper(
+def _compare_counts(
     kind: str, ours: Mapping[str, Mapping[str, float]], published: Published, name: str, labels: Mapping[str, str]
 ) -> Table:
     table, paper = published.tables[name], published.numbers(name)
     keys = [column.key for column in table.columns]
     rows = []
     for row in dict.fromkeys([*paper, *ours]) if ours else ():
-        own = required(row, ours[row], keys) if row in ours else [None] * len(keys)
-        theirs = [paper[row][key] for key in keys] if row in paper else [None] * len(keys)
-        cells = [text for pair in zip(map(_count, own), map(_count, theirs), strict=True) for text in pair]
+        our_counts = require_keys(row, ours[row], keys) if row in ours else [None] * len(keys)
+        paper_counts = [paper[row][key] for key in keys] if row in paper else [None] * len(keys)
+        cells = [text for pair in zip(map(_count, our_counts), map(_count, paper_counts), strict=True) for text in pair]
         rows.append((labels.get(row, row), *cells))
     heads = [Column(source, column.name, numeric=True) for column in table.columns for source in ("ours", "paper")]
     return Table(table.title, (Column(kind), *heads), tuple(rows), f"{table.note} Paper: {table.source}.")
 
 
 def _count(value: float | None) -> str:
-    """Integers in full, averages with two decimals, and what the paper gives in millions or billions as it does."""
+    """Format integers in full, averages with two decimals, and large floats of the paper as "50.2M"."""
     if value is None:
         return NOTHING
     if isinstance(value, int):
@@ -127,13 +127,13 @@ def _count(value: float | None) -> str:
     return f"{value:.2f}"
 
 
-def _configuration(variant: str) -> tuple[int, str, int]:
+def _parse_variant(variant: str) -> tuple[int, str, int]:
     match = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
     if not match:
-        raise ValueError(f"a variant of the ablation is named like 'ict layers=2 embedding_size=64': {variant!r}")
+        raise ValueError(f"ablation variant: expected a name like 'ict layers=2 embedding_size=64', got {variant!r}")
     return int(match[2]), match[1], int(match[3])
 
 
 def _rank(variant: str) -> tuple[int, int, str, int]:
-    layers, name, dimension = _configuration(variant)
+    layers, name, dimension = _parse_variant(variant)
     return layers, TASKS.index(name) if name in TASKS else len(TASKS), name, dimension
