@@ -1,7 +1,7 @@
 # Every command of the project; `make` alone lists them.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all examples lint ui viz lock clean
+.PHONY: help demo test test-all examples lint docs ui viz lock clean
 
 BIN := .venv/bin
 SETUP := @sh scripts/setup.sh
@@ -10,6 +10,8 @@ UI_PORT := $(shell sed -n 's/^  port: "\([0-9]*\)"/\1/p' conf/base/mlflow.yml)
 # The runs, in the view for training: MLflow opens that of language-model apps otherwise, whatever an experiment is.
 UI_VIEW := \#/experiments/1/runs?workflowType=machine_learning
 VIZ_PORT := 4141
+# Warnings, such as a broken link between pages, are errors.
+SPHINX := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 
 # The Python to make .venv with; without it the first of 3.11, 3.12 and 3.13 that is found.
 export PYTHON
@@ -37,12 +39,18 @@ examples:  ## After make demo: run what README.md, docs/ and notebooks/ show
 	$(SETUP) workbench dev
 	$(STEP) "the examples" $(BIN)/pytest tests/test_examples.py --numprocesses auto
 
-lint:  ## Check style, types and which room imports which
+lint:  ## Check style, types, imports between packages, and the documentation
 	$(SETUP) workbench dev
 	$(STEP) "ruff check" $(BIN)/ruff check .
 	$(STEP) "ruff format" $(BIN)/ruff format --check .
 	$(STEP) "mypy" $(BIN)/mypy
 	$(STEP) "import-linter" $(BIN)/lint-imports --no-logo
+	$(STEP) "the documentation" $(SPHINX)
+
+docs:  ## Build the documentation site: docs/_build/index.html
+	$(SETUP) workbench dev
+	$(STEP) "the documentation" $(SPHINX)
+	@echo "==> open docs/_build/index.html"
 
 ui:  ## Open the runs in the MLflow UI; another port: conf/base/mlflow.yml, or make ui UI_PORT=5001
 	@[ -f mlflow.db ] || { echo "There is no run to show yet (no mlflow.db): 'make demo' makes one."; exit 1; }
@@ -61,4 +69,4 @@ lock:  ## Write constraints.txt anew from the newest versions that pyproject.tom
 
 clean:  ## Remove .venv and the tools' caches; data/, mlflow.db and mlruns/ stay
 	$(STEP) "removing .venv and caches" rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
-		.hypothesis .viz src/contexture.egg-info
+		.hypothesis .viz docs/_build docs/reference src/contexture.egg-info
