@@ -26,8 +26,11 @@ def parse(value: str) -> Any:
             {"cross_thought": {"select": ["ct_1_64", "mlm_64"], "seeds": 3}},
         ),
         ("shares=[[1, 80], [2]]", {"shares": [[1, 80], [2]]}),
-        ("guests={mspp: [mspp_ie, joint_ie], cmlm: null}", {"guests": {"mspp": ["mspp_ie", "joint_ie"], "cmlm": None}}),
-        ("league.guests=null", {"league": {"guests": None}}),
+        (
+            "include={mspp: [mspp_ie, joint_ie], cmlm: null}",
+            {"include": {"mspp": ["mspp_ie", "joint_ie"], "cmlm": None}},
+        ),
+        ("league.include=null", {"league": {"include": None}}),
         # Brackets and quotes inside of a value, and commas in quotes.
         ("input=notes [1].txt,lang=it's,n=2", {"input": "notes [1].txt", "lang": "it's", "n": 2}),
         ('input="a,b [.txt",n=2', {"input": "a,b [.txt", "n": 2}),

@@ -43,9 +43,9 @@ def test_configurations_of_the_project(environment: str) -> None:
         for run in mspp.run_names(name):
             head = mspp.pretrain.runs[run].objectives.get("mspp", {}).get("head", variant.head)
             assert head == variant.head, f"{name} is fine-tuned with another head than its encoder was trained with"
-    tour = configured.select_tour()
-    assert set(tour.systems) <= set(configured.systems)
-    for name, system in tour.systems.items():
+    demo = configured.select_demo()
+    assert set(demo.systems) <= set(configured.systems)
+    for name, system in demo.systems.items():
         assert set(system.all_variants) <= set(configured.systems[name].all_variants)
         assert set(system.pretrain.runs) <= set(configured.systems[name].pretrain.runs)
 
@@ -233,6 +233,10 @@ RUNS = "two_tower.pretrain.runs"
         ("words.size", 5, "words.size: Input should be greater than or equal to 10 (is 5)"),
         ("sentences.row_counts", "some", "sentences.row_counts"),
         ("answers", {"input": "demo"}, "answers: renamed to answer_selection"),
+        ("tour", {}, "tour: renamed to demo_systems"),
+        ("league.guests", {}, "league.guests: renamed to include"),
+        ("league.more_variants", {}, "league.more_variants: renamed to published_models"),
+        ("league.each_objective", True, "league.each_objective: renamed to all_objectives"),
         ("verification.evidence", 5, "verification: renamed to fact_verification"),
         ("sentence_tasks", {}, "sentence_tasks: renamed to sentences"),
         ("quick_thoughts.tasks.pairs", {"batch_size": 7, "devices": 2}, "batch_size 7 must be a multiple of devices"),
@@ -254,8 +258,12 @@ RUNS = "two_tower.pretrain.runs"
         ("two_tower.tasks.retrieval.bm25.k2", 1, f"two_tower.tasks.retrieval.bm25.k2: {UNKNOWN}"),
         ("two_tower.ablation.row", 1, f"two_tower.ablation.row: {UNKNOWN}"),
         ("quick_thoughts.tasks.sentences.neighbours.query", 1, f"tasks.sentences.neighbours.query: {UNKNOWN}"),
-        ("tour.mspp.variant", 1, f"tour.mspp.variant: {UNKNOWN}"),
-        ("tour.mspp.changes.pretrain.batch_sise", 1, f"tour.mspp.changes.pretrain.batch_sise: {UNKNOWN}"),
+        ("demo_systems.mspp.variant", 1, f"demo_systems.mspp.variant: {UNKNOWN}"),
+        (
+            "demo_systems.mspp.changes.pretrain.batch_sise",
+            1,
+            f"demo_systems.mspp.changes.pretrain.batch_sise: {UNKNOWN}",
+        ),
         # Sizes of another kind of encoder.
         ("two_tower.encoders.bow_mlp.heads", 8, f"two_tower.encoders.bow_mlp.bag_of_words_mlp.heads: {UNKNOWN}"),
         ("quick_thoughts.encoders.bow.word_size", 8, f"encoders.bow.bag_of_words.word_size: {UNKNOWN}"),
@@ -328,10 +336,10 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         # `fixed` is a run, whose vectors are a part of mc.
         ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "neighbours: no variant is called fixed;"),
         ("quick_thoughts.tasks.sentences.over_time.variants", ["unit"], "over_time: no variant is called unit; the"),
-        ("league.guests.msp", ["mspp_ie"], r"--params: league\.guests\.msp: no system 'msp'; there are \['cmlm', "),
-        ("league.guests.mspp", ["mspp_ei"], r"league\.guests\.mspp: no variant is called mspp_ei; there are \['base_"),
-        ("tour.msp", {"variants": []}, r"--params: tour: no system 'msp'; there are"),
-        ("tour.mspp.variants", ["mspp_ei"], r"--params: tour\.mspp\.variants: no variant is called mspp_ei; there are"),
+        ("league.include.msp", ["mspp_ie"], r"--params: league\.include\.msp: no system 'msp'; there are \['cmlm', "),
+        ("league.include.mspp", ["mspp_ei"], r"league\.include\.mspp: no variant is called mspp_ei; there are \['ba"),
+        ("demo_systems.msp", {"variants": []}, r"--params: demo_systems: no system 'msp'; there are"),
+        ("demo_systems.mspp.variants", ["mspp_ei"], r"--params: demo_systems\.mspp\.variants: no variant is c"),
         # Ablations.
         ("two_tower.ablation.rows", [{"run": "cbow", "encoder": {}}], r"ablation\.rows\.0\.run: unknown run 'cbow'"),
         (
@@ -424,7 +432,7 @@ def test_every_objective_has_a_run_in_the_league() -> None:
             assert stage.budget == league.pretrain.budget
     values = parameters("base")
     del values["league"]["streams"]["sentences"]
-    runs = check_parameters(values | {"tour": {}}, [CONF / "base"], {}).systems["league"].pretrain.runs
+    runs = check_parameters(values | {"demo_systems": {}}, [CONF / "base"], {}).systems["league"].pretrain.runs
     reads_sentences = {name for name, config in OBJECTIVES.items() if config.streams == ("sentences",)}
     assert unlabelled - set(runs) == reads_sentences and set(values["league"]["pretrain"]["runs"]) <= set(runs)
 
@@ -453,7 +461,7 @@ CHECK = """
 import json
 from pathlib import Path
 from contexture.config import check_parameters
-check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).select_tour()
+check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).select_demo()
 """
 
 
@@ -478,5 +486,5 @@ def test_models_are_fine_tuned_on_all_sets_of_answers_unless_the_system_selects_
     message = r"--params: mspp\.tasks\.answer_selection: .*sets of finetune, \['demo'\]"
     with pytest.raises(ConfigurationError, match=message):
         options(transfer)
-    tour = check_changed(sets).select_tour()
-    assert tour.systems["mspp"].task("answer_selection").options == ["wikiqa", "asnq"]
+    demo = check_changed(sets).select_demo()
+    assert demo.systems["mspp"].task("answer_selection").options == ["wikiqa", "asnq"]

@@ -47,7 +47,7 @@ LEAGUE = {
     },
     "tasks": {"toy": {}},
 }  # fmt: skip
-SMALL = {"demo": {"pages": 25, "novels": 2}, "vocabulary": {"size": 1000}, "corpus": {"files": 2}, "tour": {}}
+SMALL = {"demo": {"pages": 25, "novels": 2}, "vocabulary": {"size": 1000}, "corpus": {"files": 2}, "demo_systems": {}}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def project(make_project: Callable[[], Path]) -> Path:
         if "pretrain" in next(iter(yaml.safe_load(file.read_text(encoding="utf-8")).values())):
             file.unlink()
     (parameters / "league.yml").write_text(yaml.safe_dump({"league": LEAGUE}))
-    (parameters / "tour.yml").write_text("tour: {}")
+    (parameters / "demo_systems.yml").write_text("demo_systems: {}")
     (folder / "conf/local/parameters").mkdir(parents=True)
     (folder / "conf/local/parameters/small.yml").write_text(yaml.safe_dump(SMALL))
     return folder

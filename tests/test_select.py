@@ -31,14 +31,14 @@ def test_only_selected_variants_stay() -> None:
     whole = checked("base").systems["league"]
     league = change_base({"league": {"select": ["simcse", "random"]}})["league"]
     assert list(league.all_variants) == ["simcse", "random"] and set(league.pretrain.runs) == {"simcse", "random"}
-    assert whole.guests and not league.guests
+    assert whole.include and not league.include
     assert league.pretraining("simcse").recipe == whole.pretraining("simcse").recipe
 
 
 def test_only_selected_variants_stay_included() -> None:
     systems = change_base({"mspp": {"select": ["joint_ie"]}})
-    assert list(systems["mspp"].all_variants) == ["joint_ie"] and systems["league"].guests["mspp"] == ["joint_ie"]
-    assert "mspp" not in change_base({"mspp": {"select": ["base_ie"]}})["league"].guests
+    assert list(systems["mspp"].all_variants) == ["joint_ie"] and systems["league"].include["mspp"] == ["joint_ie"]
+    assert "mspp" not in change_base({"mspp": {"select": ["base_ie"]}})["league"].include
 
 
 def test_a_run_that_is_no_variant_is_selected_with_the_runs_that_it_continues() -> None:
@@ -60,11 +60,11 @@ def test_a_run_is_selected_without_the_one_that_searches() -> None:
         ({"league": {"select": ["none"]}}, r"league\.select: unknown variants or runs \['none'\]; known: \['cmlm', "),
         ({"league": {"select": []}}, r"league\.select: List should have at least 1 item"),
         ({"league": {"only": ["mlm"]}}, r"league\.only: renamed to select"),
-        ({"league": {"guests": {"mspp": ["none"]}}}, r"league\.guests\.mspp: no variant is called none; there are"),
+        ({"league": {"include": {"mspp": ["none"]}}}, r"league\.include\.mspp: no variant is called none; there are"),
         (
-            {"quick_thoughts": {"more_variants": {"minilm": {"model": "all-MiniLM-L6-v2"}}}}
-            | {"league": {"guests": {"quick_thoughts": ["minilm"]}}},
-            r"league\.guests\.quick_thoughts: \['minilm'\] are published models: name them in league\.more_variants",
+            {"quick_thoughts": {"published_models": {"minilm": {"model": "all-MiniLM-L6-v2"}}}}
+            | {"league": {"include": {"quick_thoughts": ["minilm"]}}},
+            r"league\.include\.quick_thoughts: \['minilm'\] are published models: name them in league\.publi",
         ),
     ],
 )
@@ -74,9 +74,9 @@ def test_wrong_names_are_reported_with_their_key(changes: dict[str, Any], messag
 
 
 def test_a_system_without_included_variants_is_not_trained() -> None:
-    changed = check_changed({"league": {"guests": {"mspp": []}}})
+    changed = check_changed({"league": {"include": {"mspp": []}}})
     league = changed.systems["league"]
-    assert set(league.guests) == {"cmlm", "cross_thought", "quick_thoughts", "two_tower"}
+    assert set(league.include) == {"cmlm", "cross_thought", "quick_thoughts", "two_tower"}
     system = resolve_all(changed)["league"]
     nodes = (create_pipeline(system, changed) + create_included_pipeline(system, changed)).nodes
     assert "mspp" not in {node.namespace for node in nodes} and "cmlm.gather_encoders" in {node.name for node in nodes}
@@ -84,13 +84,13 @@ def test_a_system_without_included_variants_is_not_trained() -> None:
 
 def test_null_empties_a_mapping_of_the_base(tmp_path: Path) -> None:
     changes = {
-        "league": {"guests": None},
+        "league": {"include": None},
         "mspp": {"variants": None, "tasks": None},
         "quick_thoughts": {"pretrain": {"runs": None}, "variants": None, "tasks": None},
-        "tour": None,
+        "demo_systems": None,
     }
     loaded = load_environment(tmp_path, changes)
-    assert loaded.systems["league"].guests == {} and loaded.tour == {}
+    assert loaded.systems["league"].include == {} and loaded.demo_systems == {}
     mspp = loaded.systems["mspp"]
     assert list(mspp.all_variants) == list(mspp.pretrain.runs) and mspp.tasks == {}
     assert loaded.systems["quick_thoughts"].pretrain.runs == {}
@@ -98,18 +98,18 @@ def test_null_empties_a_mapping_of_the_base(tmp_path: Path) -> None:
 
 def test_null_removes_an_entry_of_the_base(tmp_path: Path) -> None:
     changes = {
-        "league": {"guests": {"mspp": None}, "pretrain": {"runs": {"simcse": None}}, "tasks": {"retrieval": None}},
-        "tour": {"league": None, "quick_thoughts": {"changes": {"tasks": {"sentences": None}}}},
+        "league": {"include": {"mspp": None}, "pretrain": {"runs": {"simcse": None}}, "tasks": {"retrieval": None}},
+        "demo_systems": {"league": None, "quick_thoughts": {"changes": {"tasks": {"sentences": None}}}},
     }
     loaded, base = load_environment(tmp_path, changes), checked("base")
     league, whole = loaded.systems["league"], base.systems["league"]
-    assert list(league.guests) == [name for name in whole.guests if name != "mspp"]
+    assert list(league.include) == [name for name in whole.include if name != "mspp"]
     assert set(league.all_variants) == set(whole.all_variants) - {"simcse"}
     assert set(league.tasks) == set(whole.tasks) - {"retrieval"}
-    assert set(loaded.tour) == set(base.tour) - {"league"}
-    assert loaded.select_tour().systems["quick_thoughts"].tasks == {} and loaded.systems["quick_thoughts"].tasks
+    assert set(loaded.demo_systems) == set(base.demo_systems) - {"league"}
+    assert loaded.select_demo().systems["quick_thoughts"].tasks == {} and loaded.systems["quick_thoughts"].tasks
 
 
 def test_null_on_the_command_line_empties_a_mapping(tmp_path: Path) -> None:
-    loaded = load_environment(tmp_path, {"league": {"guests": {"mspp": ["mspp_ie"]}}}, league={"guests": None})
-    assert loaded.systems["league"].guests == {}
+    loaded = load_environment(tmp_path, {"league": {"include": {"mspp": ["mspp_ie"]}}}, league={"include": None})
+    assert loaded.systems["league"].include == {}

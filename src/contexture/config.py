@@ -32,7 +32,14 @@ from contexture.vocabulary.words import WordsConfig
 #: Settings that say how a new encoder is made. They may differ from those of the encoder that a run continues.
 INITIALIZATION_KEYS = {"start", "init_from", "initialization"}
 #: Former names of keys → the present ones.
-RENAMED_KEYS = {"only": "select"} | {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
+RENAMED_KEYS = {
+    "each_objective": "all_objectives",
+    "guests": "include",
+    "more_variants": "published_models",
+    "only": "select",
+    "own_text": "adapt",
+    "tour": "demo_systems",
+} | {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
 
 
 class ConfigurationError(ValueError):
@@ -50,12 +57,12 @@ class ComputeConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class Tour:
+class DemoSystem:
     """A system's part in the short run through all systems."""
 
     # Variants to train and measure.
     variants: list[str]
-    # Settings of the system that differ in the tour, such as steps.
+    # Settings of the system that differ in the demo, such as steps.
     changes: dict[str, Any] = Field(default_factory=dict)
     #: The system with these settings; made from the other keys.
     system: SystemConfig | None = None
@@ -87,16 +94,16 @@ class Parameters:
     # Task → its files; in the configuration files each task is a key of its own.
     sources: Annotated[dict[str, Any], AfterValidator(check_sources)]
     compute: ComputeConfig
-    # System → what `kedro run --pipelines tour` trains and measures.
-    tour: Annotated[dict[str, Tour], DropNull]
+    # System → what `kedro run --pipelines demo` trains and measures.
+    demo_systems: Annotated[dict[str, DemoSystem], DropNull]
     systems: dict[str, SystemConfig] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, system in self.systems.items():
             check_system(name, system, self)
         self.complete_tasks(self.systems, "systems")
-        if self.tour:
-            self.select_tour()
+        if self.demo_systems:
+            self.select_demo()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
         check_evaluation(self.cleaning.evaluation)
@@ -114,23 +121,23 @@ class Parameters:
         }
         return replace(self, systems=self.complete_tasks(restrict_included(selected), "systems"))
 
-    def select_tour(self) -> "Parameters":
-        """Return parameters reduced to the systems and variants of the tour."""
+    def select_demo(self) -> "Parameters":
+        """Return parameters reduced to the systems and variants of the demo."""
         selected: dict[str, SystemConfig] = {}
-        for name, tour in self.tour.items():
-            if tour.system is None:
-                raise key_error(f"no system {name!r}; there are {sorted(self.systems)}", "tour")
-            check_variants(tour.variants, tour.system, "tour", name, "variants")
-            allowed = tour.system.select or tour.variants
-            variants = [variant for variant in tour.variants if variant in allowed] or allowed
-            selected[name] = replace(tour.system.select_variants(variants), guests=tour.system.guests)
-        return replace(self, systems=self.complete_tasks(restrict_included(selected), "tour"), tour={})
+        for name, demo_system in self.demo_systems.items():
+            if demo_system.system is None:
+                raise key_error(f"no system {name!r}; there are {sorted(self.systems)}", "demo_systems")
+            check_variants(demo_system.variants, demo_system.system, "demo_systems", name, "variants")
+            allowed = demo_system.system.select or demo_system.variants
+            variants = [variant for variant in demo_system.variants if variant in allowed] or allowed
+            selected[name] = replace(demo_system.system.select_variants(variants), include=demo_system.system.include)
+        return replace(self, systems=self.complete_tasks(restrict_included(selected), "demo_systems"), demo_systems={})
 
     def complete_tasks(self, systems: Mapping[str, SystemConfig], section: str) -> dict[str, SystemConfig]:
         """Complete the settings of each task from its sources; `section` of the parameters has the systems."""
         completed = {}
         for name, system in systems.items():
-            key = (section, name, "system") if section == "tour" else (section, name)
+            key = (section, name, "system") if section == "demo_systems" else (section, name)
             tasks = {}
             for task, settings in system.tasks.items():
                 try:
@@ -177,10 +184,12 @@ def restrict_included(systems: Mapping[str, SystemConfig]) -> dict[str, SystemCo
     for name, system in systems.items():
         included = {
             other: [variant for variant in variants if variant in systems[other].all_variants]
-            for other, variants in system.guests.items()
+            for other, variants in system.include.items()
             if other in systems
         }
-        restricted[name] = replace(system, guests={other: variants for other, variants in included.items() if variants})
+        restricted[name] = replace(
+            system, include={other: variants for other, variants in included.items() if variants}
+        )
     return restricted
 
 
@@ -200,13 +209,13 @@ def check_system(name: str, system: SystemConfig, parameters: Parameters) -> Non
                 "set vocabulary.published to the same name or folder"
             )
     systems = parameters.systems
-    for other, variants in system.guests.items():
-        location = ("systems", name, "guests", other)
+    for other, variants in system.include.items():
+        location = ("systems", name, "include", other)
         if other not in systems:
             raise key_error(f"no system {other!r}; there are {sorted(systems)}", *location)
         check_variants(variants, systems[other], *location)
         if published := [variant for variant in variants if systems[other].all_variants[variant].model is not None]:
-            raise key_error(f"{published} are published models: name them in {name}.more_variants", *location)
+            raise key_error(f"{published} are published models: name them in {name}.published_models", *location)
 
 
 def check_variants(variants: Collection[str], system: SystemConfig, *key: str) -> None:
@@ -313,12 +322,12 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], runtime: Ma
 
 
 def describe_errors(error: ValidationError, folders: list[Path], runtime: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one line for each error, with file and key; an error of a system that its tour repeats has one line."""
+    """Yield one line for each error, with file and key; `demo_systems` repeats none of a system."""
     known = set[tuple[str, ...]]()
-    for details in sorted(error.errors(), key=lambda details: details["loc"][:1] == ("tour",)):
+    for details in sorted(error.errors(), key=lambda details: details["loc"][:1] == ("demo_systems",)):
         key = [str(part) for part in details["loc"]]
         key = key[1:] if key[:1] in (["systems"], ["sources"]) else key
-        if key[:1] == ["tour"] and key[2:3] == ["system"]:
+        if key[:1] == ["demo_systems"] and key[2:3] == ["system"]:
             if (key[1], *key[3:]) in known:
                 continue
             key[2] = "changes"
@@ -338,15 +347,17 @@ def nest(values: Mapping[str, Any]) -> dict[str, Any]:
     nested = {key: value for key, value in values.items() if key not in (*SYSTEMS, *TASKS)}
     nested["sources"] = {key: value for key, value in values.items() if key in TASKS}
     nested["systems"] = {key: add_objective_runs(value) for key, value in values.items() if key in SYSTEMS}
-    if isinstance(nested.get("tour"), Mapping):
-        nested["tour"] = {name: _add_system(tour, values.get(name)) for name, tour in nested["tour"].items()}
+    if isinstance(nested.get("demo_systems"), Mapping):
+        nested["demo_systems"] = {
+            name: _add_system(demo_system, values.get(name)) for name, demo_system in nested["demo_systems"].items()
+        }
     return nested
 
 
-def _add_system(tour: Any, system: Any) -> Any:
-    if not isinstance(tour, Mapping) or not isinstance(system, Mapping) or "system" in tour:
-        return tour
-    return {**tour, "system": add_objective_runs(merged(system, tour.get("changes") or {}))}
+def _add_system(demo_system: Any, system: Any) -> Any:
+    if not isinstance(demo_system, Mapping) or not isinstance(system, Mapping) or "system" in demo_system:
+        return demo_system
+    return {**demo_system, "system": add_objective_runs(merged(system, demo_system.get("changes") or {}))}
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,14 +372,14 @@ def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 
 def add_objective_runs(system: Any) -> Any:
-    """Add a run for each objective that no run is named after, if the system has `each_objective: true`.
+    """Add a run for each objective that no run is named after, if the system has `all_objectives: true`.
 
     These runs have the budget `pretrain.budget`. Objectives that read none of the system's streams are left out.
     """
-    if not isinstance(system, Mapping) or "each_objective" not in system:
+    if not isinstance(system, Mapping) or "all_objectives" not in system:
         return system
-    completed = {key: value for key, value in system.items() if key != "each_objective"}
-    if system["each_objective"]:
+    completed = {key: value for key, value in system.items() if key != "all_objectives"}
+    if system["all_objectives"]:
         pretrain, streams = dict(system.get("pretrain") or {}), set(drop_null(system.get("streams")))
         runs = dict(pretrain.get("runs") or {})
         for name, config in OBJECTIVES.items():

@@ -18,14 +18,14 @@ def register_pipelines() -> dict[str, Pipeline]:
     - `corpus`: text and vocabulary.
     - `<system>`: one system, from the text to its page.
     - `<system>_ablation`: the ablation of a system whose own pipeline has run.
-    - `tour`: a short run through all default systems, with the variants of the parameter `tour`.
+    - `demo_systems`: a short run through all default systems, with the variants of the parameter `demo_systems`.
     - `__default__`: all systems whose text is configured.
     """
     parameters = RUN_PARAMETERS.get()
     systems = resolve_all(parameters)
     pipelines = {name: create_pipeline(system, parameters) for name, system in systems.items()}
-    tour_parameters = parameters.select_tour()
-    tour_systems = resolve_all(tour_parameters, "kedro run").values()
+    demo_parameters = parameters.select_demo()
+    demo_systems = resolve_all(demo_parameters, "kedro run").values()
     return {
         "corpus": create_text_pipeline(parameters),
         **{name: pipelines[name] + create_included_pipeline(systems[name], parameters) for name in systems},
@@ -34,6 +34,6 @@ def register_pipelines() -> dict[str, Pipeline]:
             for name, system in systems.items()
             if system.config.ablation is not None
         },
-        "tour": sum((create_pipeline(system, tour_parameters) for system in tour_systems), start=Pipeline([])),
+        "demo": sum((create_pipeline(system, demo_parameters) for system in demo_systems), start=Pipeline([])),
         "__default__": sum((pipelines[name] for name in parameters.default_systems), start=Pipeline([])),
     }

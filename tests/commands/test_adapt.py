@@ -56,10 +56,10 @@ def plan_text(text: Path, minutes: float = 5, **more: Any) -> planning.Plan:
 def parse_plan(planned: planning.Plan) -> tuple[dict[str, Any], Parameters]:
     """Return the parameters that Kedro parses from the command, and those of the run."""
     *options, params = planned.command
-    assert options == ["run", "--env", "own_text", "--pipelines", "own_text", "--params"]
+    assert options == ["run", "--env", "adapt", "--pipelines", "adapt", "--params"]
     run_params = run_command.make_context("run", ["--params", params]).params["params"]
-    config_dirs = [CONF / "own_text", CONF / "base"]
-    return run_params, check_parameters(merged(parameters("own_text"), run_params), config_dirs, run_params)
+    config_dirs = [CONF / "adapt", CONF / "base"]
+    return run_params, check_parameters(merged(parameters("adapt"), run_params), config_dirs, run_params)
 
 
 def test_plan_for_a_text(text: Path) -> None:
@@ -67,7 +67,7 @@ def test_plan_for_a_text(text: Path) -> None:
     assert planned.parameters == {"corpus.input": str(text)} and planned.training_seconds == 0
     run_params, checked = parse_plan(planned)
     assert run_params == {"corpus": {"input": str(text)}}
-    assert list(checked.systems["own_text"].pretrain.runs) == ["static", "static_none"]
+    assert list(checked.systems["adapt"].pretrain.runs) == ["static", "static_none"]
     assert [file.source for file in planned.files] == ["documentation", "documentation", "json_lines"]
     size = sum(file.stat().st_size for file in text.iterdir())
     assert planned.seconds == pytest.approx(60 + 3.5 * size / 1e6)
@@ -78,7 +78,7 @@ def test_transformers_train_for_the_remaining_time(text: Path) -> None:
     assert planned.seconds == 240 and planned.training_seconds == pytest.approx(180, abs=1)
     run_params, checked = parse_plan(planned)
     assert checked.corpus.lang == "en"
-    system = checked.systems["own_text"]
+    system = checked.systems["adapt"]
     assert system.pretrain.budget is not None
     assert (system.pretrain.budget.unit, system.pretrain.budget.amount) == ("seconds", round(planned.training_seconds))
     assert set(system.pretrain.runs) == {"static", "static_none", "transformer", "transformer_none"}
@@ -99,7 +99,7 @@ def test_a_published_encoder_is_continued(text: Path, model: Path) -> None:
     assert planned.training_seconds == pytest.approx(240 - 60 - 3.5 * size / 1e6 - 3 * size / 500 / 60)
     _, checked = parse_plan(planned)
     assert checked.vocabulary.published == str(model)
-    system = checked.systems["own_text"]
+    system = checked.systems["adapt"]
     assert set(system.pretrain.runs) == {"static", "static_none", "published", "published_none"}
     encoder: Any = system.pretraining("published").encoder
     assert (encoder.init_from, encoder.pooling) == (str(model), "cls")
@@ -129,7 +129,7 @@ def test_hub_models_are_checked_first(text: Path, model: Path, tmp_path: Path, m
         find_published_encoder("someone/some-model")  # without config.json
     (snapshot / "config.json").write_text("{}")
     planned = make_plan(str(text), 5, "someone/some-model", None, None)
-    encoder: Any = parse_plan(planned)[1].systems["own_text"].pretraining("published").encoder
+    encoder: Any = parse_plan(planned)[1].systems["adapt"].pretraining("published").encoder
     assert (encoder.init_from, encoder.pooling) == ("someone/some-model", "cls")
     config = snapshot / "1_Pooling/config.json"
     config.write_text(json.dumps({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}))
@@ -236,7 +236,7 @@ def test_the_plan_is_printed(text: Path, capsys: pytest.CaptureFixture[str]) -> 
     output = capsys.readouterr().out
     assert output.startswith("Text      2 files of documentation (en), 1 file of json lines (en); 0.0 MB\n")
     assert "a second encoder for 90 seconds\n" in output and "about 2 minutes, of 2.5 minutes\n" in output
-    assert "kedro run --env own_text --pipelines own_text --params " in output and f"corpus.input={text}," in output
+    assert "kedro run --env adapt --pipelines adapt --params " in output and f"corpus.input={text}," in output
     (text / "tickets.jsonl").unlink()
     few = plan_text(text).describe(5)
     assert "about 60 seconds" in few and "second encoder" not in few
@@ -257,11 +257,11 @@ def test_invalid_minutes_raise(minutes: str, text: Path) -> None:
 def test_plan_runs_in_the_project_folder(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = plan_text(text)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="there is no conf/own_text here or above: change to the project folder"):
+    with pytest.raises(ValueError, match="there is no conf/adapt here or above: change to the project folder"):
         run_plan(planned)
     inside = tmp_path / "project/docs"
     inside.mkdir(parents=True)
-    (tmp_path / "project/conf/own_text").mkdir(parents=True)
+    (tmp_path / "project/conf/adapt").mkdir(parents=True)
     # A fake kedro that records its arguments and folder.
     (tmp_path / "project/kedro.py").write_text(
         "import pathlib, sys\npathlib.Path('arguments').write_text('\\n'.join(sys.argv[1:]))\nsys.exit(3)"

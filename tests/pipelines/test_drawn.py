@@ -53,7 +53,7 @@ def test_nothing_is_drawn_that_no_node_makes(pipelines: dict[str, Pipeline]) -> 
     for name, pipeline in pipelines.items():
         if not name.endswith("_ablation"):  # reads results of the system
             assert not without_parameters(pipeline.inputs())
-    for name in ("__default__", "tour"):  # more are too small to read
+    for name in ("__default__", "demo"):  # more are too small to read
         systems = boxes(pipelines[name])
         datasets = {dataset.split("@")[0] for box in systems for part in box for dataset in part}
         assert len(systems) <= 7 and len(datasets) <= 37

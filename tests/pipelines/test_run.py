@@ -321,7 +321,7 @@ def test_one_stage_needs_only_the_files_of_the_stage_before(demo: Path, trained:
 
 
 def test_a_missing_earlier_stage_stops_a_run_before_mlflow_starts(demo: Path) -> None:
-    """The report of all variants needs encoders that the tour does not train."""
+    """The report of all variants needs encoders that the demo does not train."""
     encoder = demo / "data/06_models/mspp/pretrained/mspp_ae"
     encoder.rename(encoder.with_name("hidden"))
     try:
@@ -330,7 +330,7 @@ def test_a_missing_earlier_stage_stops_a_run_before_mlflow_starts(demo: Path) ->
     finally:
         encoder.with_name("hidden").rename(encoder)
     message = str(raised.value)
-    assert message.startswith(str(encoder)) and "(--tags pretrain)" in message and "--pipelines tour" in message
+    assert message.startswith(str(encoder)) and "(--tags pretrain)" in message and "--pipelines demo" in message
     parent_of(demo)  # still the one run
 
 
@@ -408,11 +408,11 @@ def test_parallel_trainings_give_the_same_metrics(demo: Path, make_project: Make
 
 
 #: Default systems if the made-up world is in English only.
-DEFAULT_SYSTEMS = [name for name in SYSTEMS if name not in ("cmlm_multilingual", "own_text")]
+DEFAULT_SYSTEMS = [name for name in SYSTEMS if name not in ("cmlm_multilingual", "adapt")]
 
 
 def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
-    assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "tour", "__default__"}
+    assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "demo", "__default__"}
     assert not any(node.short_name.startswith("read_") for node in pipelines["corpus"].nodes)
     names = {node.name for node in pipelines["mspp"].nodes}
     assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.report"} <= names
@@ -424,8 +424,8 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
         assert {node.name for node in pipelines[name].nodes} <= everything
     multilingual = {node.name for node in pipelines["cmlm_multilingual"].nodes} - everything
     assert {"cmlm_multilingual.pretrain", "text.read_bitext", "text.read_nli"} <= multilingual
-    own_text = {node.name for node in pipelines["own_text"].nodes}
-    assert {"own_text.evaluate_held_out", "own_text.adopt", "own_text.index_passages"} <= own_text - everything
+    adapt = {node.name for node in pipelines["adapt"].nodes}
+    assert {"adapt.evaluate_held_out", "adapt.export", "adapt.index_passages"} <= adapt - everything
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
 
 
@@ -433,10 +433,10 @@ def test_main_variants_of_systems(pipelines: dict[str, Pipeline]) -> None:
     parameters = RUN_PARAMETERS.get()
     main = {name: system.main_variants for name, system in resolve_all(parameters).items()}
     assert set(main) == set(SYSTEMS) and set(map(len, main.values())) == {2}
-    short = parameters.select_tour()
-    tour = {name: system.main_variants for name, system in resolve_all(short).items()}
-    assert tour == {name: main[name] for name in DEFAULT_SYSTEMS}
-    for name in ("tour", "__default__"):
+    short = parameters.select_demo()
+    demo = {name: system.main_variants for name, system in resolve_all(short).items()}
+    assert demo == {name: main[name] for name in DEFAULT_SYSTEMS}
+    for name in ("demo", "__default__"):
         registered = {
             node.namespace: node.inputs for node in pipelines[name].nodes if node.short_name == "register_encoder"
         }
@@ -464,14 +464,14 @@ def test_names_of_runs(options: dict[str, Any], name: str) -> None:
 
 
 def test_the_tour_runs_all_systems(pipelines: dict[str, Pipeline]) -> None:
-    tour, short = pipelines["tour"], RUN_PARAMETERS.get().select_tour()
+    demo, short = pipelines["demo"], RUN_PARAMETERS.get().select_demo()
     for name, system in short.systems.items():
-        nodes = [node for node in tour.nodes if node.namespace == name]
+        nodes = [node for node in demo.nodes if node.namespace == name]
         assert {tag for node in nodes for tag in node.tags} >= {"examples", "pretrain", "evaluate", "report"}
         trained = {output for node in nodes if node.short_name == "pretrain" for output in node.outputs}
         assert trained == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
         assert len(trained) < len(RUN_PARAMETERS.get().systems[name].pretrain.runs)
-    assert {*short.systems, "text"} == {node.namespace for node in tour.nodes} == {*DEFAULT_SYSTEMS, "text"}
+    assert {*short.systems, "text"} == {node.namespace for node in demo.nodes} == {*DEFAULT_SYSTEMS, "text"}
 
 
 def test_the_default_includes_many_languages_if_their_files_are_configured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -481,7 +481,7 @@ def test_the_default_includes_many_languages_if_their_files_are_configured(monke
         pipelines = register_pipelines()
         systems = {*DEFAULT_SYSTEMS, *([] if params else ["cmlm_multilingual"])}
         assert {node.namespace for node in pipelines["__default__"].nodes} == {*systems, "text"}
-        assert {node.namespace for node in pipelines["tour"].nodes} == {*DEFAULT_SYSTEMS, "text"}
+        assert {node.namespace for node in pipelines["demo"].nodes} == {*DEFAULT_SYSTEMS, "text"}
 
 
 def test_a_system_on_its_own_trains_what_it_includes(pipelines: dict[str, Pipeline]) -> None:
@@ -494,7 +494,7 @@ def test_a_system_on_its_own_trains_what_it_includes(pipelines: dict[str, Pipeli
     parameters = RUN_PARAMETERS.get()
     assert trained == {
         name: set(parameters.systems[name].restricted(variants).pretrain.runs)
-        for name, variants in parameters.systems["league"].guests.items()
+        for name, variants in parameters.systems["league"].include.items()
     }
     assert {node.namespace for node in league.nodes if node.short_name == "report"} == {"league"}
     assert not league.inputs() & pipelines["__default__"].all_outputs()

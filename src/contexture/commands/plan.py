@@ -23,7 +23,7 @@ from contexture.imports import resolve
 from contexture.packages import encoder_path
 from contexture.tasks.registry import TASKS
 
-ENVIRONMENT, SYSTEM = "own_text", "own_text"
+ENVIRONMENT, SYSTEM = "adapt", "adapt"
 #: The new encoder besides the static one.
 TRANSFORMER = "transformer"
 # Seconds on two cores (docs/own-text.md): in total, per MB of plain text, and per MB of compressed text.

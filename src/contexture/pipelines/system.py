@@ -3,10 +3,10 @@
 from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
-from contexture.pipelines.adopt import pipeline as adopt
 from contexture.pipelines.corpus import pipeline as corpus
 from contexture.pipelines.evaluate import pipeline as evaluate
 from contexture.pipelines.examples import pipeline as examples
+from contexture.pipelines.export import pipeline as export
 from contexture.pipelines.finetune import pipeline as finetune
 from contexture.pipelines.pretrain import pipeline as pretrain
 from contexture.pipelines.report import pipeline as report
@@ -49,7 +49,7 @@ def create_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
     return (
         _create_pretraining(system, parameters)
         + _create_evaluation(system, parameters)
-        + adopt.create_pipeline(system)
+        + export.create_pipeline(system)
         + search.create_pipeline(system)
     )
 
@@ -84,6 +84,6 @@ def _create_evaluation(system: ResolvedSystem, parameters: Parameters) -> Pipeli
 
 
 def resolve_all(parameters: Parameters, full_command: str = "") -> dict[str, ResolvedSystem]:
-    """Resolve all systems; the variants of the tour are their main variants."""
-    preferred = {name: tour.variants for name, tour in parameters.tour.items()}
+    """Resolve all systems; the variants of the demo are their main variants."""
+    preferred = {name: demo_system.variants for name, demo_system in parameters.demo_systems.items()}
     return resolve_systems(parameters.systems, preferred, full_command)

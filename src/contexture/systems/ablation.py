@@ -37,6 +37,6 @@ def build_ablation(config: SystemConfig) -> SystemConfig:
         tasks=tasks,
         search=None,
         ablation=None,
-        guests={},
+        include={},
         select=None,
     )

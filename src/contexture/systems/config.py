@@ -99,7 +99,7 @@ class SystemConfig:
     # Name → variant. Default: all runs.
     variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
     # Name → further variants, such as published models.
-    more_variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
+    published_models: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
     # Variants and runs to train and evaluate, with the runs that they continue. Variants of other systems are left out,
     # and so is the index of `contexture search` unless its run is selected. Default: all.
     select: Annotated[list[str], Field(min_length=1)] | None = None
@@ -114,7 +114,7 @@ class SystemConfig:
     search: str | None = None
     ablation: Ablation | None = None
     # System → its variants to evaluate here, too, with frozen encoders.
-    guests: Annotated[dict[str, list[str]], DropNull] = Field(default_factory=dict)
+    include: Annotated[dict[str, list[str]], DropNull] = Field(default_factory=dict)
     # Whether to evaluate the average of word vectors, too.
     word_average: bool = False
     # Whether to measure the embedded texts per second of each variant.
@@ -174,7 +174,7 @@ class SystemConfig:
     @property
     def all_variants(self) -> dict[str, Variant]:
         """All variants."""
-        return (self.variants or {name: Variant(head=self.head) for name in self.pretrain.runs}) | self.more_variants
+        return (self.variants or {name: Variant(head=self.head) for name in self.pretrain.runs}) | self.published_models
 
     @property
     def selectable(self) -> dict[str, Variant]:
@@ -278,9 +278,9 @@ class SystemConfig:
             self,
             pretrain=replace(self.pretrain, runs=runs),
             variants={name: self.selectable[name] for name in variants},
-            more_variants={},
+            published_models={},
             select=None,
-            guests={},
+            include={},
             search=self.search if self.search == BEST or self.search in runs else None,
             tasks={name: settings.restrict_variants(variants) for name, settings in self.tasks.items()},
             ablation=None,

@@ -9,5 +9,5 @@ SYSTEMS: dict[str, str] = {
     "cmlm_multilingual": "contexture.systems.cmlm_multilingual.page",
     "cross_thought": "contexture.systems.cross_thought.page",
     "league": "contexture.systems.league.page",
-    "own_text": "contexture.systems.own_text.page",
+    "adapt": "contexture.systems.adapt.page",
 }

@@ -103,7 +103,7 @@ def resolve_systems(
     configs: Mapping[str, SystemConfig], preferred: Mapping[str, Sequence[str]], full_command: str = ""
 ) -> dict[str, ResolvedSystem]:
     """Resolve systems that run together, by name; `preferred` are their main variants, by default the first ones."""
-    includes = {name for config in configs.values() for name, variants in config.guests.items() if variants}
+    includes = {name for config in configs.values() for name, variants in config.include.items() if variants}
     plain = {
         name: ResolvedSystem(
             name,
@@ -117,7 +117,7 @@ def resolve_systems(
     included = {
         owner: {
             name: replace(plain[name], config=configs[name].select_variants(variants))
-            for name, variants in config.guests.items()
+            for name, variants in config.include.items()
             if variants
         }
         for owner, config in configs.items()

@@ -59,7 +59,7 @@ TINY: dict[str, Any] = SMALLEST | {
         "streams": {"sequence_samples": SAMPLES, "short_sequences": SAMPLES},
         "pretrain": {"batch_size": 16, "budget": {"amount": BUDGET}},
         "tasks": {"retrieval": {"steps": 2, "evaluate_every": 1}, "answer_selection": {"epochs": 1}},
-        "guests": INCLUDED,
+        "include": INCLUDED,
     },
 }
 

@@ -319,7 +319,7 @@ def test_fixed_words_need_vectors(word_examples: Path, words: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("own", "said"),
+    ("runs_by_name", "message"),
     [
         ({"a": {"encoder": "gnu", "schedule": []}}, r"pretrain\.runs\.a: unknown encoder 'gnu'; known: \["),
         (

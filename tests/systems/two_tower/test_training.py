@@ -125,7 +125,7 @@ def test_changed_settings_restart_a_run(
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "state.pt"])
-@pytest.mark.parametrize("left", [0, 100, -1])
+@pytest.mark.parametrize("size", [0, 100, -1])
 def test_truncated_checkpoint_is_an_error_and_kept(
     file: str, size: int, unfinished_dir: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from contexture.corpus.bitext.config import BitextSet
-from contexture.encoders.network import replace_unknown
 from contexture.metrics.language_components import first_component
 from contexture.reporting.published import read_published
 from contexture.retrieval.search_index import find_nearest
@@ -17,7 +16,7 @@ from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, Bite
 from contexture.tasks.bitext_retrieval.evaluation import translation_accuracy
 from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES, read_set
 from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
-from contexture.tasks.corpus_languages import subtract_component
+from contexture.tasks.corpus_languages import match_languages, subtract_component
 from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.pairs import toys
 
@@ -94,7 +93,7 @@ def test_paper_languages_match_the_published_table() -> None:
     columns = read_published("contexture.systems.cmlm_multilingual").tables["table_5"].columns[:-1]
     codes = {column.name: column.subset.removesuffix("-eng") for column in columns}
     assert tuple(codes.values()) == PAPER_LANGUAGES
-    assert replace_unknown(PAPER_LANGUAGES, codes) == {
+    assert match_languages(PAPER_LANGUAGES, codes) == {
         code: name for name, code in sorted(codes.items(), key=lambda pair: pair[1])
     }
 

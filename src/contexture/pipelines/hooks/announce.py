@@ -97,7 +97,7 @@ class Announce:
             )
         if LEAGUE in reported:
             lines += ["", *league_lines(self.run_parameters.get())]
-        lines += ["", f"Read    {REPORTS_DIR}/index.html", *(NEXT_OWN if reported == {"own_text"} else NEXT)]
+        lines += ["", f"Read    {REPORTS_DIR}/index.html", *(NEXT_OWN if reported == {"adapt"} else NEXT)]
         say("\n".join(lines), sys.stdout)
 
 
@@ -119,5 +119,5 @@ def league_lines(parameters: Parameters) -> list[str]:
 
     records = json.loads((REPORTS_DIR / LEAGUE / METRICS_FILE).read_text(encoding="utf-8"))
     systems = resolve_all(parameters)
-    # The tour may include other variants than the parameters: label those of all systems.
+    # The demo may include other variants than the parameters: label those of all systems.
     return league_text(records, get_labels(replace(systems[LEAGUE], included=systems))).splitlines()

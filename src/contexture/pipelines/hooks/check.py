@@ -90,7 +90,7 @@ def _check_names(kind: str, names: Collection[str], known: Collection[str]) -> N
 def check_earlier_stages(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> None:
     """Raise ConfigurationError if results of earlier stages are missing, with the tags of these stages.
 
-    The message names the pipeline `tour` if its results are complete.
+    The message names the pipeline `demo_systems` if its results are complete.
     """
     missing = {} if options.get("only_missing_outputs") else find_missing(pipeline, catalog)
     if not missing:
@@ -104,15 +104,15 @@ def check_earlier_stages(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any],
     message += f", and {len(more)} more that this run needs" if more else ""
     message += ": run the stage that makes it first" + (f" (--tags {','.join(stages)})" if stages else "")
     if _can_continue_tour(pipeline, catalog, options):
-        message += "; to continue after make demo, add --pipelines tour"
+        message += "; to continue after make demo, add --pipelines demo"
     raise ConfigurationError(message)
 
 
 def _can_continue_tour(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> bool:
     try:
-        selected = pipelines["tour"].filter(**{name: options.get(name) for name in NODE_OPTIONS})
+        selected = pipelines["demo"].filter(**{name: options.get(name) for name in NODE_OPTIONS})
     except ValueError:  # it has no such nodes
         return False
     systems = {node.namespace for node in pipeline.nodes}
     same = Pipeline([node for node in selected.nodes if node.namespace in systems])
-    return bool(same.nodes) and len(same.nodes) < len(pipelines["tour"].nodes) and not find_missing(same, catalog)
+    return bool(same.nodes) and len(same.nodes) < len(pipelines["demo"].nodes) and not find_missing(same, catalog)

@@ -81,7 +81,7 @@ class RecordRun:
 
 
 def run_name(options: Mapping[str, Any], text: str) -> str:
-    """Return a name such as "tour, the demo's made-up world" or "mspp pretrain finetune, wiki.xml.bz2"."""
+    """Return a name such as "demo, the demo's made-up world" or "mspp pretrain finetune, wiki.xml.bz2"."""
     pipelines = options.get("pipeline_names") or ["everything"]
     parts = [part for option in ("tags", "node_names") for part in options.get(option) or []]
     parts += [f"{way} {node}" for way in ("from", "to") for node in options.get(f"{way}_nodes") or []]

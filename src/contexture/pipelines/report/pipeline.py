@@ -30,7 +30,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         node(fixed(log_metrics, system), "metrics", None, name="log_metrics"),
     ]
     if not system.is_ablation and (run := config.main_run(system.main_variants)):
-        encoder = "adopted" if run == BEST else f"{run}-pretrained"
+        encoder = "exported" if run == BEST else f"{run}-pretrained"
         nodes.append(node(fixed(register, system.name), encoder, None, name="register_encoder"))
     shared = {"sources", "corpus_report", *data.values(), *(counts.values() if system.is_ablation else ())}
     return Pipeline(nodes, namespace=system.name, inputs=shared, tags="report")

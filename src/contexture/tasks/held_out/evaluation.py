@@ -144,8 +144,8 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, 
     BM25 is recommended if the 95% interval of the best search's gain over BM25 contains 0.
 
     Returns `take`, the recommended search; `best`, that of the highest mean; `encoder`, see `select_encoder`; `basis`,
-    the kinds of questions that count; `means` by search; `gain` of `best` over BM25 with its interval; `training_gains`, the
-    gain of each encoder over itself untrained.
+    the kinds of questions that count; `means` by search; `gain` of `best` over BM25 with its interval;
+    `training_gains`, the gain of each encoder over itself untrained.
     """
     is_users = means["kind"] == "questions"
     user_means, generated = means[is_users], means[~is_users]

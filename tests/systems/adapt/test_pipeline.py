@@ -1,4 +1,4 @@
-"""`kedro run --env own_text` on a folder of Markdown: index, exported encoder and report."""
+"""`kedro run --env adapt` on a folder of Markdown: index, exported encoder and report."""
 
 import json
 import random
@@ -52,29 +52,29 @@ def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: P
         "held_out": {"input": str(questions_file)},
         # The pages have similar sentences.
         "cleaning": {"duplicate_documents": None, "duplicate_paragraphs": None, "filters": {"repetition": None}},
-        "own_text": {
+        "adapt": {
             "streams": {"pairs": {"sampling": {"held_out": 0.3}}},
             "pretrain": {"runs": {"static": {"schedule": [{"steps": 20, "weights": {"in_batch_negatives": 1}}]}}},
         },
     }
-    run(project, params, env="own_text", pipeline_names=["own_text"])
+    run(project, params, env="adapt", pipeline_names=["adapt"])
     assert not (project / "data/01_raw/demo").exists()
-    table = records(project, "own_text")
+    table = records(project, "adapt")
     assert set(table["variant"]) == {"bm25", "static", "static+bm25", "static_none", "static_none+bm25"}
     assert {"headings", "sentences", "questions"} <= set(table["data"])
-    details = read(project, "07_model_output/own_text/held_out/details.json")
+    details = read(project, "07_model_output/adapt/held_out/details.json")
     assert (
         details["asked"]["questions"] == 25 and details["advice"]["basis"] == ["questions"] and not details["unknown"]
     )
-    pairs = read(project, "08_reporting/own_text/examples-pairs.json")
+    pairs = read(project, "08_reporting/adapt/examples-pairs.json")
     assert all(pairs[task]["pairs"] > 0 for task in ("ict", "wlp", "headings", "neighbours"))
-    exported = project / "data/06_models/own_text/adopted"
+    exported = project / "data/06_models/adapt/exported"
     assert "## Results" in (exported / "README.md").read_text(encoding="utf-8")
     texts = ["who mends the wheels", "the keeper of the tide"]
     vectors, expected = load_model(exported).embed(texts, "document"), SentenceTransformer(str(exported)).encode(texts)
     assert vectors / 4.5 == pytest.approx(expected, abs=1e-5)
     hits = PassageSearch(project / "data/06_models/search")("the bell of village 11", 3)
     assert any(hit.title == "The bell of village 11" for hit in hits)
-    page = (project / "data/08_reporting/own_text/report/report.html").read_text(encoding="utf-8")
+    page = (project / "data/08_reporting/adapt/report/report.html").read_text(encoding="utf-8")
     assert "by your 25 questions" in page
     assert json.loads((project / "data/01_raw/sources.json").read_text())["corpus"][0]["lang"] == "en"

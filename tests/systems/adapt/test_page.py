@@ -7,7 +7,7 @@ import pytest
 
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
-from contexture.systems.own_text.page import NOTE, TITLE, page
+from contexture.systems.adapt.page import NOTE, TITLE, page
 from tests.reporting.golden import check_golden, check_page
 from tests.reporting.make import COST, TRAINING, measured
 
@@ -19,7 +19,7 @@ DETAILS: dict[str, Any] = {
     "documents": 90, "passages": 400, "held_out": 9, "asked": QUESTION_COUNTS, "least": 10, "enough": 20, "unknown": [],
 }  # fmt: skip
 CONTEXT = ReportContext(
-    system="own_text",
+    system="adapt",
     title=TITLE,
     note=NOTE,
     details={"held_out": DETAILS},
@@ -40,7 +40,7 @@ def records(means: dict[str, float] = MEANS) -> list[Record]:
         for metric in ("ndcg_at_10", "recall_at_1", "recall_at_10", "recall_at_100")
         for name, value in means.items()
         for cost in [None if name in untrained else COST]
-        for record in measured(name, [value], "held_out", "headings", "frozen", metric, "test", "own_text", cost)
+        for record in measured(name, [value], "held_out", "headings", "frozen", metric, "test", "adapt", cost)
     ]
 
 
@@ -108,7 +108,7 @@ def test_outcomes() -> None:
             *made.findings,
             "",
         ]
-    check_golden("own_text-outcomes.txt", "\n".join(lines))
+    check_golden("adapt-outcomes.txt", "\n".join(lines))
 
 
 OWN_QUESTIONS: list[Any] = [*records(), *(record | {"data": "questions"} for record in records())]
@@ -117,9 +117,9 @@ OWN_QUESTIONS: list[Any] = [*records(), *(record | {"data": "questions"} for rec
 @pytest.mark.parametrize(
     ("name", "rows", "outcome"),
     [
-        ("own_text-too-small", [], DETAILS),
-        ("own_text", records(), OUTCOMES["better, fused"]),
-        ("own_text-questions", OWN_QUESTIONS, OUTCOMES["by kind of question"]),
+        ("adapt-too-small", [], DETAILS),
+        ("adapt", records(), OUTCOMES["better, fused"]),
+        ("adapt-questions", OWN_QUESTIONS, OUTCOMES["by kind of question"]),
     ],
 )
 def test_page(name: str, rows: list[Record], outcome: dict[str, Any]) -> None:

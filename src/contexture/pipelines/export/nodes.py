@@ -1,4 +1,4 @@
-"""Nodes of the stage `adopt`."""
+"""Nodes of the stage `export`."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from contexture.tasks.registry import TASKS
 from contexture.training.card import CARD_FILE
 
 
-def adopt(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) -> Path:
+def export(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) -> Path:
     """Copy the best encoder (first seed) by the results of the task `chooser`; add the results to its card.
 
     `inputs` are the folders of the variants, as `encoders/<variant>`.

@@ -1,8 +1,8 @@
-"""The stage `adopt`."""
+"""The stage `export`."""
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.adopt.nodes import adopt
+from contexture.pipelines.export.nodes import export
 from contexture.pipelines.named import fixed, name_group
 from contexture.systems.config import BEST
 from contexture.systems.resolved import ResolvedSystem
@@ -14,7 +14,9 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         return Pipeline([])
     chooser = system.config.choosing_task
     variants = {name: f"{name}-pretrained" for name in system.config.search_candidates}
-    inputs = {"results_dir": f"{chooser}-results", "output_dir": "params:adopted_place"} | name_group(
+    inputs = {"results_dir": f"{chooser}-results", "output_dir": "params:exported_place"} | name_group(
         "encoders", variants
     )
-    return Pipeline([node(fixed(adopt, chooser), inputs, "adopted", name="adopt", tags="adopt")], namespace=system.name)
+    return Pipeline(
+        [node(fixed(export, chooser), inputs, "exported", name="export", tags="export")], namespace=system.name
+    )

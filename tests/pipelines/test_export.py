@@ -1,4 +1,4 @@
-"""The stage `adopt`: the best encoder on held-out documents becomes the search encoder."""
+"""The stage `export`: the best encoder on held-out documents becomes the search encoder."""
 
 import json
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contexture.pipelines.adopt.nodes import adopt
-from contexture.pipelines.adopt.pipeline import create_pipeline
+from contexture.pipelines.export.nodes import export
+from contexture.pipelines.export.pipeline import create_pipeline
 from contexture.pipelines.named import name_group
 from contexture.systems.resolved import ResolvedSystem
 from tests.training.toys import PRETRAIN, STREAMS, make_system, schedule, transformer
@@ -59,8 +59,8 @@ def write_encoders(pretrained: Path, *runs: str) -> dict[str, Path]:
 )
 def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None, best: str, tmp_path: Path) -> None:
     runs = write_encoders(tmp_path / "pretrained", "a", "b")
-    results, output = write_results(tmp_path / "results", means), tmp_path / "adopted"
-    assert adopt("held_out", results, output, **name_group("encoders", runs)) == output
+    results, output = write_results(tmp_path / "results", means), tmp_path / "exported"
+    assert export("held_out", results, output, **name_group("encoders", runs)) == output
     assert (output / "vocabulary/words.json").read_text() == f"words of {best}, 0"
     card = (output / "README.md").read_text()
     assert card.startswith(f"# {best}, 0\n") and ("## What it finds" in card) == (means is not None)
@@ -69,10 +69,10 @@ def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None
 
 def test_an_older_encoder_is_replaced(tmp_path: Path) -> None:
     runs, results = write_encoders(tmp_path / "pretrained", "a"), write_results(tmp_path / "results", None)
-    output = tmp_path / "adopted"
+    output = tmp_path / "exported"
     output.mkdir()
     (output / "of another.txt").touch()
-    adopt("held_out", results, output, **name_group("encoders", runs))
+    export("held_out", results, output, **name_group("encoders", runs))
     assert sorted(file.name for file in output.iterdir()) == ["README.md", "vocabulary"]
 
 
@@ -91,9 +91,9 @@ def system(**settings: Any) -> ResolvedSystem:
 def test_the_stage_is_empty_unless_the_best_encoder_searches() -> None:
     assert not create_pipeline(system(tasks={"held_out": {}}, search="a")).nodes
     more = {"hub": {"model": "some/model"}, "both": {"runs": ["a", "b"]}}
-    (node,) = create_pipeline(system(tasks={"held_out": {}}, search="best", more_variants=more)).nodes
+    (node,) = create_pipeline(system(tasks={"held_out": {}}, search="best", published_models=more)).nodes
     inputs = [name.removeprefix("own.") for name in node.inputs]
-    assert inputs == ["held_out-results", "params:own.adopted_place", "a-pretrained", "b-pretrained"]
+    assert inputs == ["held_out-results", "params:own.exported_place", "a-pretrained", "b-pretrained"]
 
 
 @pytest.mark.parametrize(
