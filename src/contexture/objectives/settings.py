@@ -46,7 +46,7 @@ class MlmConfig(MaskingConfig):
 
     @property
     def readable_streams(self) -> tuple[str, ...]:
-        """See `ObjectiveConfig.readable`."""
+        """See `ObjectiveConfig.readable_streams`."""
         return self.streams if self.starts == "fixed" else ("short_sequences",)
 
 

@@ -267,8 +267,8 @@ class SystemConfig:
 
     @property
     def example_inputs(self) -> set[str]:
-        """Kinds of input data of its examples (`StreamConfig.made_of`)."""
-        return {config.made_of for config in self.streams.values()}
+        """Kinds of input data of its examples (`StreamConfig.source`)."""
+        return {config.source for config in self.streams.values()}
 
     def select_variants(self, variants: list[str]) -> "SystemConfig":
         """Return the system with only these variants and runs and the runs that they need."""

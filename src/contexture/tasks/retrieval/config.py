@@ -50,7 +50,7 @@ class RankingSettings(TaskSettings):
             raise ValueError(f"unknown variant {', '.join(unknown)}; choose from {sorted(variants)}")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """See `TaskSettings.restricted`."""
+        """See `TaskSettings.restrict_variants`."""
         return replace(self, hybrid=[name for name in self.hybrid if name in variants])
 
 
@@ -89,7 +89,7 @@ class RetrievalSettings(RankingSettings, StepSettings):
         return self.bm25
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """See `TaskSettings.restricted`."""
+        """See `TaskSettings.restrict_variants`."""
         indexed = self.indexed if self.indexed in variants else None
         return replace(
             super().restrict_variants(variants),
