@@ -233,7 +233,7 @@ if os.environ.get("RANK") == "1":
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("failure", "said"),
+    ("failure", "message"),
     [("raise OSError('the disk is gone')", "the disk is gone"), ("os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL")],
 )
 def test_failure_of_one_process_ends_the_run(
