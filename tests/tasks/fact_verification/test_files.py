@@ -41,7 +41,7 @@ def put(path: Path, *rows: Any) -> Path:
 
 def changed(text: str) -> bytes:
     """Return gzip data with an invalid block type."""
-    data = bytearray(gzip.compress(text.encode(), mtime=0))
+    data = bytearray(gzip.compress(text.encode(), mtime=0, mtime=0))
     data[10] |= 0b111
     return bytes(data)
 
@@ -148,7 +148,7 @@ def test_sentences_are_looked_up_page_by_page(tmp_path: Path) -> None:
     (tmp_path / "wiki-001.jsonl").write_text('\n{"id": "Fox", "lines": "0\\tHalf \\ud800"}\n')
     with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: not a JSON object .*surrogates not allowed"):
         list(find_wiki_sentences(tmp_path, wanted))
-    for damaged in (changed("{}"), gzip.compress(b"{}")[:-4], gzip.compress(b"\xff")):
+    for damaged in (changed("{}"), gzip.compress(b"{}", mtime=0)[:-4], gzip.compress(b"\xff")):
         put(tmp_path / "wiki-001.jsonl", {"id": "Fox", "lines": "\u00b2\tnot a number\n0\tA"})
         (tmp_path / "wiki-002.jsonl.gz").write_bytes(damaged)
         with pytest.raises(ValueError, match=r"wiki-002.jsonl.gz is damaged"):
