@@ -41,7 +41,7 @@ def put(path: Path, *rows: Any) -> Path:
 
 def changed(text: str) -> bytes:
     """Return gzip data with an invalid block type."""
-    data = bytearray(gzip.compress(text.encode(), mtime=0, mtime=0))
+    data = bytearray(gzip.compress(text.encode(), mtime=0))
     data[10] |= 0b111
     return bytes(data)
 
@@ -103,7 +103,7 @@ def test_invalid_lines_raise_with_file_and_line(row: Any, message: str, tmp_path
     ("name", "content", "message"),
     [
         ("empty.jsonl", b"\n", "is empty"),
-        ("cut.jsonl.gz", gzip.compress(json.dumps(TEXTS).encode() * 99)[:60], "cut.jsonl.gz is damaged"),
+        ("cut.jsonl.gz", gzip.compress(json.dumps(TEXTS).encode() * 99, mtime=0)[:60], "cut.jsonl.gz is damaged"),
         ("changed.jsonl.gz", changed(json.dumps(TEXTS)), "changed.jsonl.gz is damaged"),
     ],
 )
