@@ -118,7 +118,7 @@ def write_own_files(folder: Path) -> None:
         row = ("Tides", "The tide comes in at six.\n\nIt goes out at noon.")
         notes.executemany("INSERT INTO notes (title, body) VALUES (?, ?)", [row, (None, "The boats are – alas – red.")])
     plain, answer, pages = EmailMessage(), EmailMessage(), EmailMessage()
-    plain.set_content("Der Hafen ist für zwei Tage zu.\n\nFrom here on nobody knows.\n", charset="latin-1", cte="8bit")
+    plain.set_content("Der Hafen ist für zwei Tage zu.\n\nFrom here on it is unknown.\n", charset="latin-1", cte="8bit")
     answer.set_content("It opens on Monday.\n\n> Der Hafen ist für zwei Tage zu.\n")
     answer.add_attachment(b"%PDF", maintype="application", subtype="pdf")
     pages.set_content("<p>The harbour</p>", subtype="html")
@@ -160,7 +160,7 @@ def test_recipes_make_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "en:note-2": ["The boats are – alas – red."],
         "en:ticket-1": ["The ferry is late. Where does it lie?", "The harbour was closed, it lies outside."],
         "en:ticket-2": ["The lamp of the quay is out.", "A new lamp was put in."],
-        "en:<0@harbour.test>": ["Der Hafen ist für zwei Tage zu.", "From here on nobody knows."],
+        "en:<0@harbour.test>": ["Der Hafen ist für zwei Tage zu.", "From here on it is unknown."],
         "en:<1@harbour.test>": ["It opens on Monday."],
         "en:<2@harbour.test>": [],
     }

@@ -209,7 +209,7 @@ def get_series() -> dict[str, Series]:
     series = {}
     for name, config in OBJECTIVES.items():
         series[name] = Series(f"{config.title} loss", config.unit)
-        series[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
+        series[f"{name}_accuracy"] = Series(f"{config.title}: predicted correctly", "percent", 100)
         for key, title in config.measures.items():
             series[f"{name}_{key}"] = Series(f"{config.title}: {title}", "points", 100)
         for key, title in config.nats.items():
