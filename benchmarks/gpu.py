@@ -95,7 +95,7 @@ def measure(
     stages, passes = open_stages(config, 0, files, encoder, 0)
     objectives = {
         name: resolve(config.recipe.objective(name).implementation)(config.recipe.objective(name), encoder)
-        for name in config.recipe.names
+        for name in config.recipe.objective_names
     }
     computed = count_tokens(encoder)
     if torch.cuda.is_available():

@@ -189,7 +189,10 @@ def test_pairs_in_many_languages_are_checked_before_a_run_that_reads_them(tmp_pa
     for change, message in (
         ({"nli": {"input": None}}, r"cmlm_multilingual reads labelled pairs, and nli\.input names none: see docs/"),
         ({"bitext": {"input": {}}}, r"cmlm_multilingual reads parallel sentences, and bitext\.input names none"),
-        ({"nli": nli | {"languages": ["en", "fr"]}}, r"no train-fr\.tsv; the languages .* \['de', 'en'\]"),
+        (
+            {"nli": nli | {"languages": ["en", "fr"]}},
+            r"train-fr\.tsv is missing; this part has the languages \['de', 'en'\]",
+        ),
         ({"nli": nli | {"part": "dev"}}, r"0 files dev-<language>\.tsv"),
     ):
         changed = check_changed(change, environment="multilingual")
@@ -226,7 +229,7 @@ RUNS = "two_tower.pretrain.runs"
         ("two_tower.tasks.retrieval.shares", [100], "tasks.retrieval.shares.0: Input should be less than 100"),
         ("two_tower.tasks.retrieval.indexes", [{"kind": "lsh"}], "two_tower.tasks.retrieval.indexes.0.kind"),
         ("two_tower.encoders.transformer.heads", 3, "heads (3) must divide"),
-        ("two_tower.encoders.transformer.layers", 0, "which is what kind: static trains"),
+        ("two_tower.encoders.transformer.layers", 0, "use kind: static, which trains in seconds"),
         (f"{RUNS}.ict.streams.pairs.tasks", ["itc"], f"{RUNS}.ict.streams.pairs.tasks.0: Input should be 'ict', "),
         (f"{RUNS}.ict.streams.pairs.tasks", [], f"{RUNS}.ict.streams.pairs.tasks: List should have at least 1"),
         (f"{RUNS}.ict.streams.pairs.mixture", "equal", f"{RUNS}.ict.streams.pairs.mixture: Input should be 'uniform'"),
@@ -358,10 +361,10 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
             "passages",
             "mlm reads joint or passages or sequences or short_sequences; 'passages' is none of them here",
         ),
-        ("league.pretrain.budget", None, r"runs\.mlm: a stage needs steps or a budget, where pretrain\.budget tells"),
+        ("league.pretrain.budget", None, r"mlm: a stage needs steps or a budget, because pretrain\.budget is not set"),
         # Runs that start from one another.
         ("mspp.pretrain.runs.base.start", "mlm", r"\['base', 'mlm', 'mspp_ae', 'mspp_ie'\] start from"),
-        ("mspp.pretrain.runs.base.start", "base", "start from one another"),
+        ("mspp.pretrain.runs.base.start", "base", "start from each other"),
         (
             "mspp.pretrain.runs",
             {"a": schedule(1, mlm=1) | {"start": "b"}, "b": schedule(1, mlm=1) | {"start": "a"}},
@@ -415,7 +418,9 @@ def test_a_run_has_the_encoder_of_the_one_that_it_starts_from() -> None:
     towers = check_changed(change).systems["two_tower"]
     assert towers.encoder_name("more") == "bow_mlp"
     assert towers.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
-    with pytest.raises(ConfigurationError, match=r"pretrain\.runs\.more: bow_mlp_none, .* is of encoder 'bow_mlp'"):
+    with pytest.raises(
+        ConfigurationError, match=r"pretrain\.runs\.more: its start, bow_mlp_none, has another encoder, 'bow_mlp'"
+    ):
         check_changed(change, nest("two_tower.pretrain.runs.more.encoder", "transformer"))
 
 
@@ -424,7 +429,7 @@ def test_every_objective_has_a_run_in_the_league() -> None:
     # The league's text has no translations and labels.
     shared = {name: config for name, config in OBJECTIVES.items() if not config.stream_settings}
     unlabelled = {
-        name for name, config in shared.items() if any(STREAMS[stream].made_of == "corpus" for stream in config.streams)
+        name for name, config in shared.items() if any(STREAMS[stream].source == "corpus" for stream in config.streams)
     }
     assert unlabelled == set(shared) - {"bitext", "nli"} and unlabelled <= set(league.pretrain.runs)
     for name in unlabelled:

@@ -170,9 +170,7 @@ def test_questions_about_unknown_documents(text: Path, tmp_path: Path) -> None:
         assert "\nQuestions 2 of your own\nTraining " in plan_text(text, questions=file).describe(5)
         file.write_text(f"who sails?\t{known}\nwho rows?\tdocs/ferry.md\n")
         output = plan_text(text, questions=file).describe(5)
-        assert (
-            f"{file}: the text has no document 'docs/ferry.md'; the nearest name is 'ferries.md'\nTraining " in output
-        )
+        assert f"{file}: unknown document 'docs/ferry.md'; the closest match is 'ferries.md'\nTraining " in output
 
 
 def test_questions_take_time(text: Path, tmp_path: Path) -> None:

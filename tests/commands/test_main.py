@@ -70,7 +70,7 @@ def test_search_errors_are_one_line(index: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     for arguments, message in (
         ([" ", "--index", "nowhere"], "the question is empty"),  # checked before an index is opened
-        (["gulls", "--index", f"{index}/towers"], "no search index"),
+        (["gulls", "--index", f"{index}/towers"], "is not a search index"),
         ([], "no question: pass one, .* or --interactive"),
     ):
         with pytest.raises(SystemExit, match=f"^contexture search: .*{message}"):
@@ -165,7 +165,7 @@ def test_piped_texts_are_embedded_in_batches(
 ) -> None:
     texts = [f"a {word} whale" for word in ("good", "ferry", "who", "bad", "odd")]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
-    monkeypatch.setattr(encoded_lines, "AT_ONCE", 2)
+    monkeypatch.setattr(encoded_lines, "MAX_BATCH_TEXTS", 2)
     batch_sizes: list[int] = []
     whole = WordAverage.embed
     monkeypatch.setattr(

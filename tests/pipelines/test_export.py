@@ -63,7 +63,7 @@ def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None
     assert export("held_out", results, output, **name_group("encoders", runs)) == output
     assert (output / "vocabulary/words.json").read_text() == f"words of {best}, 0"
     card = (output / "README.md").read_text()
-    assert card.startswith(f"# {best}, 0\n") and ("## What it finds" in card) == (means is not None)
+    assert card.startswith(f"# {best}, 0\n") and ("## Results" in card) == (means is not None)
     assert (runs["a"] / "seed-0/README.md").read_text() == "# a, 0\n"
 
 

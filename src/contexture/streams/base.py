@@ -147,15 +147,15 @@ class MixedBatches(Dataset[dict[str, Any]]):
 
     def __init__(self, active_streams: Callable[[int], Mapping[str, Stream]], steps: range, passes: int) -> None:
         """`active_streams` maps an optimizer step to its streams."""
-        self.active_streams, self.batching, self.passes = active_streams, steps, passes
+        self.active_streams, self.steps, self.passes = active_streams, steps, passes
 
     def __len__(self) -> int:
-        return len(self.batching) * self.passes
+        return len(self.steps) * self.passes
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        step, part = self.batching[index // self.passes], index % self.passes
+        step, part = self.steps[index // self.passes], index % self.passes
         streams = self.active_streams(step).items()
         return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.can_split}
 

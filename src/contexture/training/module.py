@@ -115,7 +115,7 @@ class ScheduledObjectives(pl.LightningModule):
 
     def _pass_weight(self, name: str, passes: int) -> float:
         """Return the weight of a loss in its pass: Lightning divides by `passes`, but unsplit batches have only one."""
-        return 1.0 if getattr(self.streams[self.stream_by_objective[name]], "splits", True) else float(passes)
+        return 1.0 if getattr(self.streams[self.stream_by_objective[name]], "can_split", True) else float(passes)
 
     def configure_gradient_clipping(
         self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None

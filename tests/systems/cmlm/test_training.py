@@ -100,5 +100,5 @@ def test_published_weights_are_continued(examples: Path, tokenizer: Path, tmp_pa
 def test_other_number_of_projections_is_an_error(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     untrained = system({"projections": 3}, runs={"none": {"schedule": []}})
     train(untrained, "none", examples, tokenizer, tmp_path / "three")
-    with pytest.raises(ValueError, match=r"three cannot be continued by run longer: cmlm trains 4 .* the mean of 3"):
+    with pytest.raises(ValueError, match=r"three cannot be continued by run longer: cmlm trains 4 .* averages 3"):
         train(system(), "longer", examples, tokenizer, tmp_path / "longer", start=tmp_path / "three")

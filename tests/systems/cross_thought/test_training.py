@@ -62,7 +62,7 @@ def test_killed_run_resumes_exactly(examples: Path, tokenizer: Path, tmp_path: P
 @pytest.fixture(autouse=True)
 def no_token_is_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow frequent tokens: in the tests' small vocabulary all tokens are frequent."""
-    monkeypatch.setattr(batches, "MAX_SHARE", 1.0)
+    monkeypatch.setattr(batches, "MAX_SEQUENCE_SHARE", 1.0)
 
 
 RUNS = {"sequences": 4, "tokens": 8, "run_length": 2}
@@ -158,7 +158,7 @@ def test_settings_of_a_stage_are_checked() -> None:
         with pytest.raises(ValidationError, match=message):
             system(runs={"ct": {"schedule": [stage | {"streams": streams}]}})
     for wrong in ({"share": 0.5}, {"share": 0.5, "steps": None, "budget": {"unit": "flops", "amount": 1}}):
-        with pytest.raises(ValidationError, match=r"share is of pretrain\.budget"):
+        with pytest.raises(ValidationError, match=r"share is a part of pretrain\.budget"):
             system(runs={"ct": {"schedule": [stage | wrong]}})
 
 

@@ -81,7 +81,7 @@ def test_tables() -> None:
 def test_html_and_markdown_agree() -> None:
     report = render_report(RECORDS, [], CONTEXT, page)
     text = Page(report.html).text
-    for text_part in ("Gains, seed by seed", "Passage retrieval (SQuAD)", "62.0 (1.4)", "88.5 (1.5)†", "57,700,000"):
+    for text_part in ("Gains over baselines", "Passage retrieval (SQuAD)", "62.0 (1.4)", "88.5 (1.5)†", "57,700,000"):
         assert text_part in text and text_part in report.markdown
     finding = next(line for line in report.markdown.splitlines() if line.startswith("- Joint"))
     assert finding == (
@@ -102,11 +102,11 @@ def test_captions() -> None:
 
 def test_missing_rows_are_listed_with_their_command() -> None:
     text = markdown(RECORDS, replace(CONTEXT, full_command="kedro run"))
-    command = "kedro run runs those that the configuration names."
+    command = "kedro run runs those in the configuration."
     rows = "Pairwise cross-encoder; Joint without MSPP, AE_k; Joint with MSPP, AE_k"
-    first, second = (line for line in text.splitlines() if "Not run here" in line)
-    assert first.endswith(f"Not run here: {rows}. {command}")
-    assert second.endswith(f"Not run here: all rows. {command}")
+    first, second = (line for line in text.splitlines() if "Not run" in line)
+    assert first.endswith(f"Not run: {rows}. {command}")
+    assert second.endswith(f"Not run: all rows. {command}")
     assert command not in markdown(RECORDS)
 
 
@@ -138,7 +138,7 @@ UNTESTED = "points of accuracy over joint without MSPP (1 seed: preliminary). Pa
             claims("dev", "test", mspp_ie__ie_1=0.55, mspp_ie__ae_1=0.36, joint_ie__ie_1=0.435, **BASELINES),
             [
                 f"{BEST} 55.0% of the test claims correctly, above joint without MSPP (43.5), pairwise "
-                "cross-encoder (45.0), words in common (54.0).",
+                "cross-encoder (45.0), word overlap (54.0).",
                 f"{GAIN} +11.5 {UNTESTED} +0.8.",
             ],
         ),
@@ -146,7 +146,7 @@ UNTESTED = "points of accuracy over joint without MSPP (1 seed: preliminary). Pa
             claims("dev", mspp_ie__ie_1=0.42, joint_ie__ie_1=0.43, **BASELINES),
             [
                 f"{BEST} 42.0% of the dev claims correctly, not above joint without MSPP (43.0), pairwise "
-                "cross-encoder (45.0), words in common (54.0).",
+                "cross-encoder (45.0), word overlap (54.0).",
                 f"{GAIN} -1.0 {UNTESTED} +2.0.",
             ],
         ),
@@ -154,7 +154,7 @@ UNTESTED = "points of accuracy over joint without MSPP (1 seed: preliminary). Pa
             claims("test", mspp_ae__ae_1=0.5, joint_ie__ie_1=0.43, **BASELINES),
             [
                 f"{BEST.replace('IE_k', 'AE_k')} 50.0% of the test claims correctly, above joint without MSPP (43.0), "
-                "pairwise cross-encoder (45.0) and not above words in common (54.0).",
+                "pairwise cross-encoder (45.0) and not above word overlap (54.0).",
             ],
         ),
         (claims("test", **BASELINES), []),

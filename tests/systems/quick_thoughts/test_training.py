@@ -295,7 +295,7 @@ def test_fewer_sentences_than_a_batch_are_an_error(
         train("uni", word_examples, words, tmp_path / "run", quick_thoughts(batch_size=92))
     assert not (tmp_path / "run").exists()
     train("uni", word_examples, words, tmp_path / "run", quick_thoughts(batch_size=90))  # a smaller batch works
-    with pytest.raises(ValueError, match="batch_size 1 on 1 devices: texts are negatives of one another, each device"):
+    with pytest.raises(ValueError, match="batch_size 1 on 1 devices: texts are negatives of one another, so each"):
         train("uni", word_examples, words, tmp_path / "one", quick_thoughts(batch_size=1))
     (tmp_path / "none").mkdir()
     write_sentences([], tmp_path / "none" / "sentences")

@@ -132,7 +132,7 @@ def test_truncated_checkpoint_is_an_error_and_kept(
     damaged = unfinished_dir / checkpoints.CHECKPOINT_DIR / file
     damaged.write_bytes(damaged.read_bytes()[:size])
     unfinished_contents = read_files(unfinished_dir)
-    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to start this run anew"):
+    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to restart this run"):
         train(two_towers(), "shared", examples, tokenizer, tmp_path / "run")
     assert read_files(unfinished_dir) == unfinished_contents
     assert not (tmp_path / "run").exists()

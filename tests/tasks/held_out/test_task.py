@@ -38,7 +38,7 @@ def test_questions_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     rows = [["who?", "lamp"], ["who?", "ferry"], ["where?", "quay"]]
     assert pd.read_parquet(data / QUESTIONS_FILE).to_numpy().tolist() == rows
     report = json.loads((data / TASK_FILE).read_text())
-    assert report == {"name": "adapt", "counts": {"questions": 2}, "missing": {}}
+    assert report == {"name": "own_text", "counts": {"questions": 2}, "missing": {}}
     file.write_text("who?\n")
     with pytest.raises(ValueError, match=r"own\.tsv, line 1"):
         read(tmp_path, str(file))

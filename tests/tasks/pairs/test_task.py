@@ -138,7 +138,7 @@ def test_vectors_must_be_finite(project: Path, tmp_path: Path) -> None:
 def test_options_are_the_sets_of_the_settings(project: Path) -> None:
     assert TASK.list_options(SETTINGS, None) == ["toys"] and TASK.list_options(toys.settings(finetune=[]), "ie_k") == []
     TASK.check_settings(toys.settings(finetune=["toys", "qqp"]), project / "data")  # qqp is missing
-    with pytest.raises(ValueError, match=r"pairs\.finetune: no set is called snli; pairs\.input has \['toys',"):
+    with pytest.raises(ValueError, match=r"pairs\.finetune: unknown set snli; pairs\.input has \['toys',"):
         TASK.check_settings(toys.settings(finetune=["snli"]), project / "data")
 
 

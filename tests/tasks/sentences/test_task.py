@@ -61,7 +61,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 save_encoder(encoder, encoder_dir)
                 (encoder_dir / "time.json").write_text(json.dumps({"step": int(encoder_dir.name[-1]), "seconds": 1.5}))
     source = SentenceTasksConfig(str(folder / "senteval"), "any", analogies=str(folder / "relations.tsv"))
-    SentencesTask().read(source, folder, folder / "task")
+    SentencesTask().prepare_data(source, folder, folder / "task")
     return folder
 
 
@@ -104,7 +104,7 @@ def results(project: Path, embedded: Counter[tuple[int, str, str | None]]) -> Re
 
 
 def read(source: SentenceTasksConfig, demo: Path, output_dir: Path) -> dict[str, Any]:
-    SentencesTask().read(source, demo, output_dir)
+    SentencesTask().prepare_data(source, demo, output_dir)
     report: dict[str, Any] = json.loads((output_dir / "task.json").read_text(encoding="utf-8"))
     return report
 
@@ -187,7 +187,7 @@ def test_the_demo_s_other_languages_are_those_of_its_folder(project: Path, tmp_p
 def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
     task = SentencesTask()
     assert task.list_options(SentenceSettings(), None) == []
-    with pytest.raises(NotImplementedError, match="nothing to fine-tune"):
+    with pytest.raises(NotImplementedError, match="does not fine-tune"):
         task.finetune(SentenceSettings(), "model", EvaluatedEncoder("x", 0, ()), tmp_path, tmp_path)
 
 
@@ -279,7 +279,7 @@ def test_images_and_captions(project: Path, tmp_path: Path) -> None:
         captions = [f"a good {KNOWN[4 + n // 5]} {n}" for n in range(20)]
         (folder / f"{split}_caps.txt").write_text("\n".join(captions) + "\n")
     source = SentenceTasksConfig(str(tmp_path / "none"), analogies=None, image_captions=str(folder))
-    SentencesTask().read(source, project, tmp_path / "task")
+    SentencesTask().prepare_data(source, project, tmp_path / "task")
     results = SentencesTask().evaluate(
         SentenceSettings(), make_encoders(project)[:1], tmp_path / "task", tmp_path / "vectors"
     )

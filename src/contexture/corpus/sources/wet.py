@@ -149,7 +149,7 @@ class _ChunkReader(io.RawIOBase):
         self._chunks = chunks
         self._data = memoryview(b"")
 
-    def readable_streams(self) -> bool:
+    def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
