@@ -76,7 +76,7 @@ def test_word_vectors_that_do_not_fit(words: Path, tmp_path: Path) -> None:
     for vectors, message in (
         (None, r"word_vectors\.npy is missing or damaged"),
         (np.zeros((3, 2), np.float32), r"word_vectors\.npy: 3 rows for \d+ words; run the vocabulary stage"),
-        (np.zeros((3, 2)), r"expected float32 in 2 dimensions, found float64 \(3, 2\)"),
+        (np.zeros((3, 2)), r"expected float32 in 2 dimensions, got float64 \(3, 2\)"),
         (np.array([[{}]], dtype=object), r"word_vectors\.npy is missing or damaged"),
     ):
         if vectors is not None:

@@ -32,7 +32,7 @@ RECORDS = [
 def write_results(folder: Path, means: Mapping[str, float] | None) -> Path:
     folder.mkdir()
     details = {} if means is None else {"advice": {"means": means, "encoder": "whatever is best"}}
-    (folder / "facts.json").write_text(json.dumps(details))
+    (folder / "details.json").write_text(json.dumps(details))
     (folder / "records.json").write_text(json.dumps([] if means is None else RECORDS))
     return folder
 

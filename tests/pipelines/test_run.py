@@ -129,7 +129,7 @@ def test_the_report_shows_tables_and_curves(demo: Path) -> None:
 
 
 def test_the_page_shows_examples_of_questions(demo: Path) -> None:
-    [examples] = read(demo, "07_model_output/mspp/answer_selection/facts.json")["examples"]
+    [examples] = read(demo, "07_model_output/mspp/answer_selection/details.json")["examples"]
     answers = pd.read_parquet(demo / "data/03_primary/tasks/answer_selection/demo/test.parquet")
     right = set(answers.loc[answers["label"] == 1, ["question", "candidate"]].itertuples(index=False, name=None))
     assert examples["variant"] in VARIANTS and examples["missed"]
