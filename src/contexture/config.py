@@ -22,7 +22,7 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
 from contexture.strict import STRICT, DropNull, Positive, drop_null, key_error, move_errors, validate
 from contexture.systems.ablation import build_ablation
-from contexture.systems.config import BEST, SystemConfig
+from contexture.systems.config import BEST, FORMER_KEYS, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.registry import TASKS
 from contexture.tasks.settings import SourceSettings
@@ -32,14 +32,8 @@ from contexture.vocabulary.words import WordsConfig
 #: Settings that say how a new encoder is made. They may differ from those of the encoder that a run continues.
 INITIALIZATION_KEYS = {"start", "init_from", "initialization"}
 #: Former names of keys → the present ones.
-RENAMED_KEYS = {
-    "each_objective": "all_objectives",
-    "guests": "include",
-    "more_variants": "published_models",
-    "only": "select",
-    "own_text": "adapt",
-    "tour": "demo_systems",
-} | {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
+RENAMED_KEYS = FORMER_KEYS | {"own_text": "adapt", "tour": "demo_systems"}
+RENAMED_KEYS |= {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
 
 
 class ConfigurationError(ValueError):
@@ -263,18 +257,15 @@ def check_starts(name: str, system: SystemConfig) -> None:
             continue
         prefix = f"{name}.pretrain.runs.{run}.start: {folder}"
         key = system.encoder_name(run)
-        wanted = asdict(system.encoders[key])
+        settings = asdict(system.encoders[key]).items()
+        wanted = {part: value for part, value in settings if part not in INITIALIZATION_KEYS}
         for seed in range(system.seeds):
             try:
                 actual = asdict(read_settings(seed_dir(folder, seed)).config)
             except (OSError, ValueError, KeyError, TypeError) as error:
-                raise ConfigurationError(
-                    f"{prefix} holds no encoder for seed {seed} ({error}); train it first"
-                ) from None
-            differing = [
-                part for part in wanted if part not in INITIALIZATION_KEYS and actual.get(part) != wanted[part]
-            ]
-            if differing:
+                message = f"{prefix} holds no encoder for seed {seed} ({error}); train it first"
+                raise ConfigurationError(message) from None
+            if differing := [part for part in wanted if actual.get(part) != wanted[part]]:
                 lines = "; ".join(f"{part} is {actual.get(part)} there, {wanted[part]} here" for part in differing)
                 raise ConfigurationError(f"{prefix} is not an encoder like {name}.encoders.{key}: {lines}")
 

@@ -81,14 +81,14 @@ def test_translations_are_reversible(code: str, english: list[str]) -> None:
 def test_capitals_names_and_numbers() -> None:
     words = make_lexicon(0, "qaa")
     translate = make_translator(0, "qaa")
-    of, old, feast, said, never, i = (words[word] for word in ("of", "old", "feast", "said", "never", "i"))
-    assert translate("Feast of Orla") == f"Orla {of} {feast}"
+    of_word, old, feast, said, never, i = (words[word] for word in ("of", "old", "feast", "said", "never", "i"))
+    assert translate("Feast of Orla") == f"Orla {of_word} {feast}"
     assert translate("Old feast") == f"{feast.capitalize()} {old}"
     assert translate("old feast") == f"{feast} {old}"
     assert translate("“I never,” said Orla") == f"“{never.capitalize()} {i},” Orla {said}"
     assert translate("“Old,” said Orla, “never.”") == f"“{old.capitalize()},” Orla {said}, “{never}.”"
     assert translate("Sedge said") == f"{said.capitalize()} Sedge"  # a surname that is also a word
-    assert translate("1204 of 37!") == f"37 {of} 1204!"
+    assert translate("1204 of 37!") == f"37 {of_word} 1204!"
     with pytest.raises(KeyError, match="xylophonist"):
         translate("an old xylophonist")
 

@@ -17,18 +17,21 @@ def manifest(*inputs: str) -> dict[str, Any]:
 
 
 def test_the_users_corpus_is_replaced_on_request_only(tmp_path: Path) -> None:
-    own = str(tmp_path / "own.txt")
-    Path(own).write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")
-    corpus, several = CorpusConfig(input=own, lang="en"), CorpusConfig(input=[own, CorpusInput("demo")], lang="en")
-    check_inputs(corpus, False, manifest(own))
+    own_file = str(tmp_path / "own.txt")
+    Path(own_file).write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")
+    corpus, several = (
+        CorpusConfig(input=own_file, lang="en"),
+        CorpusConfig(input=[own_file, CorpusInput("demo")], lang="en"),
+    )
+    check_inputs(corpus, False, manifest(own_file))
     check_inputs(corpus, False, manifest("demo"))
     check_inputs(corpus, False, {})
     check_inputs(corpus, True, manifest("other.xml"))
     with pytest.raises(ConfigurationError) as raised:
         check_inputs(corpus, False, manifest("other.xml"))
-    assert f"of other.xml; this run would replace it by one of {own}. " in str(raised.value)
+    assert f"of other.xml; this run would replace it by one of {own_file}. " in str(raised.value)
     assert "--params corpus.input=other.xml, or" in str(raised.value)
-    assert str(raised.value).endswith(f"--params corpus.input={own},corpus.lang=en")
+    assert str(raised.value).endswith(f"--params corpus.input={own_file},corpus.lang=en")
     with pytest.raises(ConfigurationError, match=r"--params corpus\.input=a,corpus\.lang=de,corpus\.source=books, or"):
         check_inputs(corpus, False, manifest("a") | {"lang": "de", "source": "books"})
     with pytest.raises(ConfigurationError, match=r"own\.txt, the made-up world\..*corpus\.input=…, all"):

@@ -18,6 +18,13 @@ from contexture.training.config import PretrainConfig, Pretraining
 
 #: Value of `search`: the best encoder by the results of a task (`TaskSpec.chooses_encoder`).
 BEST = "best"
+#: Former names of its keys → the present ones.
+FORMER_KEYS = {
+    "each_objective": "all_objectives",
+    "guests": "include",
+    "more_variants": "published_models",
+    "only": "select",
+}
 #: Seed for sampling examples.
 SAMPLING_SEED = 0
 

@@ -87,9 +87,17 @@ def test_each_search_has_records_of_each_kind(evidence: HeldOutEvidence, results
         for search, seed in runs
         for metric, value in means.loc[search, kind].items()
     ]
-    asked = {kind: len(select_kind(evidence, kind)) for kind in KINDS}
-    assert asked == {"headings": 4, "links": 2, "sentences": 4, "questions": 3}
-    expected = {"documents": 4, "passages": 9, "held_out": 2, "least": 2, "unknown": [], "enough": 20, "asked": asked}
+    num_questions = {kind: len(select_kind(evidence, kind)) for kind in KINDS}
+    assert num_questions == {"headings": 4, "links": 2, "sentences": 4, "questions": 3}
+    expected = {
+        "documents": 4,
+        "passages": 9,
+        "held_out": 2,
+        "least": 2,
+        "unknown": [],
+        "enough": 20,
+        "asked": num_questions,
+    }
     assert {name: results.details[name] for name in expected} == expected
     intervals = results.details["intervals"]
     assert list(intervals) == list(KINDS) and list(intervals["links"]["bm25"]) == ["ndcg_at_10"]
@@ -235,8 +243,8 @@ def test_training_gains_by_kind() -> None:
     assert gain == pytest.approx(0.2) and 0.1 - 1e-9 < low < 0.2 < high < 0.3 + 1e-9
     assert gains["links"]["x"] == pytest.approx([0.1] * 3)
     both = table.assign(variant=table["variant"] + "+bm25")
-    every = pd.concat([table, both[both["variant"] != "bm25+bm25"]])
-    gain, low, high = recommend_search(every, ["x", "x_none"])["learned"]["x"]
+    all_rows = pd.concat([table, both[both["variant"] != "bm25+bm25"]])
+    gain, low, high = recommend_search(all_rows, ["x", "x_none"])["learned"]["x"]
     assert gain == pytest.approx(0.15) and low < 0.15 < high
 
 
@@ -248,10 +256,10 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
 
 def test_section_of_a_card() -> None:
     record = {"variant": "bm25", "seed": 0, "data": "headings", "metric": "ndcg_at_10", "value": 0.25}
-    alone, both = record | {"variant": "a", "value": 0.5}, record | {"variant": "a+bm25", "value": 0.625}
-    unused = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
-    asked = [record | {"data": "questions", "value": 0.5}, alone | {"data": "questions", "value": 0.75}]
-    lines = card_section([record, alone, both, *unused, *asked], "a").splitlines()
+    single, both = record | {"variant": "a", "value": 0.5}, record | {"variant": "a+bm25", "value": 0.625}
+    unused = [single | {"seed": 1}, single | {"metric": "recall_at_10"}, single | {"variant": "b"}]
+    num_questions = [record | {"data": "questions", "value": 0.5}, single | {"data": "questions", "value": 0.75}]
+    lines = card_section([record, single, both, *unused, *num_questions], "a").splitlines()
     assert lines[1] == "## Results"
     assert lines[-4:] == [
         "| | BM25 | this encoder | both |",
