@@ -107,7 +107,7 @@ def test_configuration_report_and_league_use_them(project: Path) -> None:
 from kedro.config import OmegaConfigLoader
 from contexture.config import check_parameters
 from contexture.pipelines.config_loader import ARGUMENTS
-from contexture.reporting.default_page import every_table
+from contexture.reporting.default_page import all_tables
 from contexture.reporting.records import check_records
 from contexture.systems.league.tables import league_text
 
@@ -116,7 +116,7 @@ print(sorted(league.pretraining("toy").stream_names), type(league.tasks["toy"]).
 record = {"system": "league", "variant": "toy", "seed": 0, "task": "toy", "data": "toy_box", "protocol": "frozen",
           "split": "test", "metric": "toy_score", "value": 0.5}
 records = check_records([record])
-print([(table.title, [column.name for column in table.columns][-1], table.rows) for table in every_table(records, {})])
+print([(table.title, [column.name for column in table.columns][-1], table.rows) for table in all_tables(records, {})])
 print(league_text(records))
 """
     output = run_python(project, "-c", code)

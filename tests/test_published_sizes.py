@@ -101,7 +101,7 @@ def test_parameters_of_two_towers(paper: Parameters) -> None:
     config, words, hidden, size = paper.systems["two_tower"], 30_522, 768, 512
     run = config.pretraining("ict_bfs_wlp")
     needs = combine_needs(run.streams, run.lengths)
-    towers = encoder_of(run.encoder, run.lengths, words, needs=needs)
+    towers = encoder_of(run.encoder, run.lengths, words, table_sizes=needs)
     layer = count_layer(hidden)
     tables = (words + needs.positions + needs.types + 2) * hidden
     assert towers.query is towers.document and (needs.positions, needs.types) == (288, 1)
@@ -120,7 +120,7 @@ def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, pape
     """Section 3, appendix C: BERT-base or -large; N − 1 perceptrons of h·2h + 2h·2h + 2h·h weights, and biases."""
     words, config = 30_522, paper.systems["cmlm"].pretraining(run)
     needs = combine_needs(config.streams, config.lengths)
-    encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
+    encoder = encoder_of(config.encoder, config.lengths, words, table_sizes=needs, head=True)
     layer = count_layer(hidden)
     assert needs.positions == 256
     assert count(encoder.document.base) == (words + 256 + 1 + 2) * hidden + layers * layer
@@ -140,7 +140,7 @@ def test_parameters_of_cross_thought(run: str, special: int, paper: Parameters) 
     """Section 4.2: RoBERTa-base from new weights; N − 1 more embeddings, N layers across sequences, and a last one."""
     words, hidden, config = 50_265, 768, paper.systems["cross_thought"].pretraining(run)
     needs = combine_needs(config.streams, config.lengths)
-    encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
+    encoder = encoder_of(config.encoder, config.lengths, words, table_sizes=needs, head=True)
     layer = count_layer(hidden)
     assert (needs.positions, needs.types) == (565, 1)
     assert count(encoder.document.base) == (words + special - 1 + 565 + 1 + 2) * hidden + 12 * layer

@@ -493,7 +493,7 @@ def test_a_system_on_its_own_trains_what_it_includes(pipelines: dict[str, Pipeli
     }
     parameters = RUN_PARAMETERS.get()
     assert trained == {
-        name: set(parameters.systems[name].restricted(variants).pretrain.runs)
+        name: set(parameters.systems[name].select_variants(variants).pretrain.runs)
         for name, variants in parameters.systems["league"].include.items()
     }
     assert {node.namespace for node in league.nodes if node.short_name == "report"} == {"league"}
