@@ -67,8 +67,8 @@ def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None
     assert f"# {best}, 0\n" in card.text and ("## Results" in card.text) == (means is not None)
     assert (card.data.language, card.data.license) == (["en"], "mit")
     values = {(result.dataset_type, result.metric_type): result.metric_value for result in card.data.eval_results or []}
-    own = {"held-out-headings": MEANS[best]} | ({"held-out-questions": 0.75} if best == "a" else {})
-    assert values == ({(name, "ndcg_at_10"): value for name, value in own.items()} if means else {})
+    expected = {"held-out-headings": MEANS[best]} | ({"held-out-questions": 0.75} if best == "a" else {})
+    assert values == ({(name, "ndcg_at_10"): value for name, value in expected.items()} if means else {})
     assert card.data.model_name == f"{best}, 0" if means else card.data.eval_results is None
     assert "## Results" not in (runs["a"] / "seed-0/README.md").read_text("utf-8")
 

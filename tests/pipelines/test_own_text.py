@@ -71,8 +71,8 @@ def test_the_corpus_of_a_model_card() -> None:
     assert describe_corpus(manifest("demo"), languages) == CorpusInfo(
         "the demo's made-up world", ["en", "de"], "Apache-2.0"
     )
-    own = describe_corpus(manifest("books") | {"license": "MIT"}, {})
-    assert own == CorpusInfo("books", [], "MIT")
+    corpus = describe_corpus(manifest("books") | {"license": "MIT"}, {})
+    assert corpus == CorpusInfo("books", [], "MIT")
     assert describe_corpus(manifest("books", "demo"), {}).license == ""
 
 
