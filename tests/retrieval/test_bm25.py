@@ -1,6 +1,5 @@
 import math
 import random
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import pytest
+import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,13 +32,13 @@ def build_bm25(texts: Sequence[str], config: Bm25Config | None = None) -> Bm25:
 
 
 def score_by_formula(texts: list[str], query: str, k1: float, b: float) -> list[float]:
-    """Return Lucene's BM25 by its formula, without stop words."""
-    documents = [re.findall(r"\w\w+", text.lower()) for text in texts]
+    """Return Lucene's BM25 by its formula, of texts without stop words and endings."""
+    documents = [text.split() for text in texts]
     mean = sum(map(len, documents)) / len(documents)
     scores = []
     for words in documents:
         counts, score = Counter(words), 0.0
-        for word in re.findall(r"\w\w+", query.lower()):
+        for word in query.split():
             holding = sum(word in other for other in documents)
             idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
             score += idf * counts[word] / (counts[word] + k1 * (1 - b + b * len(words) / mean))
@@ -53,7 +53,7 @@ words = st.lists(st.sampled_from(["aa", "bb", "cc", "dd", "ee", "ff"]), min_size
 @given(st.lists(words, min_size=1, max_size=12), words, st.sampled_from([0.9, 1.5]), st.sampled_from([0.0, 0.4, 1.0]))
 def test_scores_match_the_formula(texts: list[str], query: str, k1: float, b: float) -> None:
     expected = score_by_formula(texts, query, k1, b)
-    scores, rows = build_bm25(texts, Bm25Config(k1=k1, b=b, stop_words=None)).search([query], len(texts))
+    scores, rows = build_bm25(texts, Bm25Config(k1=k1, b=b, language="en")).search([query], len(texts))
     is_row = rows[0] >= 0
     assert sorted(rows[0][is_row]) == [row for row, score in enumerate(expected) if score > 0]
     assert scores[0][is_row] == pytest.approx([expected[row] for row in rows[0][is_row]], rel=1e-5)
@@ -70,7 +70,16 @@ def test_ties_are_ordered_by_row() -> None:
 
 def test_stop_words_are_removed() -> None:
     assert build_bm25(TEXTS).search(["what is on the"], 2)[1].tolist() == [[-1, -1]]
-    assert (build_bm25(TEXTS, Bm25Config(stop_words=None)).search(["on the"], 2)[1] >= 0).all()
+    assert (build_bm25(TEXTS, Bm25Config(stop_words=False)).search(["on the"], 2)[1] >= 0).all()
+
+
+def test_words_match_by_their_stems_in_the_detected_language() -> None:
+    assert build_bm25(TEXTS).search(["MILLS grinding", "breads' keeping"], 1)[1].tolist() == [[0], [2]]
+    assert build_bm25(TEXTS, Bm25Config(stemming=False)).search(["breads"], 1)[1].tolist() == [[-1]]
+    german = ["Die alten Häuser standen am Ufer des Flusses, und niemand wusste, wem sie früher einmal gehört hatten."]
+    index = build_bm25(german)
+    assert index.config.language == "de" and index.search(["das Haus am Fluss"], 1)[1].tolist() == [[0]]
+    assert build_bm25(["x y z"]).config.language == "en"
 
 
 def test_sizes() -> None:
@@ -86,13 +95,14 @@ def test_sizes() -> None:
     with pytest.raises(ValueError, match="no candidates"):
         build_bm25([])
     with pytest.raises(ValueError, match="none of the 2 candidates contains a word"):
-        build_bm25(["", "? 1"])
+        build_bm25(["", "? …"])
 
 
 def test_files_equal_those_of_bm25s_for_any_batch_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(0)
     texts = [" ".join(draw.choices(TEXTS[0].split() + TEXTS[1].split(), k=draw.randrange(12))) for _ in range(60)]
-    tokens = bm25s.tokenize(texts, stopwords="english", show_progress=False)
+    tokenizer = bm25s.tokenization.Tokenizer(stopwords="english", stemmer=Stemmer.Stemmer("english"))
+    tokens = tokenizer.tokenize(texts, return_as="tuple", allow_empty=False, show_progress=False)
     expected_index = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
     expected_index.index(tokens, show_progress=False)
     expected_index.save(tmp_path / "theirs", show_progress=False)
@@ -108,7 +118,7 @@ def test_files_equal_those_of_bm25s_for_any_batch_size(tmp_path: Path, monkeypat
 
 
 def test_a_damaged_index_raises(tmp_path: Path) -> None:
-    config = Bm25Config(k1=0.9, b=0.4, stop_words=None)
+    config = Bm25Config(k1=0.9, b=0.4, language="en", stop_words=False)
     write_bm25(TEXTS, tmp_path, config)
     assert {file.suffix for file in tmp_path.iterdir()} == {".npy", ".json"}
     for file in tmp_path.iterdir():
@@ -124,7 +134,7 @@ def test_a_damaged_index_raises(tmp_path: Path) -> None:
     assert index.config == config and index.search(["bridge"], 1)[1].tolist() == [[1]]
 
 
-@pytest.mark.parametrize("bad", [{"k1": -1}, {"b": 1.1}, {"stop_words": "klingon"}, {"stemmer": "porter"}])
+@pytest.mark.parametrize("bad", [{"k1": -1}, {"b": 1.1}, {"language": "klingon"}, {"stemmer": "porter"}])
 def test_settings_are_checked(bad: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(bad))):
         Bm25Config(**bad)

@@ -3,8 +3,9 @@
 import json
 import math
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contexture.progress import progress
-from contexture.retrieval.config import Bm25Config
+from contexture.retrieval.config import AUTO, Bm25Config
+from contexture.retrieval.terms import Analyzer
 from contexture.retrieval.top import NO_ROW, Rows, Scores, group_batches, select_best
+from contexture.text.languages import detect_languages
 
 SETTINGS_FILE = "bm25.json"
 #: Arrays of bm25s with one entry per posting (a word in a text): its score and the row of the text.
 SCORES_FILE, TEXT_ROWS_FILE = "data.csc.index.npy", "indices.csc.index.npy"
 #: Texts that are tokenized, and postings that are sorted, in memory at a time.
 TEXTS_PER_BATCH, POSTINGS_PER_BATCH = 32_768, 2**22
+#: The first texts, by which the language is detected.
+LANGUAGE_SAMPLE = 1_000
 
 Counts = NDArray[np.int64]
 
@@ -29,13 +34,15 @@ Counts = NDArray[np.int64]
 def write_bm25(texts: Iterable[str], folder: Path, config: Bm25Config | None = None) -> None:
     """Write a BM25 index over `texts` to an existing folder.
 
-    Texts are read once. Words are lower-cased, have at least two characters and are not stemmed. The files equal those
-    of bm25s, but the postings are never all in memory. Raises ValueError if there are no texts or no words.
+    Texts are read once; `terms.Analyzer` splits them. The files equal those of bm25s for the same terms, but the
+    postings are never all in memory. Raises ValueError if there are no texts or no words.
     """
-    config = config or Bm25Config()
+    texts = iter(texts)
+    first_texts = list(islice(texts, LANGUAGE_SAMPLE))
+    config = set_language(config or Bm25Config(), first_texts)
     parts_dir = folder / "parts"
     parts_dir.mkdir()
-    words, lengths, frequencies = _count_words(iter(texts), parts_dir, config)
+    words, lengths, frequencies = _count_words(chain(first_texts, texts), parts_dir, Analyzer(config))
     if not len(lengths):
         raise ValueError("BM25: there are no candidates; check whether the table of candidates is empty")
     if not words:
@@ -51,6 +58,14 @@ def write_bm25(texts: Iterable[str], folder: Path, config: Bm25Config | None = N
     (folder / SETTINGS_FILE).write_text(json.dumps(asdict(config), indent=1), encoding="utf-8")
 
 
+def set_language(config: Bm25Config, texts: Iterable[str]) -> Bm25Config:
+    """Return `config` with the language of most texts instead of "auto"; English if none is certain."""
+    if config.language != AUTO:
+        return config
+    languages = detect_languages(texts)
+    return replace(config, language=max(sorted(languages), key=lambda code: languages[code], default="en"))
+
+
 class Bm25:
     """BM25 search in an index of `write_bm25`."""
 
@@ -60,6 +75,7 @@ class Bm25:
             self.config = Bm25Config(**json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8")))
             self._model = bm25s.BM25.load(folder, mmap=True, show_progress=False, allow_pickle=False)
             self._num_texts = int(self._model.scores["num_docs"])
+            self._analyzer = Analyzer(self.config)
         except (OSError, ValueError, TypeError, LookupError, EOFError) as error:
             raise ValueError(f"{folder} is missing or damaged ({error}): build the index again") from error
 
@@ -84,21 +100,21 @@ class Bm25:
 
     def score_texts(self, queries: Sequence[str]) -> Iterator[Scores]:
         """Yield the scores (candidates,) of all candidates for each query; 0 without a shared word."""
-        words = bm25s.tokenize(list(queries), stopwords=self.config.stop_words, return_ids=False, show_progress=False)
-        for query in words:
-            yield self._model.get_scores_from_ids(self._model.get_tokens_ids(query))
+        for query in queries:
+            terms = list(self._analyzer.terms(query))
+            yield self._model.get_scores_from_ids(self._model.get_tokens_ids(terms))
 
 
-def _count_words(texts: Iterator[str], parts_dir: Path, config: Bm25Config) -> tuple[dict[str, int], Counts, Counts]:
-    """Return word → id, the words in each text, and the texts with each word.
+def _count_words(texts: Iterator[str], parts_dir: Path, analyzer: Analyzer) -> tuple[dict[str, int], Counts, Counts]:
+    """Return term → id, the terms in each text, and the texts with each term.
 
-    Write the postings of each batch of texts to a file in `parts_dir`: word, text and count, (3, n), ordered by word,
+    Write the postings of each batch of texts to a file in `parts_dir`: term, text and count, (3, n), ordered by term,
     then text.
     """
-    tokenizer = bm25s.tokenization.Tokenizer(stopwords=config.stop_words)
+    vocabulary: defaultdict[str, int] = defaultdict(lambda: len(vocabulary))
     lengths, frequencies, num_texts = [np.empty(0, np.int64)], np.empty(0, np.int64), 0
     while batch := list(islice(texts, TEXTS_PER_BATCH)):
-        ids = list(tokenizer.streaming_tokenize(batch, allow_empty=False))
+        ids = [[vocabulary[term] for term in analyzer.terms(text)] for text in batch]
         batch_lengths = np.array([len(text) for text in ids])
         words = np.fromiter(chain.from_iterable(ids), np.int64, batch_lengths.sum())
         pairs, term_counts = np.unique(
@@ -106,11 +122,11 @@ def _count_words(texts: Iterator[str], parts_dir: Path, config: Bm25Config) -> t
         )
         word, text = np.divmod(pairs, len(batch))
         np.save(parts_dir / f"{len(lengths):06d}.npy", np.stack([word, text + num_texts, term_counts]).astype(np.int32))
-        batch_frequencies = np.bincount(word, minlength=len(tokenizer.word_to_id))
+        batch_frequencies = np.bincount(word, minlength=len(vocabulary))
         batch_frequencies[: len(frequencies)] += frequencies
         frequencies, num_texts = batch_frequencies, num_texts + len(batch)
         lengths.append(batch_lengths)
-    return tokenizer.word_to_id, np.concatenate(lengths), frequencies
+    return dict(vocabulary), np.concatenate(lengths), frequencies
 
 
 def _write_postings(

@@ -7,29 +7,24 @@ from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT, Positive
 
-#: Languages with a stop word list in bm25s.
-StopWords = Literal[
-    "chinese", "danish", "dutch", "english", "french", "german", "italian",
-    "korean", "norwegian", "portuguese", "russian", "spanish", "swedish", "turkish",
-]  # fmt: skip
-#: ISO 639-1 code → language.
-STOP_WORDS: dict[str, StopWords] = {
-    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fr": "french", "it": "italian", "ko": "korean",
-    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ru": "russian", "sv": "swedish", "tr": "turkish",
-    "zh": "chinese",
-}  # fmt: skip
+#: Language of texts (ISO 639-1), detected by default.
+AUTO = "auto"
 
 
 @dataclass(config=STRICT, frozen=True)
 class Bm25Config:
-    """Lucene's BM25 with the defaults of bm25s; the paper does not report its parameters."""
+    """BM25 as Lucene has it: its formula, its defaults, and analysis of text by language (`terms.Analyzer`)."""
 
     # Term frequency saturation.
-    k1: Annotated[float, Field(ge=0)] = 1.5
+    k1: Annotated[float, Field(ge=0)] = 1.2
     # Length normalization, 0 to 1.
     b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    # Language whose stop words are removed; null keeps all words.
-    stop_words: StopWords | None = "english"
+    # Language of the texts as an ISO 639-1 code, for stemming and stop words; auto: that of most texts.
+    language: Annotated[str, Field(pattern=r"^(auto|[a-z]{2,3})$")] = AUTO
+    # Whether words are reduced to their stems (Snowball), in the languages of `terms.STEMMERS`.
+    stemming: bool = True
+    # Whether stop words are removed, in the languages that bm25s has a list for.
+    stop_words: bool = True
 
 
 @dataclass(config=STRICT, frozen=True)

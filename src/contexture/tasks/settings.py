@@ -45,8 +45,8 @@ class TaskSettings:
         """Return the settings with defaults from the streams of the system."""
         return self
 
-    def get_bm25_config(self, passages_dir: Path) -> Bm25Config | None:
-        """Return the BM25 settings for the table of passages that the search index shares; None: no preference."""
+    def get_bm25_config(self) -> Bm25Config | None:
+        """Return the BM25 settings that the search index shares; None: no preference."""
         return None
 
     def get_option_settings(self, option: str) -> Any:

@@ -7,9 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from contexture.retrieval.config import Bm25Config
-from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.evidence import CANDIDATE_SCHEMA, KINDS, HeldOutEvidence, HeldOutQuestion
-from tests.tasks.held_out.toys import PASSAGES, make_evidence, make_paragraph, select_kind, write_passages
+from tests.tasks.held_out.toys import PASSAGES, make_evidence, make_paragraph, select_kind
 
 SENTENCES = ["Some boats leave at night for the islands.", "Oil is dear, and wool is not.", "See wool."]
 LINKED = [
@@ -155,10 +154,3 @@ def test_scripts_without_spaces_have_questions(tmp_path: Path) -> None:
     sentences = "古い船は毎朝早く島へ行き夕方になると港に戻ります。", "港の灯は夜になると黄色い油で静かに燃えています。"
     (question,) = make_evidence(tmp_path, rows=[("ja:島#0", "島", "", "".join(sentences), 0, True)]).questions
     assert question.kind == "sentences" and question.text in sentences
-
-
-def test_stop_words_are_those_of_the_main_language(tmp_path: Path) -> None:
-    for expected, languages in (("german", ["en", "de", "de"]), (None, ["qaa", "qaa", "en"]), (None, [])):
-        rows = [(f"{lang}:a{number}#0", "", "", "x", 0, False) for number, lang in enumerate(languages)]
-        table = write_passages(tmp_path / "-".join(["passages", *languages]), rows)
-        assert HeldOutSettings().get_bm25_config(table) == Bm25Config(1.5, 0.75, expected)  # type: ignore[arg-type]

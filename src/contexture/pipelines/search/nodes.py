@@ -12,6 +12,6 @@ def index_passages(tasks: Sequence[TaskSettings], passages: Path, encoder: Path,
     from contexture.encoders.saved import seed_dir
     from contexture.retrieval.passage_search import build_passage_index
 
-    bm25_configs = (task.get_bm25_config(passages) for task in tasks)
+    bm25_configs = (task.get_bm25_config() for task in tasks)
     build_passage_index(passages, seed_dir(encoder, 0), output_dir, next(filter(None, bm25_configs), Bm25Config()))
     return output_dir

@@ -104,8 +104,7 @@ def gather_evidence(
     questions += [*sentences, *_make_user_questions(user_rows, items_by_name)]
     num_held = len({row["doc_id"] for row in held_rows})
     unknown = frozenset(name for name, items in items_by_name.items() if not items)
-    words = settings.get_bm25_config(passages)
-    return HeldOutEvidence(questions, folder / CANDIDATES_FILE, rows, len(documents), num_held, unknown, words)
+    return HeldOutEvidence(questions, folder / CANDIDATES_FILE, rows, len(documents), num_held, unknown, Bm25Config())
 
 
 def _passage_names(passage: Mapping[str, Any]) -> Iterator[tuple[str, _Item]]:

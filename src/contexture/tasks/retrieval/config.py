@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
@@ -84,7 +83,7 @@ class RetrievalSettings(RankingSettings, StepSettings):
         """See `RankingSettings.named_variants`."""
         return [*self.open_domain, *self.hybrid, *([self.indexed] if self.indexed else [])]
 
-    def get_bm25_config(self, passages_dir: Path) -> Bm25Config:
+    def get_bm25_config(self) -> Bm25Config:
         """See `TaskSettings.get_bm25_config`."""
         return self.bm25
 
