@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.retrieval.top import NO_ROW, RANK_OFFSET, fuse, select_best
+from contexture.retrieval.top import NO_ROW, select_best
 
 INF = float("inf")
 floats = st.floats(width=32, allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, -1.0, INF, -INF])
@@ -34,28 +34,3 @@ def test_many_lines(k: int) -> None:
     scores = np.random.default_rng(0).integers(-50, 50, (20, 1000)).astype(np.float32)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     assert (select_best(scores, np.arange(1000), k)[1] == order).all()
-
-
-def test_fusion_by_hand() -> None:
-    first, second = np.array([[5, 3, -1]]), np.array([[3, 7]])
-    # 3 is in both rankings, 5 and 7 are in one each.
-    scores, rows = fuse(first, second, 0.5, 4)
-    assert rows.tolist() == [[3, 5, 7, -1]]
-    assert scores[0].tolist() == pytest.approx([0.5 / 62 + 0.5 / 61, 0.5 / 61, 0.5 / 62, -np.inf])
-    assert fuse(first, second, 1.0, 2)[1].tolist() == [[5, 3]]
-    assert fuse(first, second, 0.0, 2)[1].tolist() == [[3, 7]]
-    with pytest.raises(ValueError, match="cannot fuse rankings"):
-        fuse(np.zeros((2, 1), np.int64), np.zeros((3, 1), np.int64), 0.5, 1)
-
-
-def test_fusion_against_a_loop() -> None:
-    draw = np.random.default_rng(0)
-    first, second = (np.array([draw.permutation(30)[:12] for _ in range(20)]) for _ in range(2))
-    results = fuse(first, second, 0.3, 10)[1]
-    for query in range(20):
-        scores: dict[int, float] = {}
-        for weight, rows in ((0.3, first[query]), (0.7, second[query])):
-            for rank, row in enumerate(rows, start=1):
-                scores[int(row)] = scores.get(int(row), 0.0) + weight / (RANK_OFFSET + rank)
-        expected = sorted(scores, key=lambda row: (-scores[row], row))[:10]
-        assert results[query].tolist() == expected

@@ -66,10 +66,10 @@ def candidate_texts(candidates: pd.DataFrame) -> list[tuple[str, str]]:
     return list(candidates[TEXT_COLUMNS].itertuples(index=False, name=None))
 
 
-def build_bm25(candidates: ParquetRows, columns: Sequence[str], folder: Path, config: Bm25Config) -> Bm25:
-    """Build BM25 in `folder` over the joined columns of all candidates; raise ValueError as `write_bm25` does."""
+def build_bm25(texts: Iterable[str], folder: Path, config: Bm25Config) -> Bm25:
+    """Build BM25 over `texts` in `folder`; raise ValueError as `write_bm25` does."""
     with work_folder(folder) as work_dir:
-        write_bm25(map(" ".join, candidates.tuples(list(columns))), work_dir, config)
+        write_bm25(texts, work_dir, config)
     return Bm25(folder)
 
 

@@ -27,6 +27,19 @@ class Bm25Config:
     stop_words: bool = True
 
 
+#: Rank by the vectors of an encoder, by words (BM25), or by both rankings fused.
+SearchMethod = Literal["vectors", "words", "both"]
+
+
+@dataclass(config=STRICT, frozen=True)
+class SearchDefaults:
+    """How an index is searched unless the user says otherwise."""
+
+    method: SearchMethod = "both"
+    # Weight of the encoder's scores in "both"; BM25 has the rest.
+    weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+
+
 @dataclass(config=STRICT, frozen=True)
 class IndexConfig:
     """Kind and parameters of a vector index."""

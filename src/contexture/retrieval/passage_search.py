@@ -4,12 +4,12 @@ To answer a single question fast, torch and FAISS are imported only if needed, a
 identity instead of checksum.
 """
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,28 +20,27 @@ from contexture.encoders.saved import damaged_error, encoder_checksum, read_sett
 from contexture.encoders.static_queries import StaticQueryEncoder
 from contexture.folders import discard_other, work_folder
 from contexture.retrieval.bm25 import Bm25
-from contexture.retrieval.config import Bm25Config, IndexConfig
+from contexture.retrieval.config import Bm25Config, IndexConfig, SearchDefaults, SearchMethod
+from contexture.retrieval.fusion import fuse_scores
 from contexture.retrieval.parquet_rows import ROWS_PER_BATCH, ROWS_PER_GROUP, ParquetRows
-from contexture.retrieval.top import EQUAL_WEIGHT, NO_ROW, Rows, Scores, fuse
+from contexture.retrieval.top import NO_ROW, Rows, Scores
 from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_numpy, write_vectors
 
 #: Layout of an index folder.
 ENCODER_DIR, PASSAGES_FILE, VECTORS_DIR, BM25_DIR = "encoder", "passages.parquet", "vectors", "words"
+DEFAULTS_FILE = "search.json"
 #: Columns that are searched, and those that are stored.
 TEXT_COLUMNS = ["title", "text"]
 PASSAGE_COLUMNS = ["passage_id", *TEXT_COLUMNS]
 #: Minimal length of rankings that are fused.
 MIN_FUSION_DEPTH = 100
 
-#: Rank by the vectors of an encoder, by words (BM25), or by both rankings fused.
-SearchMethod = Literal["vectors", "words", "both"]
-
 
 @dataclass(frozen=True)
 class Hit:
     """A passage in the results.
 
-    `score` is the inner product, BM25's score or, for both, the sum of ½ / (60 + rank) over the two rankings.
+    `score` is the inner product, BM25's score or, for both, their weighted sum after scaling (`fuse_scores`).
     `rank_by_vectors` and `rank_by_words` are the ranks in these from 1, or None.
     """
 
@@ -53,8 +52,14 @@ class Hit:
     by_words: int | None
 
 
-def build_passage_index(passages: Path, encoder: Path, folder: Path, bm25: Bm25Config | None = None) -> None:
-    """Write encoder, passages (from a folder of Parquet files), their vectors and BM25 to `folder`.
+def build_passage_index(
+    passages: Path,
+    encoder: Path,
+    folder: Path,
+    bm25: Bm25Config | None = None,
+    defaults: SearchDefaults | None = None,
+) -> None:
+    """Write encoder, passages (from a folder of Parquet files), their vectors, BM25 and `defaults` to `folder`.
 
     An interrupted build keeps its finished vectors. Raises ValueError if there are no passages or no words.
     """
@@ -63,17 +68,18 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, bm25: Bm25C
     from contexture.encoders.files import load_encoder
     from contexture.retrieval.candidates import build_bm25
 
-    bm25 = bm25 or Bm25Config()
+    bm25, defaults = bm25 or Bm25Config(), defaults or SearchDefaults()
     files = sorted(passages.glob("*.parquet"))
     rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files)
     if not rows:
         raise ValueError(f"{passages} contains no passages: there is nothing to search")
     encoder_identity = {"encoder": encoder_checksum(encoder)}
     size = sum(file.stat().st_size for file in files)
-    identity = encoder_identity | {"passages": rows, "bytes": size, "words": asdict(bm25)}
+    identity = encoder_identity | {"passages": rows, "bytes": size, "words": asdict(bm25), "search": asdict(defaults)}
     discard_other(folder, identity)
     with work_folder(folder, identity) as work_dir:
         shutil.copytree(encoder, work_dir / ENCODER_DIR, dirs_exist_ok=True)
+        (work_dir / DEFAULTS_FILE).write_text(json.dumps(asdict(defaults)), encoding="utf-8")
         schema = pq.read_schema(files[0]).empty_table().select(PASSAGE_COLUMNS).schema
         with pq.ParquetWriter(work_dir / PASSAGES_FILE, schema) as writer:
             for file in files:
@@ -87,20 +93,24 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, bm25: Bm25C
             lambda chosen: model.embed(passage_rows.read_range(chosen, TEXT_COLUMNS), "document"),
             encoder_identity,
         )
-        build_bm25(passage_rows, TEXT_COLUMNS, work_dir / BM25_DIR, bm25)
+        build_bm25(map(" ".join, passage_rows.tuples(TEXT_COLUMNS)), work_dir / BM25_DIR, bm25)
 
 
 class PassageSearch:
     """Search in a folder of `build_passage_index`."""
 
     def __init__(self, folder: Path, index: IndexConfig | None = None, method: SearchMethod | None = None) -> None:
-        """Open the index; the default method is "both" if the folder has BM25, otherwise "vectors".
+        """Open the index; the default method is that of the index.
 
         Raises ValueError if a part is missing, damaged, or made with another encoder.
         """
         if not (folder / PASSAGES_FILE).exists():
             raise ValueError(f"{folder} is not a search index: build one with kedro run --tags index")
-        self.method: SearchMethod = method or ("both" if (folder / BM25_DIR).exists() else "vectors")
+        try:
+            self.defaults = SearchDefaults(**json.loads((folder / DEFAULTS_FILE).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise ValueError(f"{folder / DEFAULTS_FILE} is damaged ({error}): build the index again") from error
+        self.method: SearchMethod = method or self.defaults.method
         try:
             self.passages = ParquetRows(folder / PASSAGES_FILE)
         except (OSError, pa.ArrowInvalid) as error:
@@ -124,7 +134,7 @@ class PassageSearch:
         results = {name: ranking.search([query], depth) for name, ranking in self.rankings.items()}
         (scores, rows), *other = results.values()
         if other:
-            scores, rows = fuse(rows, other[0][1], EQUAL_WEIGHT, k)
+            ((scores, rows),) = fuse_scores((scores, rows), other[0], [self.defaults.weight], k)
         ranks: dict[str, dict[int, int]] = {"vectors": {}, "words": {}} | {
             name: {row: rank for rank, row in enumerate(ranked[0].tolist(), start=1)}
             for name, (_, ranked) in results.items()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
 
 import pandas as pd
 
+from contexture.retrieval.config import SearchDefaults
+
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
 
@@ -171,6 +173,9 @@ class EncoderChooser(Protocol):
 
     def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """Return the best variant by the details of `evaluate`, or the first if too little was measured."""
+
+    def choose_search(self, details: Mapping[str, Any], variant: str) -> SearchDefaults:
+        """Return how to search with the encoder of `variant`, by the details of `evaluate`."""
 
     def card_results(self, records: Sequence[Mapping[str, Any]], variant: str) -> "tuple[str, list[EvalResult]]":
         """Return a section and the results for the model card of `variant`, from records of `evaluate`."""

@@ -1,6 +1,6 @@
 """Rank passages by BM25, vectors and both, with confidence intervals of the scores."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +11,7 @@ from contexture.retrieval.candidates import Retriever, build_bm25
 from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import search_exact
-from contexture.retrieval.top import EQUAL_WEIGHT, NO_ROW, Rows, fuse
+from contexture.retrieval.top import NO_ROW, Ranking
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, list_seeds, measure_encoders
 from contexture.tasks.sentences.vectors import folder_name
 
@@ -24,27 +24,31 @@ FROZEN = "frozen"
 COMPARED_METRIC = METRICS[0]
 
 
-def rank_by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int) -> Rows:
+def rank_by_words(
+    candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int
+) -> Ranking:
     """Rank candidates (a Parquet file with `COLUMNS`) by BM25; write its index below `vectors_dir`.
 
     Returns:
-        Row numbers (Q, min(depth, candidates)), best first; −1 where no other candidate shares a word with the query.
+        Scores and rows (Q, min(depth, candidates)), best first; row −1 where no other candidate shares a word with the
+        query.
 
     Raises:
         ValueError: no candidate, or none has a word.
     """
-    return build_bm25(ParquetRows(candidates), COLUMNS[1:], vectors_dir / "words", config).search(queries, depth)[1]
+    texts = map(" ".join, ParquetRows(candidates).tuples(COLUMNS[1:]))
+    return build_bm25(texts, vectors_dir / "words", config).search(queries, depth)
 
 
 def rank_by_vectors(
     encoders: Sequence[str], candidates: Path, queries: Sequence[str], vectors_dir: Path, depth: int
-) -> Rows:
+) -> Ranking:
     """Rank candidates (a Parquet file with `COLUMNS`) by inner products of vectors; see `Retriever`.
 
     The candidates' vectors are cached below `vectors_dir`.
 
     Returns:
-        Row numbers (Q, min(depth, candidates)), best first; −1 for a query without a known word (vector 0).
+        Scores and rows (Q, min(depth, candidates)), best first; row −1 for a query without a known word (vector 0).
 
     Raises:
         ValueError: no candidate, or an encoder that cannot be loaded.
@@ -52,9 +56,9 @@ def rank_by_vectors(
     retriever = Retriever(encoders, COLUMNS)
     vectors = retriever.embed_candidates(ParquetRows(candidates), vectors_dir / folder_name("+".join(encoders)))
     query_vectors = retriever.embed_queries(queries)
-    rows = search_exact(vectors, query_vectors, depth)[1]
+    scores, rows = search_exact(vectors, query_vectors, depth)
     rows[~query_vectors.any(axis=1)] = NO_ROW
-    return rows
+    return scores, rows
 
 
 def rank_all(
@@ -64,25 +68,20 @@ def rank_all(
     queries: list[str],
     vectors_dir: Path,
     config: Bm25Config,
-    depths: tuple[int, int],
-    select: Callable[[Rows], Rows],
-    hybrid: Collection[str],
-) -> dict[tuple[str, int], Rows]:
-    """Return (variant, seed) → ranking, for BM25, all encoders, and both fused for variants in `hybrid`.
+    depth: int,
+    select: Callable[[Ranking], Ranking],
+) -> dict[tuple[str, int], Ranking]:
+    """Return (variant, seed) → ranking, for BM25 and all encoders.
 
-    Rankings have `depths[0]` rows before `select` removes rows that are no candidates of their query; fused rankings
-    have `depths[1]`. Other arguments: see `rank_by_words` and `rank_by_vectors`.
+    Rankings have `depth` rows before `select` removes rows that are no candidates of their query. Other arguments: see
+    `rank_by_words` and `rank_by_vectors`.
     """
-    words = select(rank_by_words(candidates, queries, vectors_dir, config, depths[0]))
-    vectors = measure_encoders(rank_by_vectors, encoders, parallel_map, candidates, queries, vectors_dir, depths[0])
-    vectors = {encoders: select(rows) for encoders, rows in vectors.items()}
-    rankings = {(BM25, seed): words for seed in list_seeds(encoders)}
-    for encoder in encoders:
-        rows = vectors[encoder.models]
-        rankings[encoder.variant, encoder.seed] = rows
-        if encoder.variant in hybrid:
-            rankings[encoder.variant + HYBRID, encoder.seed] = fuse(rows, words, EQUAL_WEIGHT, depths[1])[1]
-    return rankings
+    words = select(rank_by_words(candidates, queries, vectors_dir, config, depth))
+    by_models = measure_encoders(rank_by_vectors, encoders, parallel_map, candidates, queries, vectors_dir, depth)
+    by_vectors = {models: select(ranking) for models, ranking in by_models.items()}
+    return {(BM25, seed): words for seed in list_seeds(encoders)} | {
+        (encoder.variant, encoder.seed): by_vectors[encoder.models] for encoder in encoders
+    }
 
 
 def measure_intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:

@@ -135,7 +135,9 @@ def test_documents_with_the_id_of_the_query_are_left_out() -> None:
     rows[1, :3] = [4, 2, 3]
     rows[2, :2] = [4, 2]
     expected = [list(range(RANK_DEPTH)), [4, 3] + [-1] * (RANK_DEPTH - 2), [4, 2] + [-1] * (RANK_DEPTH - 2)]
-    assert drop_own_documents(rows, np.array([-1, 2, 9])).tolist() == expected
+    scores, kept = drop_own_documents((-rows.astype(np.float32), rows), np.array([-1, 2, 9]))
+    assert kept.tolist() == expected
+    assert (scores[kept >= 0] == -kept[kept >= 0]).all()
 
 
 def test_unknown_relevant_documents_count_as_not_retrieved(encoder: str, tmp_path: Path) -> None:

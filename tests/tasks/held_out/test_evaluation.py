@@ -1,6 +1,7 @@
 """Rankings against slow loops, and recommendations by hand."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,12 @@ from sklearn.metrics import ndcg_score
 
 from contexture.encoders.models import load_models
 from contexture.metrics.graded import METRICS
+from contexture.retrieval.top import Rows
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.held_out import evaluation
 from contexture.tasks.held_out.evaluation import (
     evaluate_held_out,
+    fuse_encoders,
     recommend_search,
     select_encoder,
     training_gains,
@@ -54,8 +57,8 @@ def results(folder: Path, evidence: HeldOutEvidence, encoder: str) -> Results:
     return evaluate_held_out([EvaluatedEncoder(*run) for run in runs], evidence, folder / "vectors")
 
 
-def rank_slowly(question: HeldOutQuestion, evidence: HeldOutEvidence, *encoders: str) -> tuple[float, list[str]]:
-    """Return scikit-learn's nDCG@10 of a question over all candidates, and their order."""
+def rank_slowly(question: HeldOutQuestion, evidence: HeldOutEvidence, *encoders: str) -> tuple[float, dict[str, float]]:
+    """Return scikit-learn's nDCG@10 of a question over all candidates, and their scores, best first."""
     rows = pq.read_table(evidence.candidates).to_pylist()
     model = load_models(encoders)
     documents = model.embed([(row["title"], row["text"]) for row in rows], "document")
@@ -70,9 +73,9 @@ def rank_slowly(question: HeldOutQuestion, evidence: HeldOutEvidence, *encoders:
             continue
         name = row["doc_id"] if question.by_document else row["id"]
         best[name] = max(best.get(name, -np.inf), float(scores[number]))
-    order = sorted(best, key=lambda name: -best[name])
+    ordered = {name: best[name] for name in sorted(best, key=lambda name: -best[name])}
     relevant = [[name in question.answers for name in best]]
-    return float(ndcg_score(relevant, [list(best.values())], k=10)), order
+    return float(ndcg_score(relevant, [list(best.values())], k=10)), ordered
 
 
 def test_each_search_has_records_of_each_kind(evidence: HeldOutEvidence, results: Results) -> None:
@@ -116,21 +119,23 @@ def test_vector_rankings_match_a_slow_loop(evidence: HeldOutEvidence, encoder: s
 @pytest.mark.parametrize(
     ("text", "answer", "by_words"),
     [
-        # "what" and "at" are stop words, and no page contains "night" or "burns".
-        (USER_QUESTIONS[0][0], "en:lamp", []),
+        # "at" is a stop word, no page contains "night", and one "burning".
+        (USER_QUESTIONS[0][0], "en:lamp", ["en:lamp"]),
         # The page about wool has both "wool" and "sheep", the page about the ferry only "wool".
         (USER_QUESTIONS[2][0], "en:wool", ["en:wool", "en:ferry"]),
     ],
 )
-def test_words_and_vectors_are_fused_by_their_ranks(
+def test_user_questions_by_words_vectors_and_both(
     text: str, answer: str, by_words: list[str], evidence: HeldOutEvidence, encoder: str, results: Results
 ) -> None:
     number = next(n for n, question in enumerate(evidence.questions) if question.text == text)
-    order = rank_slowly(evidence.questions[number], evidence, encoder)[1]
-    scores = {name: 1 / (61 + rank) for rank, name in enumerate(order)}
-    for rank, name in enumerate(by_words):
-        scores[name] += 1 / (61 + rank)
-    fused = sorted(scores, key=lambda name: -scores[name])
+    _, scores = rank_slowly(evidence.questions[number], evidence, encoder)
+    order, weight = list(scores), results.details["weights"]["one"]
+    width = scores[order[0]] - scores[order[-1]]
+    sums = {name: weight * (score - scores[order[-1]]) / width for name, score in scores.items()}
+    if by_words:  # BM25's best page has 1, the worst 0
+        sums[by_words[0]] += 1 - weight
+    fused = sorted(sums, key=lambda name: -sums[name])
     values = results.tables["questions"].query("query_id == @number").set_index("variant")["ndcg_at_10"]
     assert values["bm25"] == (answer in by_words)
     assert values["one"] == pytest.approx(1 / np.log2(order.index(answer) + 2))
@@ -251,3 +256,23 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
     scores = {"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7, "other": 0.8, "other+bm25": 0.8}
     assert select_encoder(scores, ["a", "b"]) == "b"
     assert select_encoder(scores, ["a", "other"]) == "other"
+
+
+def test_a_weight_is_chosen_by_other_questions() -> None:
+    """The answer is row 1. The encoder has it for even questions, BM25 for odd ones, of two generated kinds."""
+    kinds = np.array(["links"] * 4 + ["headings"] * 4 + ["questions"] * 2)
+    is_even = np.arange(10) % 2 == 0
+    vectors, words = (
+        (np.tile(np.float32([1, 0]), (10, 1)), np.where(is_right[:, None], [1, 2], [2, 1]))
+        for is_right in (is_even, ~is_even)
+    )
+
+    def measure(rows: Rows) -> Any:
+        return np.where(rows[:, 0] == 1, 1.0, 0.5)
+
+    fused, weights = fuse_encoders({("a", 0): vectors, ("bm25", 0): words}, words, kinds, measure)
+    # Even questions get the weight that is best for odd ones, a small one, and the other way round.
+    assert list(fused) == [("a+bm25", 0)] and fused["a+bm25", 0][1][:8, 0].tolist() == [2] * 8
+    assert weights == {"a": 0.1}  # all weights are right for half of each kind
+    only_words = {("a", 0): words, ("bm25", 0): words}
+    assert fuse_encoders(only_words, words, kinds[8:].repeat(5), measure)[1] == {"a": 0.5}

@@ -39,7 +39,7 @@ def test_candidates_are_all_passages_and_some_rests(evidence: HeldOutEvidence) -
     assert [row["id"] for row in rows[: evidence.passages]] == [row[0] for row in PASSAGES]
     assert [row["text"] for row in rows[: evidence.passages]] == [row[3] for row in PASSAGES]
     assert (evidence.passages, evidence.documents, evidence.held_out) == (9, 4, 2)
-    assert evidence.unknown == frozenset() and evidence.bm25_config == Bm25Config(1.5, 0.75, "english")
+    assert evidence.unknown == frozenset() and evidence.bm25_config == Bm25Config()
 
 
 def test_heading_questions(evidence: HeldOutEvidence) -> None:

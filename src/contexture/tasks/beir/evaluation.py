@@ -10,12 +10,13 @@ import pandas as pd
 from contexture.metrics.graded import METRICS, graded_metrics
 from contexture.metrics.measures import RECALL_DEPTHS
 from contexture.metrics.scores import RUN_COLUMNS, to_records
+from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_ranks
 from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.top import NO_ROW, Rows
+from contexture.retrieval.top import NO_ROW, Ranking, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE
-from contexture.tasks.passage_ranking import FROZEN, measure_intervals, rank_all
+from contexture.tasks.passage_ranking import BM25, FROZEN, HYBRID, measure_intervals, rank_all
 
 NAME = "beir"
 #: Number of documents that are ranked for each query.
@@ -47,14 +48,16 @@ def evaluate_beir(
     return Results(records, details, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
-def drop_own_documents(rows: Rows, own_rows: Rows) -> Rows:
-    """Return the first RANK_DEPTH of rows (Q, RANK_DEPTH + 1) without the documents that have the query's id.
+def drop_own_documents(ranking: Ranking, own_rows: Rows) -> Ranking:
+    """Return the first RANK_DEPTH of (Q, RANK_DEPTH + 1) results without the documents that have the query's id.
 
-    `device_rows` (Q,) are the rows of these documents, −1 for none. BEIR leaves them out, too.
+    `own_rows` (Q,) are the rows of these documents, −1 for none. BEIR leaves them out, too.
     """
+    scores, rows = ranking
     other_rows = np.where(rows == own_rows[:, None], NO_ROW, rows)
     order = np.argsort(other_rows == NO_ROW, axis=1, kind="stable")
-    return np.take_along_axis(other_rows, order, axis=1)[:, :RANK_DEPTH]
+    scores, rows = (np.take_along_axis(values, order, axis=1)[:, :RANK_DEPTH] for values in (scores, other_rows))
+    return scores, rows
 
 
 def _evaluate_set(
@@ -73,10 +76,13 @@ def _evaluate_set(
         queries["text"].tolist(),
         beir_set.vectors_dir,
         settings.bm25,
-        (RANK_DEPTH + 1, RANK_DEPTH),
-        lambda rows: drop_own_documents(rows, own_rows),
-        settings.hybrid,
+        RANK_DEPTH + 1,
+        lambda ranking: drop_own_documents(ranking, own_rows),
     )
+    for encoder in encoders:
+        if encoder.variant in settings.hybrid:
+            fused = (rankings[name, encoder.seed][1] for name in (encoder.variant, BM25))
+            rankings[encoder.variant + HYBRID, encoder.seed] = fuse_ranks(*fused, EQUAL_WEIGHT, RANK_DEPTH)
     relevant = [
         # A document that is not in the corpus has no row; its id matches no result.
         {row_of.get(name, name): score for name, score in zip(documents, scores, strict=True)}
@@ -91,6 +97,6 @@ def _evaluate_set(
             data=beir_set.name,
             query_id=queries["id"],
         )
-        for (variant, seed), rows in rankings.items()
+        for (variant, seed), (_, rows) in rankings.items()
     ]
     return pd.concat(tables, ignore_index=True)[[*RUN_COLUMNS, "data", "query_id", *METRICS]]

@@ -1,17 +1,24 @@
 """Evaluate BM25, encoders and both fused on questions from held-out documents, and recommend a search."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from contexture.metrics.graded import METRICS, graded_metrics
 from contexture.metrics.measures import RECALL_DEPTHS
 from contexture.metrics.scores import to_records
-from contexture.retrieval.top import NO_ROW, Rows
+from contexture.retrieval.candidates import build_bm25
+from contexture.retrieval.config import SearchDefaults, SearchMethod
+from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_scores
+from contexture.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.top import NO_ROW, Ranking, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
 from contexture.tasks.held_out.evidence import KINDS, HeldOutEvidence, HeldOutQuestion
@@ -30,6 +37,8 @@ NAME = "held_out"
 _RANK_DEPTH = max(RECALL_DEPTHS)
 #: Minimal questions of a kind for its evaluation, and of the user for a recommendation by them alone.
 MIN_QUESTIONS, MIN_USER_QUESTIONS = 10, 20
+#: Weights of an encoder's scores in a fused search.
+WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def evaluate_held_out(
@@ -40,9 +49,10 @@ def evaluate_held_out(
 ) -> Results:
     """Measure each search on each kind of question; details have counts, intervals and the recommended search.
 
-    A search is BM25, an encoder, or both fused with equal weights. It ranks pages by their best passage. The data of
-    the records are the kinds of questions. The table `questions` has nDCG@10 and recall of each question and search,
-    averaged over seeds.
+    A search is BM25, an encoder, or both fused by their scores; `details["weights"]` has the encoders' weights in
+    that (see `fuse_encoders`). A page is ranked by its best passage, and by BM25 also as a whole, with equal weights.
+    The data of the records are the kinds of questions. The table `questions` has nDCG@10 and recall of each question
+    and search, averaged over seeds.
     """
     questions = [question for kind in KINDS for question in _select_kind(evidence.questions, kind)]
     details: dict[str, Any] = {
@@ -65,17 +75,20 @@ def evaluate_held_out(
         [question.text for question in questions],
         vectors_dir,
         evidence.bm25_config,
-        (ranking.depth, _RANK_DEPTH),
+        ranking.depth,
         ranking.select,
-        variants,
     )
-    tables = [ranking.metrics(rows, variant, seed) for (variant, seed), rows in rankings.items()]
+    words = ranking.add_whole_pages(rankings[BM25, encoders[0].seed], vectors_dir / "pages")
+    rankings |= {(BM25, seed): words for variant, seed in rankings if variant == BM25}
+    fused, weights = fuse_encoders(rankings, words, ranking.kinds, ranking.ndcg)
+    tables = [ranking.metrics(rows, variant, seed) for (variant, seed), (_, rows) in (rankings | fused).items()]
     table = pd.concat(tables, ignore_index=True)
     records = [row for kind in KINDS for row in to_records(table[table["kind"] == kind], METRICS, NAME, kind)]
     by_kind = {kind: measure_intervals(rows) for kind, rows in table.groupby("kind", sort=False)}
     means = table.groupby(["variant", "kind", "query_id"], sort=False)[METRICS].mean().reset_index()
     details |= {
         "intervals": by_kind,
+        "weights": weights,
         "advice": recommend_search(means, variants),
         "learned": training_gains(means, variants),
     }
@@ -93,6 +106,8 @@ class _RankingMetrics:
 
     def __init__(self, evidence: HeldOutEvidence, questions: Sequence[HeldOutQuestion]) -> None:
         self.questions, self.passages = questions, evidence.passages
+        self.candidates, self.bm25_config = evidence.candidates, evidence.bm25_config
+        self.kinds = np.array([question.kind for question in questions])
         table = pq.read_table(evidence.candidates, columns=["id", "doc_id"])
         self.ids, self.documents = (table[name].to_numpy(zero_copy_only=False) for name in ("id", "doc_id"))
         # First row of the page of each row, which represents the page.
@@ -105,23 +120,53 @@ class _RankingMetrics:
         num_rests = sum(question.rest_row >= 0 for question in self.questions)
         return _RANK_DEPTH * (10 if any(question.by_document for question in self.questions) else 1) + num_rests + 1
 
-    def select(self, rows: Rows) -> Rows:
-        """Return the first rows (Q, 100) that are candidates of each question, padded with −1.
+    def select(self, ranking: Ranking) -> Ranking:
+        """Return the first 100 results that are candidates of each question.
 
-        If documents answer a question, each document has the rank of its best passage and the row of its first.
+        If documents answer a question, each document has the score of its best passage and the row of its first.
         """
-        selected = np.full((len(rows), _RANK_DEPTH), NO_ROW, np.int64)
+        selected_scores = np.full((len(self.questions), _RANK_DEPTH), -np.inf, np.float32)
+        selected_rows = np.full((len(self.questions), _RANK_DEPTH), NO_ROW, np.int64)
         for number, question in enumerate(self.questions):
-            ranked = rows[number][rows[number] != NO_ROW]
+            scores, ranked = ((part[number][ranking[1][number] != NO_ROW]) for part in ranking)
             is_passage = (ranked < self.passages) & (ranked != question.passage_row)
             is_candidate = is_passage | (ranked == question.rest_row)
             if question.source:
                 is_candidate &= self.documents[ranked] != question.source
-            best = ranked[is_candidate]
+            scores, best = scores[is_candidate], ranked[is_candidate]
             if question.by_document:
-                best = pd.unique(self.first[best])
-            selected[number, : min(len(best), _RANK_DEPTH)] = best[:_RANK_DEPTH]
-        return selected
+                best = self.first[best]
+                is_best = ~pd.Index(best).duplicated()
+                scores, best = scores[is_best], best[is_best]
+            selected_scores[number, : len(best)] = scores[:_RANK_DEPTH]
+            selected_rows[number, : len(best)] = best[:_RANK_DEPTH]
+        return selected_scores, selected_rows
+
+    def add_whole_pages(self, words: Ranking, folder: Path) -> Ranking:
+        """Fuse BM25's ranking of pages by their best passages with that of whole pages, where pages answer."""
+        numbers = [number for number, question in enumerate(self.questions) if question.by_document]
+        if not numbers:
+            return words
+        passages = islice(ParquetRows(self.candidates).tuples(["doc_id", "title", "text"]), self.passages)
+        pages = [list(rows) for _, rows in groupby(passages, key=itemgetter(0))]
+        texts = (" ".join([rows[0][1], *(text for _, _, text in rows)]) for rows in pages)
+        bm25 = build_bm25(texts, folder, self.bm25_config)
+        first_rows = self.first[np.cumsum([0, *map(len, pages[:-1])])]
+        scores, page_numbers = bm25.search([self.questions[number].text for number in numbers], _RANK_DEPTH + 1)
+        rows = np.where(page_numbers == NO_ROW, NO_ROW, first_rows[page_numbers])
+        for line, number in enumerate(numbers):  # the page with the question is no candidate
+            is_other = (rows[line] == NO_ROW) | (self.documents[rows[line]] != self.questions[number].source)
+            order = np.argsort(~is_other, kind="stable")
+            scores[line], rows[line] = scores[line][order], np.where(is_other, rows[line], NO_ROW)[order]
+        ((fused_scores, fused_rows),) = fuse_scores(
+            (words[0][numbers], words[1][numbers]), (scores, rows), [EQUAL_WEIGHT], _RANK_DEPTH
+        )
+        words[0][numbers], words[1][numbers] = fused_scores, fused_rows
+        return words
+
+    def ndcg(self, rows: Rows) -> NDArray[np.float64]:
+        """Return nDCG@10 of each question."""
+        return self.metrics(rows, "", 0)[COMPARED_METRIC].to_numpy()
 
     def metrics(self, rows: Rows, variant: str, seed: int) -> pd.DataFrame:
         """Return a table with one row per question."""
@@ -131,10 +176,54 @@ class _RankingMetrics:
             names = self.documents if question.by_document else self.ids
             ranked.append(names[selected[selected != NO_ROW]].tolist())
             answers.append(dict.fromkeys(question.answers, 1.0))
-        kinds = [question.kind for question in self.questions]
         return graded_metrics(ranked, answers).assign(
-            variant=variant, seed=seed, split="test", protocol=FROZEN, kind=kinds, query_id=range(len(kinds))
+            variant=variant, seed=seed, split="test", protocol=FROZEN, kind=self.kinds, query_id=range(len(self.kinds))
         )
+
+
+def fuse_encoders(
+    rankings: Mapping[tuple[str, int], Ranking],
+    words: Ranking,
+    kinds: NDArray[Any],
+    measure: Callable[[Rows], NDArray[np.float64]],
+) -> tuple[dict[tuple[str, int], Ranking], dict[str, float]]:
+    """Return the rankings of encoders fused with that of BM25, and each encoder's weight (see `fuse_scores`).
+
+    The weight is that with the highest nDCG@10 on the generated questions, averaged over their kinds and over seeds.
+    Half of them are fused with the weight that is best for the other half, so that no question is evaluated with a
+    weight that it has chosen. Without generated questions, the weight is 0.5.
+
+    Args:
+        rankings: (variant, seed) → ranking; BM25 is left out.
+        words: The ranking of BM25.
+        kinds: Kinds (Q,) of the questions.
+        measure: Returns nDCG@10 (Q,) of ranked rows.
+    """
+    fused: dict[tuple[str, int], Ranking] = {}
+    weights: dict[str, float] = {}
+    numbers, is_generated = np.arange(len(kinds)), kinds != "questions"
+    for variant in dict.fromkeys(variant for variant, _ in rankings if variant != BM25):
+        by_weight = {
+            seed: fuse_scores(ranking, words, WEIGHTS, _RANK_DEPTH)
+            for (name, seed), ranking in rankings.items()
+            if name == variant
+        }
+        ndcg = np.mean([[measure(rows) for _, rows in results] for results in by_weight.values()], axis=0)
+        choices = np.full(len(numbers), _choose_weight(ndcg, kinds, is_generated))
+        weights[variant] = WEIGHTS[choices[0]]
+        for half in (0, 1):
+            others = _choose_weight(ndcg, kinds, is_generated & (numbers % 2 != half))
+            choices[is_generated & (numbers % 2 == half)] = others
+        for seed, results in by_weight.items():
+            scores, rows = (np.stack(part)[choices, numbers] for part in zip(*results, strict=True))
+            fused[variant + HYBRID, seed] = scores, rows
+    return fused, weights
+
+
+def _choose_weight(ndcg: NDArray[np.float64], kinds: NDArray[Any], is_chosen: NDArray[np.bool_]) -> int:
+    """Return the number of the weight with the best mean over kinds; `ndcg` (weights, questions)."""
+    means = [ndcg[:, is_chosen & (kinds == kind)].mean(axis=1) for kind in np.unique(kinds[is_chosen])]
+    return int(np.mean(means, axis=0).argmax()) if means else WEIGHTS.index(EQUAL_WEIGHT)
 
 
 def recommend_search(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
@@ -189,3 +278,13 @@ def _training_gains(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, 
 def select_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
     """Return the variant with the best mean, alone or fused with BM25."""
     return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
+
+
+def choose_search(details: Mapping[str, Any], variant: str) -> SearchDefaults:
+    """Return BM25 if it is recommended, otherwise the better of the encoder alone and fused; fused without results."""
+    if "advice" not in details:
+        return SearchDefaults()
+    means = details["advice"]["means"]
+    is_fused = means[variant + HYBRID] >= means[variant]
+    method: SearchMethod = "words" if details["advice"]["take"] == BM25 else "both" if is_fused else "vectors"
+    return SearchDefaults(method, details["weights"][variant])

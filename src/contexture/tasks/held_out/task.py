@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from contexture.retrieval.config import SearchDefaults
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.held_out.questions import QUESTION_COLUMNS, describe_unknown, read_questions
@@ -62,6 +63,12 @@ class HeldOutTask(FrozenTask):
         from contexture.tasks.held_out.evaluation import select_encoder
 
         return select_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]
+
+    def choose_search(self, details: Mapping[str, Any], variant: str) -> SearchDefaults:
+        """See `EncoderChooser` and `evaluation.choose_search`."""
+        from contexture.tasks.held_out.evaluation import choose_search
+
+        return choose_search(details, variant)
 
     def card_results(self, records: Sequence[Mapping[str, Any]], variant: str) -> "tuple[str, list[EvalResult]]":
         """See `card.card_results`."""

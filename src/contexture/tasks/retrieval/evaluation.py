@@ -12,9 +12,10 @@ import pandas as pd
 
 from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.candidates import TEXT_COLUMNS, Retriever, build_bm25
+from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_ranks
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import compare_indexes, search_exact
-from contexture.retrieval.top import EQUAL_WEIGHT, Rows, fuse
+from contexture.retrieval.top import Rows
 from contexture.retrieval.vectors import Vectors
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
 from contexture.tasks.examples import select_examples
@@ -146,7 +147,7 @@ def _evaluate_model(
             continue
         if bm25_rows is not None:
             weight = _choose_weight(model, questions, pool, retriever, vectors, bm25_rows)
-            fused = fuse(rows, bm25_rows[is_tested], weight, pool.depth)[1]
+            fused = fuse_ranks(rows, bm25_rows[is_tested], weight, pool.depth)[1]
             tables.append(_label_ranks(pool.rank_answers(tested, fused), variant + HYBRID, seed, model.share, pool))
         if has_indexes:
             all_queries = retriever.embed_queries(questions["question"].tolist())
@@ -190,7 +191,7 @@ def _choose_weight(
     dev = questions[is_dev]
     rows = search_exact(vectors, retriever.embed_queries(dev["question"].tolist()), pool.depth)[1]
     recall = {
-        weight: _recall_at_10(pool.rank_answers(dev, fuse(rows, bm25_rows[is_dev], weight, pool.depth)[1]))
+        weight: _recall_at_10(pool.rank_answers(dev, fuse_ranks(rows, bm25_rows[is_dev], weight, pool.depth)[1]))
         for weight in FUSION_WEIGHTS
     }
     return max(recall, key=lambda weight: (recall[weight], -abs(weight - EQUAL_WEIGHT)))
@@ -233,7 +234,7 @@ def _protocol_name(share: float | None) -> str:
 
 def _search_bm25(questions: pd.DataFrame, pool: CandidatePool, settings: RetrievalSettings) -> tuple[Rows, float]:
     """Return BM25's ranking for all questions, and the seconds of the search."""
-    index = build_bm25(pool.candidates, TEXT_COLUMNS, pool.folder / BM25_DIR, settings.bm25)
+    index = build_bm25(map(" ".join, pool.candidates.tuples(TEXT_COLUMNS)), pool.folder / BM25_DIR, settings.bm25)
     started = time.perf_counter()
     _, rows = index.search(questions["question"].tolist(), pool.depth)
     return rows, time.perf_counter() - started
