@@ -259,20 +259,20 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
 
 
 def test_a_weight_is_chosen_by_other_questions() -> None:
-    """The answer is row 1. The encoder has it for even questions, BM25 for odd ones, of two generated kinds."""
+    """The answer is row 2. The encoder has it for even questions, BM25 for odd ones, of two generated kinds."""
     kinds = np.array(["links"] * 4 + ["headings"] * 4 + ["questions"] * 2)
     is_even = np.arange(10) % 2 == 0
     vectors, words = (
-        (np.tile(np.float32([1, 0]), (10, 1)), np.where(is_right[:, None], [1, 2], [2, 1]))
+        (np.tile(np.float32([1, 0]), (10, 1)), np.where(is_right[:, None], [2, 1], [1, 2]))
         for is_right in (is_even, ~is_even)
     )
 
     def measure(rows: Rows) -> Any:
-        return np.where(rows[:, 0] == 1, 1.0, 0.5)
+        return np.where(rows[:, 0] == 2, 1.0, 0.5)
 
     fused, weights = fuse_encoders({("a", 0): vectors, ("bm25", 0): words}, words, kinds, measure)
     # Even questions get the weight that is best for odd ones, a small one, and the other way round.
-    assert list(fused) == [("a+bm25", 0)] and fused["a+bm25", 0][1][:8, 0].tolist() == [2] * 8
-    assert weights == {"a": 0.1}  # all weights are right for half of each kind
+    assert list(fused) == [("a+bm25", 0)] and fused["a+bm25", 0][1][:8, 0].tolist() == [1] * 8
+    assert weights == {"a": 0.1}  # all but 0.5 are right for half of each kind
     only_words = {("a", 0): words, ("bm25", 0): words}
     assert fuse_encoders(only_words, words, kinds[8:].repeat(5), measure)[1] == {"a": 0.5}
