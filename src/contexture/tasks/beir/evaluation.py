@@ -81,8 +81,8 @@ def _evaluate_set(
     )
     for encoder in encoders:
         if encoder.variant in settings.hybrid:
-            fused = (rankings[name, encoder.seed][1] for name in (encoder.variant, BM25))
-            rankings[encoder.variant + HYBRID, encoder.seed] = fuse_ranks(*fused, EQUAL_WEIGHT, RANK_DEPTH)
+            vectors, words = (rankings[name, encoder.seed][1] for name in (encoder.variant, BM25))
+            rankings[encoder.variant + HYBRID, encoder.seed] = fuse_ranks(vectors, words, EQUAL_WEIGHT, RANK_DEPTH)
     relevant = [
         # A document that is not in the corpus has no row; its id matches no result.
         {row_of.get(name, name): score for name, score in zip(documents, scores, strict=True)}
