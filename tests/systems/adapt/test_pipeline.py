@@ -73,7 +73,10 @@ def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: P
     texts = ["who mends the wheels", "the keeper of the tide"]
     vectors, expected = load_model(exported).embed(texts, "document"), SentenceTransformer(str(exported)).encode(texts)
     assert vectors / 4.5 == pytest.approx(expected, abs=1e-5)
-    hits = PassageSearch(project / "data/06_models/search")("the bell of village 11", 3)
+    search = PassageSearch(project / "data/06_models/search")
+    assert search.defaults.weight in details["weights"].values()
+    assert (search.method == "words") == (details["advice"]["take"] == "bm25")
+    hits = search("the bell of village 11", 3)
     assert any(hit.title == "The bell of village 11" for hit in hits)
     page = (project / "data/08_reporting/adapt/report/report.html").read_text(encoding="utf-8")
     assert "by your 25 questions" in page

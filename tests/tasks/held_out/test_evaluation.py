@@ -11,10 +11,12 @@ from sklearn.metrics import ndcg_score
 
 from contexture.encoders.models import load_models
 from contexture.metrics.graded import METRICS
+from contexture.retrieval.config import SearchDefaults, SearchMethod
 from contexture.retrieval.top import Rows
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.held_out import evaluation
 from contexture.tasks.held_out.evaluation import (
+    choose_search,
     evaluate_held_out,
     fuse_encoders,
     recommend_search,
@@ -256,6 +258,21 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
     scores = {"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7, "other": 0.8, "other+bm25": 0.8}
     assert select_encoder(scores, ["a", "b"]) == "b"
     assert select_encoder(scores, ["a", "other"]) == "other"
+
+
+@pytest.mark.parametrize(
+    ("take", "scores", "method"),
+    [
+        ("bm25", {"a": 0.5, "a+bm25": 0.6}, "words"),
+        ("a+bm25", {"a": 0.5, "a+bm25": 0.6}, "both"),
+        ("a", {"a": 0.7, "a+bm25": 0.6}, "vectors"),
+        ("hub", {"a": 0.7, "a+bm25": 0.8}, "both"),  # a published encoder that is not exported
+    ],
+)
+def test_the_index_is_searched_as_recommended(take: str, scores: dict[str, float], method: SearchMethod) -> None:
+    details = {"advice": {"take": take, "means": scores}, "weights": {"a": 0.3}}
+    assert choose_search(details, "a") == SearchDefaults(method, 0.3)
+    assert choose_search({}, "a") == SearchDefaults("both", 0.5)
 
 
 def test_a_weight_is_chosen_by_other_questions() -> None:
