@@ -78,8 +78,12 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
         _parse_variant(variant): [mean_std([*values_by_seed(ablation_records, variant, key).values()]) for key in keys]
         for variant in sorted({r["variant"] for r in ablation_records}, key=_rank)
     }
+    columns_by_share = {column.key: column for column in table.columns}
     paper = {
-        _parse_variant(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
+        _parse_variant(row.label): [
+            published_cell(row.scores.get(column.key), column) if column else NOTHING
+            for column in map(columns_by_share.get, shares)
+        ]
         for row in table.rows
     }
     rows = [
@@ -116,7 +120,7 @@ def _compare_counts(
 
 
 def _count(value: float | None) -> str:
-    """Format integers in full, averages with two decimals, and large floats of the paper as "50.2M"."""
+    """Format integers in full, averages with one decimal, and large floats of the paper as "50.2M"."""
     if value is None:
         return NOTHING
     if isinstance(value, int):
@@ -124,7 +128,7 @@ def _count(value: float | None) -> str:
     for unit, size in (("B", 1e9), ("M", 1e6)):
         if value >= size:
             return f"{value / size:.1f}{unit}"
-    return f"{value:.2f}"
+    return f"{value:.1f}"
 
 
 def _parse_variant(variant: str) -> tuple[int, str, int]:

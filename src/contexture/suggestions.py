@@ -1,0 +1,28 @@
+"""Messages about unknown names, with the closest known one."""
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+
+#: A message lists at most this many known names.
+MAX_LISTED_NAMES = 20
+
+
+def find_closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to `name`, apart from case; None if none is similar."""
+    by_lower = {other.lower(): other for other in sorted(known)}
+    matches = get_close_matches(name.lower(), by_lower, 1)
+    return by_lower[matches[0]] if matches else None
+
+
+def suggest(name: str, known: Collection[str]) -> str:
+    """Return "; did you mean 'x'?", or "; known: a, b" if no known name is similar to `name`."""
+    if (closest := find_closest(name, known)) is not None:
+        return f"; did you mean {closest!r}?"
+    names = sorted(known)
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    return f"; known: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else "; there are none"
+
+
+def explain_unknown(noun: str, names: Iterable[str], known: Collection[str]) -> str:
+    """Return a message about unknown names: "unknown run 'mml'; did you mean 'mlm'?"."""
+    return " ".join(f"unknown {noun} {name!r}{suggest(name, known)}" for name in names)
