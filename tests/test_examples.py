@@ -207,11 +207,14 @@ def test_names_in_commands_exist(command: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--pipelines two_towers", "no pipeline 'two_towers'"),
-        ("--pipelines mspp --tags pretraining", "no tag 'pretraining'"),
-        ("--from-nodes mspp.pretraining", "no node 'mspp.pretraining'"),
-        ("--params mspp.seed=3", "mspp.seed: no such parameter"),
-        ("--env papers", "no environment 'papers'"),
+        ("--pipelines two_towers", "--pipelines: unknown pipeline 'two_towers'; did you mean 'two_tower'"),
+        ("--pipelines mspp --tags pretraining", "--tags: unknown tag 'pretraining'; did you mean 'pretrain'"),
+        (
+            "--from-nodes mspp.pretraining",
+            "--from-nodes: unknown node 'mspp.pretraining'; did you mean 'mspp.pretrain'",
+        ),
+        ("--params mspp.seed=3", "mspp.seed: no such parameter; did you mean 'seeds'"),
+        ("--env papers", "--env: unknown environment 'papers'; did you mean 'paper'"),
     ],
 )
 def test_unknown_names_are_errors(arguments: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:

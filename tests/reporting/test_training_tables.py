@@ -11,8 +11,8 @@ def test_cost_and_speed() -> None:
     table = trainings_table(trainings, LABELS, "Sentences", "skip_thought", "A remark.")
     assert [column.name for column in table.columns[-2:]] == ["Sentences per second", "× Skip-Thought"]
     assert table.rows == (
-        ("uni-QT", "57,700,000", "300", "1.2M", "25.0T", "1.5", "9,000", "3,100", "6.2"),
-        ("Skip-Thought", "57,700,000", "300", "1.2M", "25.0T", "1.5", "9,000", "500", "1.0"),
+        ("uni-QT", "57,700,000", "300", "1,250,000", "25.0T", "1.5", "9,000", "3,100", "6.2"),
+        ("Skip-Thought", "57,700,000", "300", "1,250,000", "25.0T", "1.5", "9,000", "500", "1.0"),
     )
     assert table.caption == "A remark."
 

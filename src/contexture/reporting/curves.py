@@ -14,6 +14,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from contexture.reporting.names import label_variant, protocol_name
+from contexture.reporting.phrases import lower_first
 
 #: Colours of Okabe and Ito, distinct for colour-blind readers; without the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -105,7 +106,7 @@ def learning_curves(
             if curves := _curves(runs, series, entry.scale):
                 name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
                 figures[name] = _draw(
-                    curves, variants, f"{_stage_title(stage)}: {entry.title}", entry.unit, labels or {}
+                    curves, variants, f"{_stage_title(stage)}: {lower_first(entry.title)}", entry.unit, labels or {}
                 )
     return figures
 

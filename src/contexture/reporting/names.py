@@ -34,7 +34,10 @@ REFERENCES = {
 
 
 def protocol_name(protocol: str) -> str:
-    """Return the title of a protocol, also of a share ("80%"), with a suffix, and of transfer ("grouped_after_asnq")."""
+    """Return the title of a protocol, also of a share ("80%"), a variation ("80% open"), and of transfer.
+
+    Transfer is fine-tuning on another set first, as in "grouped_after_asnq".
+    """
     for suffix, title in PROTOCOL_SUFFIXES.items():
         if protocol.endswith(suffix):
             return protocol_name(protocol.removesuffix(suffix)) + title

@@ -302,7 +302,8 @@ def published_cell(score: Score | None, column: ScoreColumn) -> str:
     """Format a published number: percentages with one decimal, others with those of the paper."""
     if score is None:
         return NOTHING
-    decimals = 1 if column.unit == PERCENT else column.decimals
+    percent = METRICS[column.metric].scale == 100 if column.metric else column.unit == PERCENT
+    decimals = 1 if percent else column.decimals
     spread = "" if score.std is None else f" ({score.std:.{decimals}f})"
     return f"{score.value:z.{decimals}f}{spread}{'†' if score.significant else ''}"
 

@@ -45,7 +45,7 @@ def apply_run_settings(config: StreamConfig, overrides: Mapping[str, Any], *keys
     Raises ValidationError for keys that do not exist or that belong to sampling.
     """
     if rejected := sorted(set(overrides) - set(config.run_keys)):
-        known = " and ".join(config.run_keys) or "no key of this stream"
+        known = ", ".join(config.run_keys) or "no key of this stream"
         raise key_error(f"a run can set {known}, not {', '.join(rejected)}", *keys)
     values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(overrides)
     return validate(type(config), values, *keys)

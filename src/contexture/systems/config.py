@@ -122,11 +122,11 @@ class SystemConfig:
                     role,
                 )
         for name, variant in self.all_variants.items():
-            key = ("published_models" if name in self.published_models else "variants", name)
+            variant_key = ("published_models" if name in self.published_models else "variants", name)
             # Without `runs`, the name of a variant is that of its run.
-            runs_key = (*key, "runs") if variant.runs else key
+            runs_key = (*variant_key, "runs") if variant.runs else variant_key
             check_names("run", self.run_names(name), self.pretrain.runs, *runs_key)
-            check_names("task", variant.tasks or (), self.tasks, *key, "tasks")
+            check_names("task", variant.tasks or (), self.tasks, *variant_key, "tasks")
         if self.search == BEST and self.choosing_task is None:
             choosers = [name for name, spec in TASKS.items() if spec.chooses_encoder]
             raise key_error(f"{BEST} needs the task {' or '.join(choosers)}; add it to the system", "search")

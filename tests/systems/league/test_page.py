@@ -74,7 +74,7 @@ def test_gains_over_the_baseline() -> None:
 
 def test_costs() -> None:
     table = costs_table(League(RECORDS, LABELS), {"bm25": 812.4})
-    assert table.rows[0] == ("ICT", "1.0T", "1.0", "1.0k", "10", "5.0k", "–")
+    assert table.rows[0] == ("ICT", "1.0T", "1.0", "1,000", "10", "5,000", "–")
     assert table.rows[-1] == ("BM25", "–", "–", "–", "–", "–", "812")
     assert "Random network" not in {row[0] for row in table.rows}
 

@@ -97,8 +97,8 @@ def recommendation_card(
         reason = "BM25 (keyword search) has the best result."
     else:
         reason = (
-            f"BM25 (keyword search) is the safe choice: the gain of {labels[best]}, {format_points(advice['gain'])}, is "
-            f"not significant with {count_noun(num_questions, 'question')}."
+            f"BM25 (keyword search) is the safe choice: the gain of {labels[best]}, {format_points(advice['gain'])}, "
+            f"is not significant with {count_noun(num_questions, 'question')}."
         )
     flag = " --by words" if recommended == BM25 else "" if recommended.endswith(HYBRID) else " --by vectors"
     next_step = f'Search with: contexture search{flag} "your question"'
@@ -161,10 +161,8 @@ def describe_gains(advice: Mapping[str, Any], details: Mapping[str, Any], labels
         verb, doubt = "changed", ", which is not significant"
         if gain[1] > 0 or gain[2] < 0:
             verb, doubt = "raised" if gain[1] > 0 else "lowered", ""
-        sentence = (
-            f"Training on these pairs {verb} nDCG@10 from {100 * means[untrained]:.1f} ({lower_first(labels[untrained])}) "
-            f"to {100 * means[name]:.1f} ({lower_first(labels[name])}): {format_points(gain)}{doubt}."
-        )
+        before, after = (f"{100 * means[key]:.1f} ({lower_first(labels[key])})" for key in (untrained, name))
+        sentence = f"Training on these pairs {verb} nDCG@10 from {before} to {after}: {format_points(gain)}{doubt}."
         if advice["encoder"] == untrained:
             sentence += " The untrained encoder is used."
         kinds = {kind: gains[name] for kind, gains in details["learned"].items() if [kind] != advice["basis"]}
@@ -187,14 +185,10 @@ def describe_gaps(details: Mapping[str, Any]) -> list[str]:
     num_questions, held_out = details["asked"]["questions"], details["held_out"]
     if num_questions < details["enough"]:
         if 0 < held_out < MIN_HELD_OUT_DOCUMENTS:
-            sentences.append(
-                f"Only {held_out} of {count_noun(details['documents'], 'document')} {'was' if held_out == 1 else 'were'} "
-                "held out: too few to represent the others."
-            )
-        sentences.append(
-            (f"{count_noun(num_questions, 'question')} of yours: too few to decide. " if num_questions else "")
-            + NEXT_STEP
-        )
+            documents = count_noun(details["documents"], "document")
+            sentences.append(f"Held out: only {held_out} of {documents}, too few to represent the others.")
+        asked = count_noun(num_questions, "question")
+        sentences.append((f"Your {asked}: too few to decide. " if num_questions else "") + NEXT_STEP)
     return sentences
 
 

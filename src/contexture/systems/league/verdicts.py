@@ -46,8 +46,8 @@ def recommend(league: League, column: LeagueColumn) -> str:
     if best in REFERENCES:
         compared = _compare_scores(league, column, [v for v in baselines if v != best])
         return (
-            f"{RECOMMENDATION}{_label(league, best)} {use}, {score}. No encoder trained here is better; the best one is "
-            f"{trained_score}{compared}."
+            f"{RECOMMENDATION}{_label(league, best)} {use}, {score}. No encoder trained here is better; the best one "
+            f"is {trained_score}{compared}."
         )
     compared = _compare_scores(league, column, baselines)
     return (

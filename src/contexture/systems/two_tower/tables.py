@@ -120,7 +120,7 @@ def _compare_counts(
 
 
 def _count(value: float | None) -> str:
-    """Format integers in full, averages with one decimal, and large floats of the paper as "50.2M"."""
+    """Format integers in full, averages with two decimals, and large floats of the paper as "50.2M"."""
     if value is None:
         return NOTHING
     if isinstance(value, int):
@@ -128,7 +128,7 @@ def _count(value: float | None) -> str:
     for unit, size in (("B", 1e9), ("M", 1e6)):
         if value >= size:
             return f"{value / size:.1f}{unit}"
-    return f"{value:.1f}"
+    return f"{value:.2f}"
 
 
 def _parse_variant(variant: str) -> tuple[int, str, int]:
