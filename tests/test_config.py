@@ -306,10 +306,10 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
     ("key", "value", "message"),
     [
         ("cross_thought.example_lengths", {"query": 64, "document": 71}, r"71 is more than lengths\.document, 70"),
-        ("two_tower.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from: the weights of roberta-b"),
+        ("two_tower.encoders.transformer.init_from", "roberta-base", r"\.init_from: the weights of roberta-b"),
         ("mspp.encoders.transformer.init_from", "roberta-base", "start is word_vectors, but the embeddings come from"),
         ("cleaning.main_content", 0.5, "list_items"),
-        ("cleaning.evaluation", ["answers"], r"cleaning\.evaluation: unknown task 'answers'; did you mean 'answer_selection'"),
+        ("cleaning.evaluation", ["answers"], r"evaluation: unknown task 'answers'; did you mean 'answer_sel"),
         ("cleaning.evaluation", ["sentences"], r"cleaning\.evaluation: sentences has no documents that could be kept"),
         ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval is named twice"),
         ("bitext.input", "demo", r"bitext\.input: the made-up world is in English only: set demo\.languages"),
@@ -320,7 +320,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("nli.input", "demo", r"nli\.input: .* is in English only: set demo\.languages"),
         ("nli.languages", ["en"], r"nli\.languages: List should have at least 2 items"),
         ("nli.part", "test", r"nli\.part: Input should be 'train' or 'dev' \(is 'test'\)"),
-        ("cmlm_multilingual.tasks.language_bias.drawn", ["x"], r"tasks\.language_bias\.drawn: unknown variant 'x'; known: "),
+        ("cmlm_multilingual.tasks.language_bias.drawn", ["x"], r"language_bias\.drawn: unknown variant 'x'; known: "),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
         ("mspp.streams.jiont", {}, r"mspp\.streams\.jiont: unknown stream 'jiont'; did you mean 'joint'\?"),
         ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),
@@ -341,12 +341,12 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("two_tower.search", "icd", r"search: unknown run 'icd'; did you mean 'ict'\?"),
         ("two_tower.tasks.retrieval.indexed", "icd", r"retrieval\.indexed: unknown variant 'icd'; did you mean 'ict'"),
         ("two_tower.tasks.retrieval.open_domain", ["icd"], r"retrieval\.open_domain: unknown variant 'icd'; did you"),
-        ("quick_thoughts.tasks.sentences.ensemble", ["uni", "unit"], r"ensemble: unknown variant 'unit'; did you mean 'uni'"),
+        ("quick_thoughts.tasks.sentences.ensemble", ["uni", "unit"], r"ensemble: unknown variant 'unit'; did you mean"),
         # `fixed` is a run, whose vectors are a part of mc.
-        ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "neighbours.variants: unknown variant 'fixed'"),
+        ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "s.variants: unknown variant 'fixed'"),
         ("quick_thoughts.tasks.sentences.over_time.variants", ["unit"], "over_time.variants: unknown variant 'unit'"),
-        ("league.include.msp", ["mspp_ie"], r"--params: league\.include\.msp: unknown system 'msp'; did you mean 'mspp'"),
-        ("league.include.mspp", ["mspp_ei"], r"league\.include\.mspp: unknown variant 'mspp_ei'; did you mean 'mspp_ie'"),
+        ("league.include.msp", ["mspp_ie"], r"--params: league\.include\.msp: unknown system 'msp'; did you m"),
+        ("league.include.mspp", ["mspp_ei"], r"include\.mspp: unknown variant 'mspp_ei'; did you mean 'mspp_ie'"),
         ("demo_systems.msp", {"variants": []}, r"--params: demo_systems: unknown system 'msp'; did you mean"),
         ("demo_systems.mspp.variants", ["mspp_ei"], r"--params: demo_systems\.mspp\.variants: unknown variant '"),
         # Ablations.
@@ -367,7 +367,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
             "passages",
             "mlm reads joint or passages or sequences or short_sequences; 'passages' is none of them here",
         ),
-        ("league.pretrain.budget", None, r"mlm\.schedule: a stage needs steps or a budget, because pretrain\.budget is not set"),
+        ("league.pretrain.budget", None, r"mlm\.schedule: a stage needs steps or a budget, because pretrain"),
         # Runs that start from one another.
         ("mspp.pretrain.runs.base.start", "mlm", r"runs: base, mlm, mspp_ae, mspp_ie start from"),
         ("mspp.pretrain.runs.base.start", "base", "start from each other"),

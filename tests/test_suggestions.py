@@ -11,11 +11,12 @@ from contexture.suggestions import MAX_LISTED_NAMES, explain_unknown, suggest
         ("pretrian", "; did you mean 'pretrain'?"),
         ("MSPP", "; did you mean 'mspp'?"),  # apart from case
         ("Quick-Thoughts", "; did you mean 'quick_thoughts'?"),
-        ("xyz", "; known: mspp, pretrain, quick_thoughts"),
+        ("xyz", "; known: mspp, pretrain, quick_thoughts, seeds, speed"),
+        ("seed", "; did you mean 'seeds'?"),  # rather than speed, which is as similar
     ],
 )
 def test_the_closest_name_or_all_names_are_given(name: str, expected: str) -> None:
-    assert suggest(name, {"pretrain", "mspp", "quick_thoughts"}) == expected
+    assert suggest(name, {"pretrain", "mspp", "quick_thoughts", "seeds", "speed"}) == expected
 
 
 def test_messages_about_several_names_and_long_or_empty_lists() -> None:

@@ -1,7 +1,7 @@
 """Messages about unknown names, with the closest known one."""
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
 #: A message lists at most this many known names.
 MAX_LISTED_NAMES = 20
@@ -10,8 +10,13 @@ MAX_LISTED_NAMES = 20
 def find_closest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`, apart from case; None if none is similar."""
     by_lower = {other.lower(): other for other in sorted(known)}
-    matches = get_close_matches(name.lower(), by_lower, 1)
-    return by_lower[matches[0]] if matches else None
+    lower = name.lower()
+
+    def rate(other: str) -> tuple[float, bool]:
+        return SequenceMatcher(None, other, lower).ratio(), other.startswith(lower)
+
+    closest = max(get_close_matches(lower, by_lower), key=rate, default=None)
+    return by_lower[closest] if closest is not None else None
 
 
 def suggest(name: str, known: Collection[str]) -> str:

@@ -275,8 +275,8 @@ def test_each_system_has_a_folder_of_artifacts(demo: Path, make_project: MakePro
         "tasks": {"answer_selection": {}},
     }
     systems = ["mspp", "mspp_ablation"]
-    nodes = ["pretrain", "evaluate_answer_selection", "report"]
-    selected = ["mspp.report", *(f"mspp_ablation.{name}" for name in nodes)]
+    nodes = ["pretrain", "evaluate_answer_selection", "write_report"]
+    selected = ["mspp.write_report", *(f"mspp_ablation.{name}" for name in nodes)]
     run_without_spark(folder, params, pipeline_names=systems, node_names=selected)
     parent, client = parent_of(folder)
     artifacts = Path(client.download_artifacts(parent.info.run_id, "."))
@@ -415,7 +415,7 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "demo", "__default__"}
     assert not any(node.short_name.startswith("read_") for node in pipelines["corpus"].nodes)
     names = {node.name for node in pipelines["mspp"].nodes}
-    assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.report"} <= names
+    assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.write_report"} <= names
     assert {"two_tower.index_passages", "two_tower.finetune_retrieval"} <= {
         n.name for n in pipelines["two_tower"].nodes
     }
@@ -425,7 +425,7 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     multilingual = {node.name for node in pipelines["cmlm_multilingual"].nodes} - everything
     assert {"cmlm_multilingual.pretrain", "text.read_bitext", "text.read_nli"} <= multilingual
     adapt = {node.name for node in pipelines["adapt"].nodes}
-    assert {"adapt.evaluate_held_out", "adapt.export", "adapt.index_passages"} <= adapt - everything
+    assert {"adapt.evaluate_held_out", "adapt.export_encoder", "adapt.index_passages"} <= adapt - everything
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
 
 
@@ -496,7 +496,7 @@ def test_a_system_on_its_own_trains_what_it_includes(pipelines: dict[str, Pipeli
         name: set(parameters.systems[name].select_variants(variants).pretrain.runs)
         for name, variants in parameters.systems["league"].include.items()
     }
-    assert {node.namespace for node in league.nodes if node.short_name == "report"} == {"league"}
+    assert {node.namespace for node in league.nodes if node.short_name == "write_report"} == {"league"}
     assert not league.inputs() & pipelines["__default__"].all_outputs()
 
 

@@ -139,13 +139,13 @@ def test_comparison_needs_both_variants() -> None:
 
 def test_proper_names_keep_capitals_in_sentences() -> None:
     def over(baseline: str) -> str:
-        return Comparison("squad, 1%", "recall_at_10", "ICT", baseline, (-1.25,), None).describe(" on SQuAD")
+        return Comparison("squad, 1%", "recall_at_10", "ICT", baseline, (-1.25,), None).describe("SQuAD")
 
     assert over("No pre-training") == (
-        "ICT scores 1.2 R@10 points less than no pre-training on SQuAD (1 seed: preliminary)."
+        "ICT scores 1.2 R@10 points less than no pre-training (SQuAD; 1 seed: preliminary)."
     )
-    assert "than BM-25 on" in over("BM-25")
-    assert "than MLM on" in over("MLM")
+    assert "than BM-25 (" in over("BM-25")
+    assert "than MLM (" in over("MLM")
 
 
 def test_best_of_each_column_is_bold() -> None:

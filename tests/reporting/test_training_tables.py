@@ -26,4 +26,4 @@ def test_without_counted_examples() -> None:
 
 
 def test_format_count() -> None:
-    assert [format_count(count) for count in (7, 1250, 3.4e6, 2.5e9, 1e18)] == ["7", "1.2k", "3.4M", "2.5B", "1.0E"]
+    assert [format_count(count) for count in (7, 1250, 3.4e6, 2.5e9, 1e18)] == ["7", "1.2k", "3.4M", "2.5G", "1.0E"]

@@ -113,12 +113,13 @@ class Comparison:
         return f"t({len(self.differences) - 1}) = {t:.2f}, p = {p:.2g}: {word} at 95%"
 
     def describe(self, where: str = "") -> str:
-        """Return the difference and its test as a sentence, with the paper's difference; `where` follows the names."""
+        """Return the difference and its test as a sentence, with the paper's difference; `where` says what it is on."""
         points = round(mean(self.differences), 1)
         paper = "" if self.published is None else f" Paper: {self.published:+z.1f} points."
         return (
             f"{self.variant} scores {abs(points):.1f} {METRICS[self.metric].label} points "
-            f"{'less' if points < 0 else 'more'} than {lower_first(self.baseline)}{where} ({self.verdict}).{paper}"
+            f"{'less' if points < 0 else 'more'} than {lower_first(self.baseline)} "
+            f"({where}{'; ' * bool(where)}{self.verdict}).{paper}"
         )
 
 

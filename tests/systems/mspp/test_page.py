@@ -128,7 +128,7 @@ def test_only_the_columns_of_measured_sets_are_shown() -> None:
 
 BEST = "Joint with MSPP, IE_k classifies"
 GAIN = "Joint with MSPP, IE_k scores"
-UNTESTED = "than joint without MSPP on claims, with IE_1 (1 seed: preliminary). Paper:"
+UNTESTED = "than joint without MSPP (claims, IE_1; 1 seed: preliminary). Paper:"
 
 
 @pytest.mark.parametrize(

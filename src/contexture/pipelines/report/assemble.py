@@ -36,9 +36,9 @@ from contexture.training.pretrain import read_illustrations, read_summary
 ABLATION_PROTOCOL = " ablation"
 #: Kind of an encoder → title.
 ENCODER_TITLES = {
-    "bag_of_words": "bag of words",
-    "bag_of_words_mlp": "bag of words with an MLP",
-    "static": "static word vectors",
+    "bag_of_words": "Bag of words",
+    "bag_of_words_mlp": "Bag of words with an MLP",
+    "static": "Static word vectors",
 }
 #: Cost of a record's encoder.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
@@ -90,7 +90,10 @@ def collect_context(
         title=resolve(f"{system.page_module}:TITLE"),
         note=resolve(f"{system.page_module}:NOTE"),
         run=summarize_run(config, text, evaluation, task_data, labels),
-        counts={"Corpus": corpus_report, **{f"Examples: {kind}": values for kind, values in counts.items()}},
+        counts={
+            "Corpus": corpus_report,
+            **{f"Examples: {kind.replace('_', ' ')}": values for kind, values in counts.items()},
+        },
         files={
             f"{REPORTS_DIR / name / METRICS_FILE}": "all scores of this page",
             f"{RESULTS_DIR / name}": "scores, ranks and vectors",
@@ -197,8 +200,8 @@ def get_objectives(config: SystemConfig, runs: Iterable[str]) -> list[str]:
 def get_labels(system: ResolvedSystem) -> dict[str, str]:
     """Return variant or run → label, from the system's page or from its objectives.
 
-    An included variant, `<system>: <variant>`, has the label of its own page, followed by its system unless the label
-    names it. A run of an ablation has the label of its run, followed by its sizes.
+    An included variant, `<system>: <variant>`, has the label of its own page, followed by its system unless it
+    shares its first word. A run of an ablation has the label of its run, followed by its sizes.
     """
     config, labels = system.config, dict(REFERENCES)
     for name in [*config.all_variants, *config.pretrain.runs]:
@@ -213,7 +216,7 @@ def get_labels(system: ResolvedSystem) -> dict[str, str]:
         included_labels, title = get_labels(included), get_short_title(included)
         for variant in included.config.all_variants:
             label = included_labels.get(variant, variant)
-            labels[f"{other}: {variant}"] = label if title in label else f"{label} ({lower_first(title)})"
+            labels[f"{other}: {variant}"] = label if title.split(" ")[0] in label else f"{label} ({lower_first(title)})"
     return labels
 
 
@@ -281,6 +284,6 @@ def describe_encoder(encoder: Any) -> str:
         return f"Transformer ({size}, {encoder.pooling} pooling{suffix})"
     dimensions = count_noun(encoder.embedding_size, "dimension")
     if encoder.kind == "gru":
-        direction = "bidirectional " if encoder.bidirectional else ""
+        direction = "Bidirectional " if encoder.bidirectional else ""
         return f"{direction}GRU ({encoder.words} word vectors, {dimensions}{suffix})"
     return f"{ENCODER_TITLES.get(encoder.kind, encoder.kind)} ({dimensions}{suffix})"

@@ -32,7 +32,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         r for r in records if (r["task"], r["protocol"], r["metric"]) not in shown_columns and r["protocol"] != "cosine"
     ]
     return Page(
-        findings=[g.describe(f" on {g.setting}") for g in gains if g.variant == LABELS["cmlm"]],
+        findings=[g.describe(g.setting) for g in gains if g.variant == LABELS["cmlm"]],
         sections=sections(
             [
                 *_transfer_tables(records, *transfer),
@@ -64,7 +64,7 @@ def _transfer_tables(records: Sequence[Record], first: ScoreTable, *ablations: S
 
 def _gains(records: Sequence[Record], transfer: ScoreTable, protocol: str) -> list[Comparison]:
     accuracy = [column for column in transfer.columns if column.metric == "accuracy"]
-    setting = f"classification tasks ({PROTOCOLS[protocol]})"
+    setting = f"classification tasks, {PROTOCOLS[protocol]}"
     return [
         *compare_each_data(records, transfer, accuracy, PUBLISHED.comparisons, setting),
         *compare_each_data(records, SIMILARITY, SIMILARITY.columns, PUBLISHED.comparisons, "similarity tasks"),

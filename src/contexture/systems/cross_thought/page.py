@@ -56,7 +56,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     return Page(
         findings=[
             *attention_findings(records, context.details.get("ranking", {}).get("confidence", {})),
-            *(gain.describe(f" on {gain.setting}") for gain in gains if gain.variant == LABELS["ct_1_64"]),
+            *(gain.describe(gain.setting) for gain in gains if gain.variant == LABELS["ct_1_64"]),
         ],
         sections=sections(
             [
@@ -85,19 +85,19 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
         if not attention:
             continue
         untrained = _seed_values(measured, data, "random", "by_attention")
-        others = [f"untrained, it scores {mean(untrained):.1f}"] if untrained else []
-        others += [_describe_best_cosine(cosines)] if cosines else []
+        others = f" Untrained: {mean(untrained):.1f}." if untrained else ""
+        others += _describe_best_cosine(cosines) if cosines else ""
         chance = _compare_with_chance(confidence.get(data, {}).get("by_attention", {}))
         sentences.append(
             f"{LABELS['ct_1_64']} scores {mean(attention):.1f} R@20 with attention, without fine-tuning on "
-            f"{DATA.get(data, data)}{chance}{'; ' * bool(others)}{'; '.join(others)}."
+            f"{DATA.get(data, data)}{chance}.{others}"
         )
     return sentences
 
 
 def _describe_best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
     best = max(cosines, key=lambda name: mean(cosines[name]))
-    return f"{lower_first(LABELS[best])} scores {mean(cosines[best]):.1f} with cosines"
+    return f" Best with cosines: {lower_first(LABELS[best])}, {mean(cosines[best]):.1f}."
 
 
 def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:

@@ -18,7 +18,7 @@ GROUPS = {
     "references": "Baselines without encoder training",
 }
 #: Size limits of the table in plain text, of its first column and of a word in its headings.
-MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 22, 100, 30, 10
+MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 
 
 def standings_table(league: League, explained: Mapping[str, str]) -> Table:

@@ -87,7 +87,7 @@ def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterato
         ]
         yield (f"{LABELS[ours]} classifies {accuracy:.1f}% of the {split} claims correctly: {', but '.join(parts)}.")
     for gain in compare(records, TABLES[split], data, [(ours, "joint_ie")], "accuracy", head):
-        yield gain.describe(f" on claims, with {JOINT[head]}")
+        yield gain.describe(f"claims, {JOINT[head]}")
 
 
 def _list_measured_splits(records: Sequence[Record]) -> list[tuple[str, str]]:

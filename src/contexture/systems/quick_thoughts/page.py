@@ -109,7 +109,7 @@ def _further_columns(protocol: str, measured: Collection[tuple[str, str]]) -> tu
 def _gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
     published = TABLES["table_1"].with_protocol(protocol)
     columns = [c for c in published.columns if c.task in AVERAGED and c.metric == "accuracy"]
-    setting = f"classification tasks ({PROTOCOLS[protocol]})"
+    setting = f"classification tasks, {PROTOCOLS[protocol]}"
     return compare_each_data(records, published, columns, PUBLISHED.comparisons, setting, UNSEEDED)
 
 
@@ -123,7 +123,7 @@ def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
 
 def _findings(gains: Sequence[Comparison]) -> list[str]:
     """Return the gains of the first compared variant in words; the table of gains has all."""
-    return [gain.describe(f" on {gain.setting}") for gain in gains if gain.variant == gains[0].variant]
+    return [gain.describe(gain.setting) for gain in gains if gain.variant == gains[0].variant]
 
 
 def _speed_findings(context: ReportContext) -> list[str]:
@@ -142,7 +142,7 @@ def _captions(records: Sequence[Record], context: ReportContext) -> Sequence[Tab
     if any(r["task"] == CAPTIONS for r in records):
         return task_tables(records, published)
     missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
-    why = str(missing.get(CAPTIONS, f"no records of {CAPTIONS}"))
+    why = str(missing.get(CAPTIONS, f"no scores of {TASKS[CAPTIONS].lower()}"))
     return [Section(published.title, text=f"Not run: {why.rstrip('.')}.")]
 
 

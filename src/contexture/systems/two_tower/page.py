@@ -75,7 +75,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     return Page(
         findings=[
             *(
-                gain.describe(f" after fine-tuning on {share} of the questions")
+                gain.describe(f"fine-tuned on {share} of the questions")
                 for share, gain in gains
                 if gain.setting == gains[0][1].setting
             ),
@@ -141,7 +141,7 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
 def _open_domain_tables(records: Sequence[Record], headings: Mapping[str, str]) -> Sequence[Table | Section]:
     published = PUBLISHED.tables["table_6"]
     if not any(r["protocol"] in headings for r in records):
-        return [Section(published.title, text="Not run: the configuration has no open_domain_pairs.")]
+        return [Section(published.title, text="Not run: set two_tower.tasks.retrieval.open_domain_pairs.")]
     return results_tables(records, published, headings)
 
 
