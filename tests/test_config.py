@@ -273,9 +273,31 @@ RUNS = "two_tower.pretrain.runs"
             1,
             f"demo_systems.mspp.changes.pretrain.batch_sise: {UNKNOWN}",
         ),
+        # With the closest known key.
+        ("msp.seeds", 3, "msp: no such parameter; did you mean 'mspp'?"),
+        ("mspp.seedz", 3, "mspp.seedz: no such parameter; did you mean 'seeds'?"),
+        ("mspp.pretrain.batchsize", 8, "mspp.pretrain.batchsize: no such parameter; did you mean 'batch_size'?"),
+        ("mspp.encoders.transformer.hiden_size", 8, "transformer.hiden_size: no such parameter; did you mean 'hidden"),
+        (
+            "mspp.encoders.transformer.kind",
+            "gnu",
+            "mspp.encoders.transformer.kind: unknown kind 'gnu'; did you mean 'gr",
+        ),
+        ("mspp.tasks.answer_selection.epoch", 3, "answer_selection.epoch: no such parameter; did you mean 'epochs'?"),
+        ("mspp.pretrain.optimizer.learning_rat", 1, "learning_rat: no such parameter; did you mean 'learning_rate'?"),
+        ("mspp.pretrain.runs.mspp_ie.objectives.mspp.haed", 1, "mspp.haed: no such parameter; did you mean 'head'?"),
+        ("mspp.streams.joint.sampling.file", 1, "sampling.file: no such parameter; did you mean 'files'?"),
+        ("retrieval.inputs", "demo", "retrieval.inputs: no such parameter; did you mean 'input'?"),
+        ("demo_systems.mspp.varients", [], "demo_systems.mspp.varients: no such parameter; did you mean 'variants'?"),
+        ("league.variants.new.runs", ["mml"], "league.variants.new.runs: unknown run 'mml'; did you mean 'mlm'?"),
+        # Values of another type.
+        ("mspp.seeds", "three", "mspp.seeds: Input should be a valid integer, unable to parse string as an integer"),
+        ("mspp.seeds", [1, 2], "mspp.seeds: Input should be a valid integer (is [1, 2])"),
+        ("mspp.variants", ["a"], "mspp.variants: Input should be a mapping of keys to values (is ['a'])"),
+        ("compute", 3, "compute: Input should be a mapping of keys to values (is 3)"),
         # Sizes of another kind of encoder.
-        ("two_tower.encoders.bow_mlp.heads", 8, f"two_tower.encoders.bow_mlp.bag_of_words_mlp.heads: {UNKNOWN}"),
-        ("quick_thoughts.encoders.bow.word_size", 8, f"encoders.bow.bag_of_words.word_size: {UNKNOWN}"),
+        ("two_tower.encoders.bow_mlp.heads", 8, f"two_tower.encoders.bow_mlp.heads: {UNKNOWN}"),
+        ("quick_thoughts.encoders.bow.word_size", 8, f"encoders.bow.word_size: {UNKNOWN}"),
     ],
 )
 def test_errors_name_file_and_key(key: str, value: Any, message: str, tmp_path: Path) -> None:
@@ -354,7 +376,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         (
             "two_tower.ablation.rows",
             [{"run": "ict", "encoder": {"layer": 2}}],
-            r"two_tower\.ablation\.rows\.0\.encoder\.transformer\.layer: no such parameter",
+            r"two_tower\.ablation\.rows\.0\.encoder\.layer: no such parameter",
         ),
         ("two_tower.ablation.rows", [{"run": "ict", "encoder": {"layers": 2}}] * 2, "duplicate row 'ict layers=2'"),
         ("two_tower.ablation.tasks.sentences", {}, r"two_tower\.ablation\.tasks: unknown task 'sentences'; known: "),

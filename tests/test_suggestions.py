@@ -12,7 +12,7 @@ from contexture.suggestions import MAX_LISTED_NAMES, explain_unknown, suggest
         ("MSPP", "; did you mean 'mspp'?"),  # apart from case
         ("Quick-Thoughts", "; did you mean 'quick_thoughts'?"),
         ("xyz", "; known: mspp, pretrain, quick_thoughts, seeds, speed"),
-        ("seed", "; did you mean 'seeds'?"),  # rather than speed, which is as similar
+        ("seedz", "; did you mean 'seeds'?"),  # rather than speed, which is as similar
     ],
 )
 def test_the_closest_name_or_all_names_are_given(name: str, expected: str) -> None:

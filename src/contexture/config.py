@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from textwrap import shorten
+from typing import Annotated, Any, get_args
 
 import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
@@ -16,7 +17,7 @@ from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import find_language_files
 from contexture.demo.config import DEMO, DemoConfig
-from contexture.encoders.config import TransformerConfig
+from contexture.encoders.config import AnyEncoderConfig, TransformerConfig
 from contexture.encoders.saved import read_settings, seed_dir
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
@@ -29,6 +30,7 @@ from contexture.strict import (
     drop_null,
     key_error,
     list_fields,
+    list_kinds,
     move_errors,
 )
 from contexture.suggestions import explain_unknown, suggest
@@ -41,6 +43,10 @@ from contexture.vocabulary.words import WordsConfig
 
 #: Settings that say how a new encoder is made. They may differ from those of the encoder that a run continues.
 INITIALIZATION_KEYS = {"start", "init_from", "initialization"}
+#: Values of `kind` of an encoder.
+ENCODER_KINDS = frozenset(kind for option in get_args(get_args(AnyEncoderConfig)[0]) for kind in list_kinds(option))
+#: An error shows at most so much of a wrong value.
+MAX_INPUT_CHARS = 60
 #: Former names of keys → the present ones.
 RENAMED_KEYS = FORMER_KEYS | {"own_text": "adapt", "tour": "demo_systems"}
 RENAMED_KEYS |= {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
@@ -324,14 +330,30 @@ def describe_errors(error: ValidationError, folders: list[Path], runtime: Mappin
                 continue
             key[2] = "changes"
         known.add(tuple(key))
+        key = drop_kind(key)
         message = details["msg"].removeprefix("Value error, ")
         if details["type"] == "unexpected_keyword_argument":
             message = explain_key(details["loc"])
         elif details["type"] in ("missing", "missing_argument"):
             message = "missing"
-        elif isinstance(details["input"], str | int | float):
-            message += f" (is {details['input']!r})"
+        elif details["type"] == "union_tag_invalid":
+            key.append("kind")
+            message = explain_unknown("kind", [details["ctx"]["tag"]], ENCODER_KINDS)
+        else:
+            if details["type"] in ("dataclass_type", "dict_type"):
+                message = "Input should be a mapping of keys to values"
+            if isinstance(details["input"], str | int | float | list):
+                message += f" (is {shorten(repr(details['input']), MAX_INPUT_CHARS)})"
         yield ": ".join(filter(None, [find_source(key, folders, runtime), ".".join(key), message]))
+
+
+def drop_kind(key: list[str]) -> list[str]:
+    """Return a key without the kind of an encoder, which pydantic adds to it."""
+    return [
+        part
+        for i, part in enumerate(key)
+        if not (part in ENCODER_KINDS and ("encoders" in key[i - 2 : i - 1] or "encoder" in key[i - 1 : i]))
+    ]
 
 
 def explain_key(location: Sequence[str | int]) -> str:
@@ -340,6 +362,8 @@ def explain_key(location: Sequence[str | int]) -> str:
     if key in RENAMED_KEYS:
         return f"renamed to {RENAMED_KEYS[key]}"
     known = set(list_fields(Parameters, around))
+    if around[-2:-1] == ["objectives"] and around[-1] in OBJECTIVES:
+        known = set(list_fields(OBJECTIVES[around[-1]], []))
     if not around:
         known = known - {"sources", "systems"} | {*SYSTEMS, *TASKS}
     elif around[0] == "demo_systems" and len(around) == 2:

@@ -74,7 +74,7 @@ class TypedValues:
         return {name: validate(self.kinds[name], value, name) for name, value in values.items()}
 
 
-def _list_kinds(option: Any) -> tuple[str, ...]:
+def list_kinds(option: Any) -> tuple[str, ...]:
     """Return the values of the field `kind`, which tells the members of a union apart."""
     return get_args(get_type_hints(option).get("kind"))
 
@@ -92,7 +92,7 @@ def list_fields(kind: Any, key: Sequence[str]) -> list[str]:
             return list_fields(typed[0].get(key[0]), key[1:])
         return list_fields(arguments[0], key)
     if origin in (Union, UnionType):
-        named = [option for option in arguments if is_dataclass(option) and key and key[0] in _list_kinds(option)]
+        named = [option for option in arguments if is_dataclass(option) and key and key[0] in list_kinds(option)]
         found = [list_fields(option, key[1:]) for option in named] or [list_fields(option, key) for option in arguments]
         return next(filter(None, found), [])
     if origin in (dict, list):

@@ -13,7 +13,9 @@ def find_closest(name: str, known: Iterable[str]) -> str | None:
     lower = name.lower()
 
     def rate(other: str) -> tuple[float, bool]:
-        return SequenceMatcher(None, other, lower).ratio(), other.startswith(lower)
+        """Of equally similar names, the one with the same beginning is closest."""
+        matcher = SequenceMatcher(None, other, lower)
+        return matcher.ratio(), other.startswith(lower[:-1])
 
     closest = max(get_close_matches(lower, by_lower), key=rate, default=None)
     return by_lower[closest] if closest is not None else None

@@ -671,7 +671,7 @@ def test_missing_or_other_text_stops_a_run_before_it_starts(
         "the present corpus was made of own.xml; this run would replace it by one of the made-up world. To keep it"
     )
     for options, expected in (
-        (["--params", "corpus.input=none.xml"], "none.xml: no such file or folder"),
+        (["--params", "corpus.input=none.xml"], "corpus.input: none.xml: no such file or folder"),
         ([], replaced),
     ):
         failed = kedro_run(project, "--pipelines", "mspp", *options)

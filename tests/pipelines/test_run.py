@@ -429,6 +429,19 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
 
 
+#: The first words of nodes' names.
+VERBS = {
+    *("clean", "count", "evaluate", "export", "find", "finetune", "gather", "index", "learn", "locate", "log", "make"),
+    *("parse", "pretrain", "read", "register", "report", "sample", "select", "time", "tokenize", "write"),
+}
+
+
+def test_names_of_nodes_say_what_they_do(pipelines: dict[str, Pipeline]) -> None:
+    names = {node.short_name for pipeline in pipelines.values() for node in pipeline.nodes}
+    assert {name.partition("_")[0] for name in names} == VERBS
+    assert {name for name in names if "_" not in name} == {"pretrain"}  # a verb that needs no object
+
+
 def test_main_variants_of_systems(pipelines: dict[str, Pipeline]) -> None:
     parameters = RUN_PARAMETERS.get()
     main = {name: system.main_variants for name, system in resolve_all(parameters).items()}

@@ -167,5 +167,5 @@ def test_plain_text_is_limited() -> None:
     assert len(lines) == MAX_LINES
     assert max(map(len, lines)) <= MAX_LINE_CHARS
     assert any(line.startswith("mlm ") for line in lines)  # the worst, but the baseline
-    assert lines[-1] == "*: best of its column; 20 more rows in the report"
+    assert lines[-1] == "*: best of its column; 21 more rows in the report"
     assert league_text([]) == "No results: no variant of the league was evaluated."
