@@ -93,8 +93,10 @@ def list_fields(kind: Any, key: Sequence[str]) -> list[str]:
         return list_fields(arguments[0], key)
     if origin in (Union, UnionType):
         named = [option for option in arguments if is_dataclass(option) and key and key[0] in list_kinds(option)]
-        found = [list_fields(option, key[1:]) for option in named] or [list_fields(option, key) for option in arguments]
-        return next(filter(None, found), [])
+        candidates = [list_fields(option, key[1:]) for option in named] or [
+            list_fields(option, key) for option in arguments
+        ]
+        return next(filter(None, candidates), [])
     if origin in (dict, list):
         return list_fields(arguments[-1], key[1:]) if key else []
     is_model = isinstance(kind, type) and issubclass(kind, BaseModel)

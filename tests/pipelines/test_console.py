@@ -200,11 +200,11 @@ def test_durations_add_up_to_the_totals_and_to_the_time_of_the_run(
     nodes = [node(len, f"in{i}", f"out{i}", name=f"n{i}", tags=f"stage{stage}") for i, (stage, *_) in enumerate(work)]
     start = clock.now
     hooks.before_pipeline_run(Pipeline(nodes))
-    for one, (_, before, seconds) in zip(nodes, work, strict=True):
-        clock.now += before
-        hooks.before_dataset_loaded(one)
+    for work_node, (_, pause, seconds) in zip(nodes, work, strict=True):
+        clock.now += pause
+        hooks.before_dataset_loaded(work_node)
         clock.now += seconds
-        hooks.after_dataset_saved(one.outputs[0], one)
+        hooks.after_dataset_saved(work_node.outputs[0], work_node)
     end = clock.now
     clock.now += after
     hooks.after_pipeline_run()

@@ -89,8 +89,8 @@ def compare(
     rows = tuple(row for row in published.rows if protocol in ("", row.protocol))
     columns = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
     split = columns[0].split
-    how = protocol and protocol_name(protocol)
-    setting = ", ".join(filter(None, (DATA.get(data, data), how, f"{split} split" if split != "test" else "")))
+    title = protocol and protocol_name(protocol)
+    setting = ", ".join(filter(None, (DATA.get(data, data), title, f"{split} split" if split != "test" else "")))
     gains = compare_means(records, replace(published, rows=rows), data, columns, pairs, "")
     return [replace(gain, setting=setting) for gain in gains]
 

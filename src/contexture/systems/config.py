@@ -156,9 +156,9 @@ class SystemConfig:
             if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
                 closest = suggest(run.start, self.pretrain.runs)
                 raise key_error(f"{run.start!r} is neither a run nor the path of a folder{closest}", *key, "start")
-            # Streams that an objective makes for itself.
-            own = {name for name in run.objective_names if OBJECTIVES[name].stream_settings}
-            known = {*self.streams, *own}
+            # Objectives with separate batches.
+            separate = {name for name in run.objective_names if OBJECTIVES[name].stream_settings}
+            known = {*self.streams, *separate}
             check_names("stream", run.streams, known, *key, "streams")
             if isinstance(run.batch_size, dict):
                 check_names("stream", run.batch_size, known, *key, "batch_size")

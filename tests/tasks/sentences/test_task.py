@@ -318,7 +318,10 @@ def test_errors_name_missing_inputs(settings: dict[str, Any], message: str, proj
         ({"ensemble": ["uni", "uni"]}, "listed twice"),
         ({"neighbours": {"variants": []}}, "at least 1"),
         ({"neighbours": {"variants": ["uni"], "pool": 0}}, "greater than 0"),
-        ({"over_time": {"variants": ["uni"], "tasks": ["stsb"]}}, r"no task of classification is called \['stsb'\]"),
+        (
+            {"over_time": {"variants": ["uni"], "tasks": ["stsb"]}},
+            r"over_time\.tasks\n.*unknown classification task .stsb.",
+        ),
         ({"unit_vectors": True}, "unit_vectors"),
     ],
 )

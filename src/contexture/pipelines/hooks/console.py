@@ -343,8 +343,9 @@ class Console:
     def _write(self, stage: Stage) -> None:
         """Print the line of a stage. Durations are differences of whole totals, so that they add up."""
         self.written += 1
-        before, self.total = self.total, self.total + stage.seconds
-        seconds = int(self.total) - int(before)
+        previous_total = self.total
+        self.total += stage.seconds
+        seconds = int(self.total) - int(previous_total)
         widest = min(max(len(label) for label in self.stages), MAX_LABEL_CHARS)
         label = truncate(stage.label, MAX_LABEL_CHARS)
         line = f"{self._counter(self.written)} {label:<{widest}} {duration(seconds):>8}"

@@ -161,8 +161,10 @@ def describe_gains(advice: Mapping[str, Any], details: Mapping[str, Any], labels
         verb, doubt = "changed", ", which is not significant"
         if gain[1] > 0 or gain[2] < 0:
             verb, doubt = "raised" if gain[1] > 0 else "lowered", ""
-        before, after = (f"{100 * means[key]:.1f} ({lower_first(labels[key])})" for key in (untrained, name))
-        sentence = f"Training on these pairs {verb} nDCG@10 from {before} to {after}: {format_points(gain)}{doubt}."
+        old_score, new_score = (f"{100 * means[key]:.1f} ({lower_first(labels[key])})" for key in (untrained, name))
+        sentence = (
+            f"Training on these pairs {verb} nDCG@10 from {old_score} to {new_score}: {format_points(gain)}{doubt}."
+        )
         if advice["encoder"] == untrained:
             sentence += " The untrained encoder is used."
         kinds = {kind: gains[name] for kind, gains in details["learned"].items() if [kind] != advice["basis"]}
@@ -187,8 +189,8 @@ def describe_gaps(details: Mapping[str, Any]) -> list[str]:
         if 0 < held_out < MIN_HELD_OUT_DOCUMENTS:
             documents = count_noun(details["documents"], "document")
             sentences.append(f"Held out: only {held_out} of {documents}, too few to represent the others.")
-        asked = count_noun(num_questions, "question")
-        sentences.append((f"Your {asked}: too few to decide. " if num_questions else "") + NEXT_STEP)
+        questions = count_noun(num_questions, "question")
+        sentences.append((f"Your {questions}: too few to decide. " if num_questions else "") + NEXT_STEP)
     return sentences
 
 

@@ -85,12 +85,12 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
         if not attention:
             continue
         untrained = _seed_values(measured, data, "random", "by_attention")
-        others = f" Untrained: {mean(untrained):.1f}." if untrained else ""
-        others += _describe_best_cosine(cosines) if cosines else ""
+        comparison = f" Untrained: {mean(untrained):.1f}." if untrained else ""
+        comparison += _describe_best_cosine(cosines) if cosines else ""
         chance = _compare_with_chance(confidence.get(data, {}).get("by_attention", {}))
         sentences.append(
             f"{LABELS['ct_1_64']} scores {mean(attention):.1f} R@20 with attention, without fine-tuning on "
-            f"{DATA.get(data, data)}{chance}.{others}"
+            f"{DATA.get(data, data)}{chance}.{comparison}"
         )
     return sentences
 

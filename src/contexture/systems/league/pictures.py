@@ -32,18 +32,18 @@ def scatter(
     """Draw scores with their intervals by `costs` in `unit`, on a logarithmic axis.
 
     Variants without a cost above 0 are left out; `references` are horizontal lines. The lines and the best variants
-    have a label, the others are in a legend below.
+    have a label, the rest are in a legend below.
     """
     scores = league.scores[column]
     points = [v for v in league.order if v in scores and costs.get(v, 0) > 0]
     across = [v for v in references if v in scores]
     best = sorted(points, key=lambda v: -scores[v].mean)
-    best, others = best[: MAX_LABELS - len(across)], best[MAX_LABELS - len(across) :]
+    best, in_legend = best[: MAX_LABELS - len(across)], best[MAX_LABELS - len(across) :]
     names = max((len(league.label(v)) for v in [*best, *across]), default=0) * LETTER_INCHES
     width = LEFT_INCHES + AXES_INCHES + RIGHT_INCHES + names
-    longest = max((len(league.label(v)) + 5 for v in others), default=0) * LETTER_INCHES
+    longest = max((len(league.label(v)) + 5 for v in in_legend), default=0) * LETTER_INCHES
     columns = max(1, int(width / (MARKER_INCHES + longest)))
-    bottom = BOTTOM_INCHES + LABEL_INCHES * (ceil(len(others) / columns) + bool(others))
+    bottom = BOTTOM_INCHES + LABEL_INCHES * (ceil(len(in_legend) / columns) + bool(in_legend))
     needed = LABEL_INCHES * (1 + len(best) + len(across))
     height = max(MIN_HEIGHT_INCHES - TOP_INCHES - BOTTOM_INCHES, needed) + TOP_INCHES + bottom
     figure = Figure(figsize=(width, height), facecolor="white")
@@ -70,10 +70,10 @@ def scatter(
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlim(left, right)
     _label_points(axes, named, bounds[3] * height)
-    if others:
+    if in_legend:
         figure.legend(
-            [markers[v] for v in others],
-            [f"{scores[v].mean:z.1f} {league.label(v)}" for v in others],
+            [markers[v] for v in in_legend],
+            [f"{scores[v].mean:z.1f} {league.label(v)}" for v in in_legend],
             loc="lower left",
             ncols=columns,
             fontsize=LABEL_POINTS,
