@@ -1,7 +1,7 @@
 """Configuration of a system: encoders, streams, a schedule of objectives for each run, and evaluation tasks."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -55,7 +55,7 @@ class HeldOutTask(FrozenTask):
         evidence = gather_evidence(passages, paragraphs, user_rows, settings, vectors_dir / "evidence")
         if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(
-                describe_unknown(evidence.unknown, "all answers of the questions (held_out.input, --questions)")
+                describe_unknown(evidence.unknown, "the questions (held_out.input, or --questions of contexture adapt)")
             )
         return evaluate_held_out(encoders, evidence, vectors_dir, parallel_map)
 
