@@ -25,7 +25,8 @@ LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 REMEDY = (
     "Fetch FEVER from https://fever.ai/dataset/fever.html, or KernelGAT's retrieved evidence from "
     "https://github.com/thunlp/KernelGAT, and name a file for train and dev, such as "
-    "fact_verification.input.train=bert_train.json,fact_verification.input.dev=bert_dev.json; see docs/fact-verification.md."
+    "fact_verification.input.train=bert_train.json,fact_verification.input.dev=bert_dev.json; "
+    "see docs/fact-verification.md."
 )
 
 #: Format → published file → number of claims, by label if published: Thorne et al. (2018), Table 1, of which paper_dev
