@@ -35,6 +35,15 @@ from tests.environments import config_loader
 
 PROJECT = Path(__file__).resolve().parents[1]
 DATA = PROJECT / "data"
+#: README.md and all pages that are not generated.
+PAGES = [
+    PROJECT / "README.md",
+    *(
+        page
+        for page in sorted((PROJECT / "docs").rglob("*.md"))
+        if page.relative_to(PROJECT / "docs").parts[0] not in ("_build", "reference")
+    ),
+]
 #: Placeholder for the reader's files → files of the demo.
 PLACEHOLDERS = {
     "MODEL": "data/06_models/quick_thoughts/pretrained/bow/seed-0",
@@ -59,7 +68,7 @@ class Block(NamedTuple):
 
 def blocks() -> Iterator[Block]:
     """Yield the blocks of all pages."""
-    for page in [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]:
+    for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for match in re.finditer(r"^ *```(\w+)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE):
             line = text.count("\n", 0, match.start()) + 1
