@@ -59,7 +59,8 @@ def make_details(
     learned = learned or {}
     advice = {"take": take, "best": best, "encoder": encoder, "means": means, "gain": gain, "basis": [*basis]}
     advice["learned"] = next(iter(learned.values()), {})
-    return DETAILS | {"advice": advice, "learned": learned} | other
+    weights = dict.fromkeys((name for name in means if "bm25" not in name), 0.7)
+    return DETAILS | {"advice": advice, "learned": learned, "weights": weights} | other
 
 
 UP, DOWN, CHANCE = (0.1, 0.02, 0.18), (-0.1, -0.2, -0.01), (0.1, 0.0, 0.18)

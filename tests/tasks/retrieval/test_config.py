@@ -22,7 +22,7 @@ def settings(**changes: Any) -> RetrievalSettings:
 def test_defaults_and_names() -> None:
     default = settings()
     assert (default.tokens_at_once, default.recompute, default.open_domain_pairs) == (16384, False, 0)
-    assert (default.indexes, default.bm25.k1, default.bm25.b) == ([], 1.5, 0.75)
+    assert (default.indexes, default.bm25.k1, default.bm25.b) == ([], 1.2, 0.75)
     assert [share_name(share) for share in default.shares] == ["1%", "80%"]
     assert [option_name(share) for share in (1.0, 0.5)] == ["share-1", "share-0.5"]
     assert settings(shares=[]).shares == []

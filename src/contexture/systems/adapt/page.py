@@ -100,8 +100,13 @@ def recommendation_card(
             f"BM25 (keyword search) is the safe choice: the gain of {labels[best]}, {format_points(advice['gain'])}, "
             f"is not significant with {count_noun(num_questions, 'question')}."
         )
-    flag = " --by words" if recommended == BM25 else "" if recommended.endswith(HYBRID) else " --by vectors"
-    next_step = f'Search with: contexture search{flag} "your question"'
+    if recommended.endswith(HYBRID):
+        weight = details["weights"][recommended.removesuffix(HYBRID)]
+        reason += (
+            f" The encoder's scores have the weight {weight:g}, those of BM25 {1 - weight:g}: the best for questions "
+            "that were made from the text."
+        )
+    next_step = 'Search with: contexture search "your question"'
     if recommended != BM25 and encoder not in encoders:
         chosen = max(encoders, key=lambda name: max(means[name], means[name + HYBRID]))
         next_step = (
