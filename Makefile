@@ -39,10 +39,11 @@ examples:  ## After make demo: run what README.md, docs/ and notebooks/ show
 	$(SETUP) workbench dev
 	$(STEP) "the examples" $(BIN)/pytest tests/test_examples.py --numprocesses auto
 
-lint:  ## Check style, types, imports between packages, and the documentation
+lint:  ## Check style, words, types, imports between packages, and the documentation
 	$(SETUP) workbench dev
 	$(STEP) "ruff check" $(BIN)/ruff check .
 	$(STEP) "ruff format" $(BIN)/ruff format --check .
+	$(STEP) "plain words" $(BIN)/python scripts/check_words.py
 	$(STEP) "mypy" $(BIN)/mypy
 	$(STEP) "import-linter" $(BIN)/lint-imports --no-logo
 	$(STEP) "the documentation" $(SPHINX)

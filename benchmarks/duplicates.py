@@ -58,7 +58,7 @@ def spark_ml(frame: DataFrame, similarity: float, tables: int) -> dict[str, str]
     """MinHashLSH over hashed shingles: any one equal hash makes a pair, and pairs are verified."""
     words = F.split(F.lower("text"), " ")
     positions = F.sequence(F.lit(1), F.size(words) - SHINGLE_WORDS + 1)
-    shingles = F.transform(positions, lambda place: F.array_join(F.slice(words, place, SHINGLE_WORDS), " "))
+    shingles = F.transform(positions, lambda position: F.array_join(F.slice(words, position, SHINGLE_WORDS), " "))
     vectors = HashingTF(numFeatures=1 << 20, binary=True, inputCol="shingles", outputCol="features").transform(
         frame.select("id", shingles.alias("shingles"))
     )

@@ -58,7 +58,7 @@ def write_made_up(words: int, count: int, folder: Path) -> None:
     weights = 1 / (np.arange(words - 5) + 3)
     tokens = [rng.choice(words - 5, n, p=weights / weights.sum()) + 5 for n in lengths]
     positions = np.arange(count)
-    document = [str(place // _DOCUMENT) for place in positions]
+    document = [str(position // _DOCUMENT) for position in positions]
     table = pa.table({"document": document, "position": positions % _DOCUMENT, "tokens": tokens})
     pq.write_table(table, folder / "made-up.parquet")
 

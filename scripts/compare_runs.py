@@ -118,10 +118,10 @@ def print_table(title: str, rows: list[list[str]], limit: int) -> None:
     """Print the first `limit` rows below a title, in columns that are aligned."""
     if not rows:
         return
-    shown = [[*KEYS, "field", "old", "new"], *rows[:limit]]
-    widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
+    table = [[*KEYS, "field", "old", "new"], *rows[:limit]]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     print(f"\n{title}: {len(rows)}")
-    for row in shown:
+    for row in table:
         print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     if len(rows) > limit:
         print(f"  … and {len(rows) - limit} more; --limit {len(rows)} shows all")

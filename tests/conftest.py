@@ -1,7 +1,6 @@
 """Fixtures that the whole suite shares: a Spark session, and the real data next to the project."""
 
 import os
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from xdist.scheduler import LoadFileScheduling
 
-from contexture.corpus.java import ensure_java
+from contexture.corpus.session import start_spark
 
 PROJECT = Path(__file__).resolve().parents[1]
 os.environ["DO_NOT_TRACK"] = "true"  # no network: Kedro would report its use
@@ -19,7 +18,16 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["OMP_NUM_THREADS"] = "1"  # the cores are busy: threads of one process would wait for those of another
 
-
+SPARK_SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": False,
+    "spark.sql.shuffle.partitions": 2,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # Java of a few minutes: compiling and collecting garbage in parallel would take twice the processor time.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 #: Workers that start Spark, each its own: they begin with the tests that need it, while others do all the rest.
 SPARK_WORKERS = 2
 
@@ -67,17 +75,6 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a worker."""
-    ensure_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("contexture-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
+    session = start_spark(SPARK_SETTINGS)
     yield session
     session.stop()

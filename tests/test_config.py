@@ -17,7 +17,7 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.packages import ENCODER_PACKAGES
 from contexture.streams.config import STREAMS
 from contexture.systems.ablation import build_ablation
-from contexture.systems.config import SystemConfig
+from contexture.systems.config import FORMER_KEYS, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import DocumentTask, EncoderChooser
@@ -237,9 +237,7 @@ RUNS = "two_tower.pretrain.runs"
         ("sentences.row_counts", "some", "sentences.row_counts"),
         ("answers", {"input": "demo"}, "answers: renamed to answer_selection"),
         ("tour", {}, "tour: renamed to demo_systems"),
-        ("league.guests", {}, "league.guests: renamed to include"),
-        ("league.more_variants", {}, "league.more_variants: renamed to published_models"),
-        ("league.each_objective", True, "league.each_objective: renamed to all_objectives"),
+        *((f"league.{former}", {}, f"league.{former}: renamed to {name}") for former, name in FORMER_KEYS.items()),
         ("verification.evidence", 5, "verification: renamed to fact_verification"),
         ("sentence_tasks", {}, "sentence_tasks: renamed to sentences"),
         ("quick_thoughts.tasks.pairs", {"batch_size": 7, "devices": 2}, "batch_size 7 must be a multiple of devices"),

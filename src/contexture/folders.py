@@ -123,8 +123,8 @@ def replace_folder(work: Path, folder: Path) -> None:
 
 def find_upwards(path: Path) -> Path:
     """Return `path` in this folder or the nearest parent that has it; unchanged if there is none."""
-    here = Path.cwd()
-    candidates = (folder / path for folder in (here, *here.parents))
+    working_dir = Path.cwd()
+    candidates = (folder / path for folder in (working_dir, *working_dir.parents))
     return path if path.exists() else next((candidate for candidate in candidates if candidate.exists()), path)
 
 

@@ -177,10 +177,10 @@ def test_a_stage_lasts_until_its_tables_are_saved(hooks: Console, clock: Clock, 
 def test_a_stage_with_skipped_nodes_has_its_line_at_the_end(hooks: Console, clock: Clock, capsys: Captured) -> None:
     pipeline = trainings(clock)
     hooks.before_pipeline_run(pipeline)
-    (only,) = (n for n in pipeline.nodes if n.name == "mspp.run2")
-    hooks.before_node_run(only)
+    (unfinished,) = (n for n in pipeline.nodes if n.name == "mspp.run2")
+    hooks.before_node_run(unfinished)
     clock.now += 9
-    hooks.after_dataset_saved("mspp.run2", only)
+    hooks.after_dataset_saved("mspp.run2", unfinished)
     assert capsys.readouterr().out == ""
     hooks.after_pipeline_run()
     assert capsys.readouterr().out.splitlines() == [

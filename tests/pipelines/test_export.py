@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub import ModelCard
 from pydantic import ValidationError
 
 from contexture.pipelines.export.nodes import export
@@ -43,7 +44,7 @@ def write_encoders(pretrained: Path, *runs: str) -> dict[str, Path]:
             folder = pretrained / run / f"seed-{seed}"
             (folder / "vocabulary").mkdir(parents=True)
             (folder / "vocabulary/words.json").write_text(f"words of {run}, {seed}")
-            (folder / "README.md").write_text(f"# {run}, {seed}\n")
+            (folder / "README.md").write_text(f"---\nlanguage:\n- en\nlicense: mit\n---\n\n# {run}, {seed}\n", "utf-8")
     return {run: pretrained / run for run in runs}
 
 
@@ -62,9 +63,14 @@ def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None
     results, output = write_results(tmp_path / "results", means), tmp_path / "exported"
     assert export("held_out", results, output, **name_group("encoders", runs)) == output
     assert (output / "vocabulary/words.json").read_text() == f"words of {best}, 0"
-    card = (output / "README.md").read_text()
-    assert card.startswith(f"# {best}, 0\n") and ("## Results" in card) == (means is not None)
-    assert (runs["a"] / "seed-0/README.md").read_text() == "# a, 0\n"
+    card = ModelCard.load(output / "README.md")
+    assert f"# {best}, 0\n" in card.text and ("## Results" in card.text) == (means is not None)
+    assert (card.data.language, card.data.license) == (["en"], "mit")
+    values = {(result.dataset_type, result.metric_type): result.metric_value for result in card.data.eval_results or []}
+    expected = {"held-out-headings": MEANS[best]} | ({"held-out-questions": 0.75} if best == "a" else {})
+    assert values == ({(name, "ndcg_at_10"): value for name, value in expected.items()} if means else {})
+    assert card.data.model_name == f"{best}, 0" if means else card.data.eval_results is None
+    assert "## Results" not in (runs["a"] / "seed-0/README.md").read_text("utf-8")
 
 
 def test_an_older_encoder_is_replaced(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.pipelines.hooks.announce import corpus_line
-from contexture.pipelines.sources.nodes import check_inputs, get_text_name
+from contexture.pipelines.sources.nodes import check_inputs, describe_corpus, get_text_name
+from contexture.training.corpus_info import CorpusInfo
 from tests.pipelines.conftest import MakeProject, read, run
 
 
@@ -63,6 +64,16 @@ def test_names_of_texts() -> None:
     assert get_text_name({"corpus": []}) == "unknown text"  # of an older version
     inputs = ("dumps/enwiki.xml", "books", "demo")
     assert get_text_name(manifest(*inputs)) == "enwiki.xml, books, the demo's made-up world"
+
+
+def test_the_corpus_of_a_model_card() -> None:
+    languages = {code: {"paragraphs_out": count} for code, count in {"und": 9, "de": 1, "fr": 0, "en": 3}.items()}
+    assert describe_corpus(manifest("demo"), languages) == CorpusInfo(
+        "the demo's made-up world", ["en", "de"], "Apache-2.0"
+    )
+    corpus = describe_corpus(manifest("books") | {"license": "MIT"}, {})
+    assert corpus == CorpusInfo("books", [], "MIT")
+    assert describe_corpus(manifest("books", "demo"), {}).license == ""
 
 
 def test_a_run_ends_with_counts_of_the_text() -> None:

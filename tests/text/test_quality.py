@@ -32,10 +32,10 @@ def test_any_text_has_a_reason_or_none(text: str) -> None:
 
 
 def test_lengths_at_the_border() -> None:
-    only = dataclasses.replace(OFF, too_short=5, too_long=7)
-    reasons = [drop_reason("x" * length, "en", only) for length in (4, 5, 7, 8)]
+    filters = dataclasses.replace(OFF, too_short=5, too_long=7)
+    reasons = [drop_reason("x" * length, "en", filters) for length in (4, 5, 7, 8)]
     assert reasons == ["too_short", None, None, "too_long"]
-    assert drop_reason("𝔘" * 4, "en", only) == "too_short"  # characters, not bytes or UTF-16 units
+    assert drop_reason("𝔘" * 4, "en", filters) == "too_short"  # characters, not bytes or UTF-16 units
 
 
 MARKUP = """
@@ -85,9 +85,9 @@ def test_repetition_at_the_border() -> None:
     assert repeated_share("a b c a b c") == 0.25  # abc bca cab abc
     assert repeated_share("one two") == 0
     assert repeated_share("") == 0
-    only = dataclasses.replace(OFF, repetition=0.25)
-    assert drop_reason("a b c a b c", "en", only) is None
-    assert drop_reason("a b c a b c a", "en", only) == "repetition"
+    filters = dataclasses.replace(OFF, repetition=0.25)
+    assert drop_reason("a b c a b c", "en", filters) is None
+    assert drop_reason("a b c a b c a", "en", filters) == "repetition"
     assert repeated_share("春夏秋冬" * 10) > 0.8
 
 

@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+from huggingface_hub import ModelCard
 
 from contexture.commands.main import main
 from contexture.encoders.models import load_model
 from contexture.systems.config import SystemConfig
-from contexture.training.text import write_corpus_name
+from contexture.training.corpus_info import CorpusInfo, write_corpus_info
 from tests.tasks.answer_selection import toys as answers
 from tests.training.toys import make_system, quick_thoughts, system, two_towers
 
@@ -39,9 +40,14 @@ def find_row(card: str, name: str) -> str:
 def test_cards_of_a_transformer_and_its_fine_tuned_model(
     examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_corpus_name(examples / "joint", "pages.xml.bz2, novel.txt")
+    write_corpus_info(examples / "joint", CorpusInfo("pages.xml.bz2, novel.txt", ["en", "de"], "CC-BY-SA-4.0"))
     card, folder = pretrain(system(), "mspp_ie", tmp_path, examples, tokenizer)
-    assert card.startswith("# toy/mspp_ie\n")
+    assert "\n# toy/mspp_ie\n" in card
+    metadata = ModelCard.load(folder / "README.md").data
+    assert (metadata.language, metadata.license, metadata.base_model) == (["en", "de"], "cc-by-sa-4.0", None)
+    assert metadata.tags == ["contexture", "feature-extraction", "sentence-similarity"]
+    assert (metadata.library_name, metadata.pipeline_tag) == ("sentence-transformers", "sentence-similarity")
+    assert "licence cc-by-sa-4.0" in card
     assert find_row(card, "dimension") == str(load_model(folder).dimension) == "16"
     assert find_row(card, "architecture").startswith("transformer, shared True, ") and "layers 1" in card
     assert find_row(card, "text") == "pages.xml.bz2, novel.txt"
@@ -56,7 +62,9 @@ def test_cards_of_a_transformer_and_its_fine_tuned_model(
     data = answers.write_data(tmp_path / "answers")
     main(["train", "finetune", *arguments, "--data", str(data), "--encoders", str(folder), "--output", str(model)])
     card = (model / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("# toy/mspp_ie/answer_selection/toys\n")
+    assert "\n# toy/mspp_ie/answer_selection/toys\n" in card
+    metadata = ModelCard.load(model / "README.md").data
+    assert (metadata.language, metadata.license) == (["en", "de"], "cc-by-sa-4.0")
     assert find_row(card, "fine-tuned from") == "toy/mspp_ie" and "tokens" in find_row(card, "cost")
     assert "to choose the sentence that answers" in card
     assert run_code(card, model, monkeypatch) == 4
@@ -82,5 +90,7 @@ def test_the_card_of_an_encoder_without_a_library(
     card, folder = pretrain(quick_thoughts(), run, tmp_path, word_examples, words)
     assert find_row(card, "architecture").startswith("gru, ") and find_row(card, "dimension") == "16"
     assert find_row(card, "cost").endswith(cost)
+    metadata = ModelCard.load(folder / "README.md").data
+    assert (metadata.language, metadata.license, metadata.library_name) == (None, "unknown", None)
     assert "Neither sentence-transformers nor transformers has this architecture." in card
     assert run_code(card, folder, monkeypatch) == 1

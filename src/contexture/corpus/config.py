@@ -36,6 +36,7 @@ class CorpusConfig:
     input: str | list[str | CorpusInput] = "demo"
     source: Literal["auto"] | SourceName = "auto"
     lang: Lang = "auto"
+    license: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.-]*$")] | None = None
     book_paragraphs: Literal["auto", "line", "blank_line"] = "auto"
     list_items: ListItems = "drop"
     page_kinds: tuple[PageKind, ...] = ("article",)

@@ -1,5 +1,6 @@
 """Configuration of a system: encoders, streams, a schedule of objectives for each run, and evaluation tasks."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,12 +20,7 @@ from contexture.training.config import PretrainConfig, Pretraining
 #: Value of `search`: the best encoder by the results of a task (`TaskSpec.chooses_encoder`).
 BEST = "best"
 #: Former names of its keys → the present ones.
-FORMER_KEYS = {
-    "each_objective": "all_objectives",
-    "guests": "include",
-    "more_variants": "published_models",
-    "only": "select",
-}
+FORMER_KEYS: dict[str, str] = json.loads(Path(__file__).with_name("former_keys.json").read_text(encoding="utf-8"))
 #: Seed for sampling examples.
 SAMPLING_SEED = 0
 

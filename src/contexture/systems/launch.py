@@ -7,7 +7,7 @@ from contexture.encoders.saved import encoder_checksum, is_encoder
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.registry import TASKS
-from contexture.training.card import finetuning_details, write_card
+from contexture.training.card import finetuning_details, finetuning_metadata, write_card
 from contexture.training.launcher import file_checksums, launch
 from contexture.training.prepare import RunFiles
 from contexture.training.ranks import get_rank
@@ -62,6 +62,7 @@ def launch_finetuning(
         if get_rank() == 0 and is_encoder(work):  # false if data are missing
             details = finetuning_details(encoder.variant, encoder.seed, task, option, option_settings, encoder.models)
             usage = TASKS[task].usage
-            write_card(work, details, usage.markdown if usage and (work / usage.file).exists() else "")
+            metadata = finetuning_metadata(encoder.models)
+            write_card(work, details, metadata, usage.markdown if usage and (work / usage.file).exists() else "")
 
     return launch(folder, identity, option_settings.devices, train, arguments)

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
 
 import pandas as pd
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
 
 #: Report in a folder of task data: `name`, `counts`, and `missing` (set → reason).
 TASK_FILE = "task.json"
@@ -169,5 +172,5 @@ class EncoderChooser(Protocol):
     def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """Return the best variant by the details of `evaluate`, or the first if too little was measured."""
 
-    def render_card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
-        """Return Markdown for the model card of `variant`, from records of `evaluate`; "" without records."""
+    def card_results(self, records: Sequence[Mapping[str, Any]], variant: str) -> "tuple[str, list[EvalResult]]":
+        """Return a section and the results for the model card of `variant`, from records of `evaluate`."""

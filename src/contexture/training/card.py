@@ -1,24 +1,28 @@
-"""Write the card of a model, `README.md`: architecture, training data, cost, and how to load it."""
+"""Write the card of a model, `README.md`: metadata for the Hub, architecture, training data, cost, how to load it."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from contexture import __version__
 from contexture.encoders.saved import SETTINGS_FILE, SavedSettings, model_name, read_settings
 from contexture.folders import UNFINISHED
 from contexture.streams.base_config import StreamConfig
 from contexture.training.config import Pretraining, Stage
+from contexture.training.corpus_info import read_corpus_info
 from contexture.training.pretrain import SUMMARY_FILE, read_summary
 from contexture.training.recorder import read_totals
-from contexture.training.text import read_corpus_name
 
 CARD_FILE = "README.md"
-LICENCE = (
-    "Not set: before you share these weights, add the licence of the text that they were trained on, and your own."
-)
+UNKNOWN_LICENSE = "unknown"
+MODULES_FILE = "modules.json"
+#: A name on the Hub: owner and model.
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _CONTEXTURE_CODE = """from contexture.encoders.models import load_model
 
 encoder = load_model({folder!r})
@@ -33,8 +37,15 @@ encoder, tokenizer = AutoModel.from_pretrained({folder!r}), AutoTokenizer.from_p
 states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state"""
 
 
-def write_card(folder: Path, details: Mapping[str, str], usage: str = "") -> None:
-    """Write the card of the encoder in `folder`, which may be an unfinished folder; `usage` is Markdown."""
+def write_card(folder: Path, details: Mapping[str, str], metadata: ModelCardData, usage: str = "") -> None:
+    """Write the card of the encoder in `folder`, which may be an unfinished folder.
+
+    Args:
+        folder: Folder with the saved encoder.
+        details: Rows of the table, such as `pretraining_details`.
+        metadata: Language and licence, from `pretraining_metadata` or `finetuning_metadata`.
+        usage: Markdown on how to use a fine-tuned model.
+    """
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
     settings = read_settings(folder)
     dimension = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))["dimension"]
@@ -46,8 +57,37 @@ def write_card(folder: Path, details: Mapping[str, str], usage: str = "") -> Non
     )
     lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]
     lines += ["| | |", "|---|---|", *(f"| {key} | {_escape_cell(value)} |" for key, value in rows.items() if value)]
-    lines += ["", "## To load it", "", *_loading(folder, settings, usage), "", "## Licence", "", LICENCE, ""]
-    (folder / CARD_FILE).write_text("\n".join(lines), encoding="utf-8")
+    lines += ["", "## To load it", "", *_loading(folder, settings, usage)]
+    lines += ["", "## Licence", "", _describe_license(metadata.license), ""]
+    metadata.base_model = _base_model(settings)
+    metadata.tags = ["contexture", "feature-extraction", "sentence-similarity"]
+    if (folder / MODULES_FILE).exists():
+        metadata.library_name, metadata.pipeline_tag = "sentence-transformers", "sentence-similarity"
+    text = "\n".join(lines)
+    ModelCard(f"---\n{metadata.to_yaml()}\n---\n\n{text}").save(folder / CARD_FILE)
+
+
+def pretraining_metadata(config: Pretraining, examples: Mapping[str, Path]) -> ModelCardData:
+    """Return languages and licence of the text of the examples; `examples`: kind → folder."""
+    corpora = [read_corpus_info(examples[config.streams[name].examples]) for name in config.stream_names]
+    languages = list(dict.fromkeys(code for corpus in corpora for code in corpus.languages))
+    licenses = {corpus.license for corpus in corpora if corpus.license}
+    return ModelCardData(language=languages or None, license=licenses.pop().lower() if licenses else UNKNOWN_LICENSE)
+
+
+def finetuning_metadata(encoders: Sequence[str]) -> ModelCardData:
+    """Return languages and licence by the card of the first of the encoders that a model was fine-tuned from."""
+    card_file = Path(encoders[0]) / CARD_FILE
+    data = ModelCard.load(card_file).data if card_file.exists() else ModelCardData()
+    return ModelCardData(language=data.language, license=data.license or UNKNOWN_LICENSE)
+
+
+def add_results(folder: Path, text: str, results: list[EvalResult]) -> None:
+    """Add a section, and results for the `model-index`, to the card of the encoder in `folder`."""
+    card = ModelCard.load(folder / CARD_FILE)
+    card.text += text
+    card.data.model_name, card.data.eval_results = _title(card.text), results or None
+    card.save(folder / CARD_FILE)
 
 
 def pretraining_details(
@@ -61,7 +101,7 @@ def pretraining_details(
         "variant": config.run,
         "seed": str(seed),
         "continued from": model_name(start) if start else "",
-        "text": ", ".join(sorted({read_corpus_name(folder) for folder in folders})),
+        "text": ", ".join(sorted({read_corpus_info(folder).name for folder in folders})),
         "examples": "; ".join(_format_stream(name, stream) for name, stream in streams.items()),
         "objectives": "; ".join(_format_stage(stage) for stage in config.recipe.schedule),
         "rows of a step": ", ".join(f"{sizes[name]} of {name}" for name in streams),
@@ -80,6 +120,23 @@ def finetuning_details(
         "fine-tuned from": ", ".join(model_name(Path(encoder)) for encoder in encoders),
         "optimizer": _format_settings(asdict(settings.optimizer)),
     }
+
+
+def _title(text: str) -> str:
+    """Return the first heading."""
+    return next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+
+
+def _describe_license(license_id: str | None) -> str:
+    if license_id in (None, UNKNOWN_LICENSE):
+        return "Unknown: before you share these weights, add the licence of their training text, and your own."
+    return f"The training text has the licence {license_id}. Before you share these weights, add your own licence."
+
+
+def _base_model(settings: SavedSettings) -> str | None:
+    """Return the name on the Hub of the model whose weights training started from."""
+    start = asdict(settings.config).get("init_from")
+    return start if start and _HUB_NAME.fullmatch(start) and not Path(start).exists() else None
 
 
 def _architecture(settings: SavedSettings, dimension: int) -> dict[str, str]:
@@ -128,7 +185,7 @@ def _loading(folder: Path, settings: SavedSettings, usage: str) -> list[str]:
     lines = [usage, "", "Its encoder alone:"] if usage else ["In this folder:"]
     lines += ["", *_code_block(_CONTEXTURE_CODE, ".")]
     libraries = {
-        "sentence-transformers": ("modules.json", _SENTENCE_TRANSFORMERS_CODE),
+        "sentence-transformers": (MODULES_FILE, _SENTENCE_TRANSFORMERS_CODE),
         "transformers, which gives states of tokens": ("config.json", _TRANSFORMERS_CODE),
     }
     for library, (file, code) in libraries.items():

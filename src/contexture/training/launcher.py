@@ -19,7 +19,7 @@ import torch
 
 from contexture.encoders.saved import encoder_checksum
 from contexture.folders import UNFINISHED, is_finished, work_folder
-from contexture.training.card import pretraining_details, write_card
+from contexture.training.card import pretraining_details, pretraining_metadata, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import RunFiles
 from contexture.training.pretrain import pretrain
@@ -41,7 +41,8 @@ def launch_pretraining(
     def train(work: Path) -> None:
         pretrain(config, seed, files, work)
         if get_rank() == 0:
-            write_card(work, pretraining_details(config, seed, files.examples, files.start))
+            details = pretraining_details(config, seed, files.examples, files.start)
+            write_card(work, details, pretraining_metadata(config, files.examples))
 
     return launch(folder, lambda: run_identity(config, seed, files), config.settings.devices, train, arguments)
 

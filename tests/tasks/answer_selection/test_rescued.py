@@ -57,7 +57,7 @@ def test_row_order_and_further_pairwise_models_do_not_matter(answers: pd.DataFra
 
 
 def test_missing_joint_or_pairwise_models(answers: pd.DataFrame) -> None:
-    for only in (scores("pairwise", "grouped", PAIRS), scores("ours", "reranked", PAIRS)):
-        assert compare_joint_to_pairwise(only, answers) == {}
+    for single_kind in (scores("pairwise", "grouped", PAIRS), scores("ours", "reranked", PAIRS)):
+        assert compare_joint_to_pairwise(single_kind, answers) == {}
     same = pd.concat([scores("pairwise", "grouped", PAIRS), scores("ours", "reranked", PAIRS)])
     assert compare_joint_to_pairwise(same, answers) == {"variant": "ours", "count": 0, "lost": 0, "questions": []}

@@ -13,7 +13,6 @@ from contexture.metrics.graded import METRICS
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.held_out import evaluation
 from contexture.tasks.held_out.evaluation import (
-    card_section,
     evaluate_held_out,
     recommend_search,
     select_encoder,
@@ -252,19 +251,3 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
     scores = {"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7, "other": 0.8, "other+bm25": 0.8}
     assert select_encoder(scores, ["a", "b"]) == "b"
     assert select_encoder(scores, ["a", "other"]) == "other"
-
-
-def test_section_of_a_card() -> None:
-    record = {"variant": "bm25", "seed": 0, "data": "headings", "metric": "ndcg_at_10", "value": 0.25}
-    single, both = record | {"variant": "a", "value": 0.5}, record | {"variant": "a+bm25", "value": 0.625}
-    unused = [single | {"seed": 1}, single | {"metric": "recall_at_10"}, single | {"variant": "b"}]
-    num_questions = [record | {"data": "questions", "value": 0.5}, single | {"data": "questions", "value": 0.75}]
-    lines = card_section([record, single, both, *unused, *num_questions], "a").splitlines()
-    assert lines[1] == "## Results"
-    assert lines[-4:] == [
-        "| | BM25 | this encoder | both |",
-        "|---|---|---|---|",
-        "| a heading → its section | 25.0 | 50.0 | 62.5 |",
-        "| your questions | 50.0 | 75.0 | – |",
-    ]
-    assert card_section([], "a") == ""

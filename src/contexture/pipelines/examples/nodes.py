@@ -5,20 +5,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from contexture.pipelines.sources.nodes import get_text_name
+from contexture.pipelines.sources.nodes import describe_corpus
 from contexture.systems.config import SystemConfig
 from contexture.tasks.registry import TASKS
-from contexture.training.text import write_corpus_name
+from contexture.training.corpus_info import write_corpus_info
 
 LOG = logging.getLogger(__name__)
 
 
 def count_examples(
-    count: Callable[..., dict[str, Any]], examples_dir: Path, sources: dict[str, Any], *tables: Any
+    count: Callable[..., dict[str, Any]],
+    examples_dir: Path,
+    sources: dict[str, Any],
+    cleaning_report: dict[str, Any],
+    *tables: Any,
 ) -> tuple[dict[str, Any], Path]:
-    """Return counts of the examples and their folder, in which the name of their text is saved."""
+    """Return counts of the examples and their folder, in which their corpus is described."""
     counts = count(*tables)
-    write_corpus_name(examples_dir, get_text_name(sources))
+    write_corpus_info(examples_dir, describe_corpus(sources, cleaning_report["languages"]))
     LOG.info("examples: %s", counts)
     return counts, examples_dir
 

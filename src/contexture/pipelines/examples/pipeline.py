@@ -42,10 +42,10 @@ def _create_stream_pipeline(system: str, config: SystemConfig, kind: str, stream
     nodes.append(
         node(
             fixed(count_examples, made.count),
-            [f"params:{kind}-folder_place", "sources", *counted, corpus["documents"]],
+            [f"params:{kind}-folder_place", "sources", "cleaning_report", *counted, corpus["documents"]],
             [f"{kind}-counts", f"{kind}-folder"],
             name=f"count_{kind}",
         )
     )
     used = {name for sample in nodes for name in sample.inputs} & set(corpus.values())
-    return Pipeline(nodes, namespace=system, inputs={"sources", *used}, tags="examples")
+    return Pipeline(nodes, namespace=system, inputs={"sources", "cleaning_report", *used}, tags="examples")

@@ -9,7 +9,7 @@ from contexture.paths import DETAILS_FILE, RECORDS_FILE, encoder_dir
 from contexture.pipelines.named import select_group
 from contexture.tasks.base import EncoderChooser
 from contexture.tasks.registry import TASKS
-from contexture.training.card import CARD_FILE
+from contexture.training.card import add_results
 
 
 def export(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) -> Path:
@@ -25,6 +25,5 @@ def export(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) ->
     run_dir = pretrained[best]
     with work_folder(output_dir) as work:
         shutil.copytree(encoder_dir(run_dir.parent, run_dir.name, 0), work, dirs_exist_ok=True)
-        with (work / CARD_FILE).open("a", encoding="utf-8") as card:
-            card.write(task.render_card_section(records, best))
+        add_results(work, *task.card_results(records, best))
     return output_dir

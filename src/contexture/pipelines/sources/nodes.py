@@ -1,7 +1,7 @@
 """Nodes of the stage `sources`, and the check of its files before a run."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,18 @@ from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources
+from contexture.corpus.sources.languages import UNKNOWN
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import language_codes
 from contexture.demo.write import BOOKS_DIR, EXPORT_FILE, LANGUAGES_DIR
 from contexture.reporting.phrases import list_files
+from contexture.training.corpus_info import CorpusInfo
 
 LOG = logging.getLogger(__name__)
+#: The made-up world is part of Contexture.
+DEMO_LICENSE = "Apache-2.0"
 #: Corpus and files of the last `check_inputs`, which `locate_sources` reuses: a large folder is read once.
 _checked: list[tuple[CorpusConfig, list[SourceFile]]] = []
 
@@ -41,6 +45,7 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> d
     return {
         "inputs": input_paths(corpus),
         "lang": corpus.lang,
+        "license": corpus.license,
         "source": corpus.source,
         "corpus": [asdict(file) for file in files],
     }
@@ -101,6 +106,14 @@ def _input_params(paths: Sequence[str], lang: str | None, source: str | None) ->
     settings = {"lang": lang, "source": source}
     params += [f"corpus.{key}={value}" for key, value in settings.items() if value not in (None, "auto")]
     return ",".join(params)
+
+
+def describe_corpus(sources: dict[str, Any], languages: Mapping[str, Mapping[str, Any]]) -> CorpusInfo:
+    """Describe the corpus for model cards; `languages` has the counts of the cleaning report."""
+    paragraphs = {code: counts["paragraphs_out"] for code, counts in languages.items() if code != UNKNOWN}
+    codes = sorted((code for code, count in paragraphs.items() if count), key=lambda code: (-paragraphs[code], code))
+    default = DEMO_LICENSE if sources.get("inputs") == [DEMO] else ""
+    return CorpusInfo(get_text_name(sources), codes, sources.get("license") or default)
 
 
 def get_text_name(sources: dict[str, Any]) -> str:

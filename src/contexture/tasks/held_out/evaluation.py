@@ -15,7 +15,6 @@ from contexture.retrieval.top import NO_ROW, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
 from contexture.tasks.held_out.evidence import KINDS, HeldOutEvidence, HeldOutQuestion
-from contexture.tasks.held_out.spec import SPEC
 from contexture.tasks.passage_ranking import (
     BM25,
     COMPARED_METRIC,
@@ -190,22 +189,3 @@ def _training_gains(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, 
 def select_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
     """Return the variant with the best mean, alone or fused with BM25."""
     return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
-
-
-def card_section(records: Sequence[Mapping[str, Any]], variant: str) -> str:
-    """Return a section of a model card with nDCG@10 by kind of question, or "" without records."""
-    searches = {BM25: "BM25", variant: "this encoder", variant + HYBRID: "both"}
-    values = {
-        (record["data"], record["variant"]): record["value"]
-        for record in records
-        if record["metric"] == COMPARED_METRIC and record["variant"] in searches and record["seed"] == 0
-    }
-    if not values:
-        return ""
-    lines = ["", "## Results", ""]
-    lines += ["nDCG@10 in percent, on questions from held-out documents, searched in the whole text:", ""]
-    lines += [f"| | {' | '.join(searches.values())} |", "|---|---|---|---|"]
-    for kind in dict.fromkeys(data for data, _ in values):
-        cells = [f"{100 * values[kind, name]:.1f}" if (kind, name) in values else "–" for name in searches]
-        lines.append(f"| {SPEC.data.get(kind, kind)} | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,6 +10,9 @@ from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Res
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.held_out.questions import QUESTION_COLUMNS, describe_unknown, read_questions
 from contexture.tasks.task_folder import write_task
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
 
 QUESTIONS_FILE = "questions.parquet"
 
@@ -60,8 +63,8 @@ class HeldOutTask(FrozenTask):
 
         return select_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]
 
-    def render_card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
-        """See `evaluation.card_section`."""
-        from contexture.tasks.held_out.evaluation import card_section
+    def card_results(self, records: Sequence[Mapping[str, Any]], variant: str) -> "tuple[str, list[EvalResult]]":
+        """See `card.card_results`."""
+        from contexture.tasks.held_out.card import card_results
 
-        return card_section(records, variant)
+        return card_results(records, variant)
