@@ -2,8 +2,8 @@
 
     PYTHONPATH=src python benchmarks/answers.py --rows 500000 2000000
 
-Rows are made up in ASNQ's form, 350 candidates a question, and each size runs in a new process. docs/mspp.md has
-what it gave.
+Rows are made up in ASNQ's form, 350 candidates a question, and each size runs in a new process.
+docs/results/mspp.md has the results.
 """
 
 import argparse

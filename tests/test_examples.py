@@ -35,6 +35,15 @@ from tests.environments import config_loader
 
 PROJECT = Path(__file__).resolve().parents[1]
 DATA = PROJECT / "data"
+#: README.md and all pages that are not generated.
+PAGES = [
+    PROJECT / "README.md",
+    *(
+        page
+        for page in sorted((PROJECT / "docs").rglob("*.md"))
+        if page.relative_to(PROJECT / "docs").parts[0] not in ("_build", "reference")
+    ),
+]
 #: Placeholder for the reader's files → files of the demo.
 PLACEHOLDERS = {
     "MODEL": "data/06_models/quick_thoughts/pretrained/bow/seed-0",
@@ -59,7 +68,7 @@ class Block(NamedTuple):
 
 def blocks() -> Iterator[Block]:
     """Yield the blocks of all pages."""
-    for page in [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]:
+    for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for match in re.finditer(r"^ *```(\w+)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE):
             line = text.count("\n", 0, match.start()) + 1
@@ -207,11 +216,14 @@ def test_names_in_commands_exist(command: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--pipelines two_towers", "no pipeline 'two_towers'"),
-        ("--pipelines mspp --tags pretraining", "no tag 'pretraining'"),
-        ("--from-nodes mspp.pretraining", "no node 'mspp.pretraining'"),
-        ("--params mspp.seed=3", "mspp.seed: no such parameter"),
-        ("--env papers", "no environment 'papers'"),
+        ("--pipelines two_towers", "--pipelines: unknown pipeline 'two_towers'; did you mean 'two_tower'"),
+        ("--pipelines mspp --tags pretraining", "--tags: unknown tag 'pretraining'; did you mean 'pretrain'"),
+        (
+            "--from-nodes mspp.pretraining",
+            "--from-nodes: unknown node 'mspp.pretraining'; did you mean 'mspp.pretrain'",
+        ),
+        ("--params mspp.seed=3", "mspp.seed: no such parameter; did you mean 'seeds'"),
+        ("--env papers", "--env: unknown environment 'papers'; did you mean 'paper'"),
     ],
 )
 def test_unknown_names_are_errors(arguments: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from textwrap import shorten
+from typing import Annotated, Any, get_args
 
 import yaml
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.bitext.config import BitextConfig
@@ -16,21 +17,36 @@ from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import find_language_files
 from contexture.demo.config import DEMO, DemoConfig
-from contexture.encoders.config import TransformerConfig
+from contexture.encoders.config import AnyEncoderConfig, TransformerConfig
 from contexture.encoders.saved import read_settings, seed_dir
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
-from contexture.strict import STRICT, DropNull, Positive, drop_null, key_error, move_errors, validate
+from contexture.strict import (
+    STRICT,
+    DropNull,
+    Positive,
+    TypedValues,
+    check_names,
+    drop_null,
+    key_error,
+    list_fields,
+    list_kinds,
+    move_errors,
+)
+from contexture.suggestions import explain_unknown, suggest
 from contexture.systems.ablation import build_ablation
 from contexture.systems.config import BEST, FORMER_KEYS, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.registry import TASKS
-from contexture.tasks.settings import SourceSettings
 from contexture.vocabulary.tokenizers import VocabularyConfig, have_same_tokens
 from contexture.vocabulary.words import WordsConfig
 
 #: Settings that say how a new encoder is made. They may differ from those of the encoder that a run continues.
 INITIALIZATION_KEYS = {"start", "init_from", "initialization"}
+#: Values of `kind` of an encoder.
+ENCODER_KINDS = frozenset(kind for option in get_args(get_args(AnyEncoderConfig)[0]) for kind in list_kinds(option))
+#: An error shows at most so much of a wrong value.
+MAX_INPUT_CHARS = 60
 #: Former names of keys → the present ones.
 RENAMED_KEYS = FORMER_KEYS | {"own_text": "adapt", "tour": "demo_systems"}
 RENAMED_KEYS |= {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
@@ -62,16 +78,12 @@ class DemoSystem:
     system: SystemConfig | None = None
 
 
-_Sources: Any = create_model(
-    "Sources",
-    __config__=ConfigDict(extra="forbid"),
-    **{name: (spec.source, Field(default_factory=spec.source)) for name, spec in TASKS.items()},  # type: ignore[call-overload]
-)
+def add_sources(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the sources of all tasks, with empty settings for those that are not configured."""
+    return {name: values.get(name, {}) for name in TASKS} | values
 
 
-def check_sources(values: dict[str, Any]) -> dict[str, SourceSettings]:
-    """Return typed sources of all tasks, with defaults; ValidationError with the keys of all errors."""
-    return dict(validate(_Sources, values))
+SOURCES = TypedValues({name: spec.source for name, spec in TASKS.items()}, "task")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -86,7 +98,7 @@ class Parameters:
     vocabulary: VocabularyConfig
     words: WordsConfig
     # Task → its files; in the configuration files each task is a key of its own.
-    sources: Annotated[dict[str, Any], AfterValidator(check_sources)]
+    sources: Annotated[dict[str, Any], AfterValidator(add_sources), AfterValidator(SOURCES)]
     compute: ComputeConfig
     # System → what `kedro run --pipelines demo` trains and measures.
     demo_systems: Annotated[dict[str, DemoSystem], DropNull]
@@ -99,13 +111,14 @@ class Parameters:
         if self.demo_systems:
             self.select_demo()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
-            raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
+            raise key_error("it learns from list items: set corpus.list_items to flag", "cleaning", "main_content")
         check_evaluation(self.cleaning.evaluation)
         reads_demo = {name: self.sources[name].reads_demo for name, spec in TASKS.items() if spec.needs_demo_languages}
         reads_demo |= {"bitext": self.bitext.input == DEMO, "nli": self.nli.input == DEMO}
         for name in filter(reads_demo.get, reads_demo):
             if not self.demo.languages:
-                raise ValueError(f"{name}.input: the made-up world is in English only: set demo.languages to 1 or more")
+                message = "the made-up world is in English only: set demo.languages to 1 or more"
+                raise key_error(message, name, "input")
 
     def select(self) -> "Parameters":
         """Return parameters reduced to each system's `select`, also in systems that include it."""
@@ -120,8 +133,9 @@ class Parameters:
         selected: dict[str, SystemConfig] = {}
         for name, demo_system in self.demo_systems.items():
             if demo_system.system is None:
-                raise key_error(f"no system {name!r}; there are {sorted(self.systems)}", "demo_systems")
-            check_variants(demo_system.variants, demo_system.system, "demo_systems", name, "variants")
+                raise key_error(explain_unknown("system", [name], self.systems), "demo_systems")
+            known = demo_system.system.all_variants
+            check_names("variant", demo_system.variants, known, "demo_systems", name, "variants")
             allowed = demo_system.system.select or demo_system.variants
             variants = [variant for variant in demo_system.variants if variant in allowed] or allowed
             selected[name] = replace(demo_system.system.select_variants(variants), include=demo_system.system.include)
@@ -188,34 +202,27 @@ def restrict_included(systems: Mapping[str, SystemConfig]) -> dict[str, SystemCo
 
 
 def check_system(name: str, system: SystemConfig, parameters: Parameters) -> None:
-    """Raise ValidationError or ValueError for an ablation, weights or included variants that cannot be used."""
+    """Raise ValidationError for an ablation, weights or included variants that cannot be used."""
     try:
         if system.ablation is not None:
             build_ablation(system)
     except ValidationError as error:
         raise move_errors(error, "systems", name) from None
-    except ValueError as error:
-        raise ValueError(f"{name}.{error}") from None
     for key, encoder in system.encoders.items():
         if isinstance(encoder, TransformerConfig) and encoder.init_from and not parameters.vocabulary.published:
-            raise ValueError(
-                f"{name}.encoders.{key}.init_from is {encoder.init_from}, whose weights need its tokenizer: "
-                "set vocabulary.published to the same name or folder"
+            message = (
+                f"the weights of {encoder.init_from} need its tokenizer: set vocabulary.published to the same name or "
+                "folder"
             )
+            raise key_error(message, "systems", name, "encoders", key, "init_from")
     systems = parameters.systems
     for other, variants in system.include.items():
         location = ("systems", name, "include", other)
         if other not in systems:
-            raise key_error(f"no system {other!r}; there are {sorted(systems)}", *location)
-        check_variants(variants, systems[other], *location)
+            raise key_error(explain_unknown("system", [other], systems), *location)
+        check_names("variant", variants, systems[other].all_variants, *location)
         if published := [variant for variant in variants if systems[other].all_variants[variant].model is not None]:
             raise key_error(f"{published} are published models: name them in {name}.published_models", *location)
-
-
-def check_variants(variants: Collection[str], system: SystemConfig, *key: str) -> None:
-    """Raise ValidationError at `key` if a system does not have one of these variants."""
-    if unknown := sorted(set(variants) - set(system.all_variants)):
-        raise key_error(f"no variant is called {', '.join(unknown)}; there are {sorted(system.all_variants)}", *key)
 
 
 @contextmanager
@@ -290,14 +297,14 @@ def check_tokens(name: str, system: SystemConfig, published: str) -> None:
 
 
 def check_evaluation(tasks: Sequence[str]) -> None:
-    """Raise ValueError for a task whose documents cannot be kept out of the corpus, or that is named twice."""
+    """Raise ValidationError for a task whose documents cannot be kept out of the corpus, or that is named twice."""
+    key = ("cleaning", "evaluation")
+    check_names("task", tasks, TASKS, *key)
     for name in tasks:
-        if name not in TASKS:
-            raise ValueError(f"cleaning.evaluation: no task {name!r}; there are {sorted(TASKS)}")
         if not TASKS[name].has_documents:
-            raise ValueError(f"cleaning.evaluation: {name} has no documents that could be kept out of the corpus")
+            raise key_error(f"{name} has no documents that could be kept out of the corpus", *key)
         if tasks.count(name) > 1:
-            raise ValueError(f"cleaning.evaluation: {name} is named twice")
+            raise key_error(f"{name} is named twice", *key)
 
 
 def check_parameters(values: Mapping[str, Any], folders: list[Path], runtime: Mapping[str, Any]) -> Parameters:
@@ -323,14 +330,45 @@ def describe_errors(error: ValidationError, folders: list[Path], runtime: Mappin
                 continue
             key[2] = "changes"
         known.add(tuple(key))
+        key = drop_kind(key)
         message = details["msg"].removeprefix("Value error, ")
         if details["type"] == "unexpected_keyword_argument":
-            message = f"renamed to {RENAMED_KEYS[key[-1]]}" if key[-1] in RENAMED_KEYS else "no such parameter"
+            message = explain_key(details["loc"])
         elif details["type"] in ("missing", "missing_argument"):
             message = "missing"
-        if isinstance(details["input"], str | int | float):
-            message += f" (is {details['input']!r})"
+        elif details["type"] == "union_tag_invalid":
+            key.append("kind")
+            message = explain_unknown("kind", [details["ctx"]["tag"]], ENCODER_KINDS)
+        else:
+            if details["type"] in ("dataclass_type", "dict_type"):
+                message = "Input should be a mapping of keys to values"
+            if isinstance(details["input"], str | int | float | list):
+                message += f" (is {shorten(repr(details['input']), MAX_INPUT_CHARS)})"
         yield ": ".join(filter(None, [find_source(key, folders, runtime), ".".join(key), message]))
+
+
+def drop_kind(key: list[str]) -> list[str]:
+    """Return a key without the kind of an encoder, which pydantic adds to it."""
+    return [
+        part
+        for i, part in enumerate(key)
+        if not (part in ENCODER_KINDS and ("encoders" in key[i - 2 : i - 1] or "encoder" in key[i - 1 : i]))
+    ]
+
+
+def explain_key(location: Sequence[str | int]) -> str:
+    """Return a message about an unknown key, with its new name or the closest known one."""
+    *around, key = map(str, location)
+    if key in RENAMED_KEYS:
+        return f"renamed to {RENAMED_KEYS[key]}"
+    known = set(list_fields(Parameters, around))
+    if around[-2:-1] == ["objectives"] and around[-1] in OBJECTIVES:
+        known = set(list_fields(OBJECTIVES[around[-1]], []))
+    if not around:
+        known = known - {"sources", "systems"} | {*SYSTEMS, *TASKS}
+    elif around[0] == "demo_systems" and len(around) == 2:
+        known -= {"system"}
+    return f"no such parameter{suggest(key, known) if known else ''}"
 
 
 def nest(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -388,8 +426,13 @@ def find_source(key: list[str], folders: list[Path], runtime: Mapping[str, Any])
         for folder in folders:
             for file in sorted(folder.glob("parameters*/**/*.yml")) + sorted(folder.glob("parameters*.yml")):
                 if _has_key(yaml.safe_load(file.read_text(encoding="utf-8")), key[:depth]):
-                    return str(file)
-    return str(folders[-1] / "parameters")
+                    return shorten_path(file)
+    return shorten_path(folders[-1] / "parameters")
+
+
+def shorten_path(path: Path) -> str:
+    """Return a path relative to the working folder if it is inside."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _has_key(tree: Any, key: list[str]) -> bool:

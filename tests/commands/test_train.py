@@ -99,17 +99,20 @@ def test_invalid_configurations_raise_with_file_and_key(tmp_path: Path) -> None:
     wrong = system().to_dict()
     wrong["streams"]["joint"]["sampling"]["positive"] = 2
     (tmp_path / "config.json").write_text(json.dumps(wrong))
-    with pytest.raises(SystemExit, match=r"config\.json: (.|\n)*streams\.joint\.sampling\.positive"):
+    with pytest.raises(ValueError, match=r"config\.json has errors:(.|\n)*streams\.joint\.sampling\.positive"):
         read_config(tmp_path / "config.json")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (["pretrain", "--run", "mspp_ei"], r"no run 'mspp_ei'; there are \['mlm', 'mspp_ie', 'none'\]"),
-        (["finetune", "--variant", "mspp_ei"], r"no variant 'mspp_ei'; there are \['mspp_ie', 'pairwise'\]"),
-        (["finetune", "--task", "retrieval"], r"no task 'retrieval'; there are \['answer_selection'\]"),
-        (["finetune", "--option", "share-1"], r"answer_selection fine-tunes \['toys'\] of mspp_ie, not 'share-1'"),
+        (
+            ["pretrain", "--run", "mspp_ei"],
+            r"--run: unknown run 'mspp_ei'; did you mean 'mspp_ie'\? \(.*config\.json\)",
+        ),
+        (["finetune", "--variant", "mspp_ei"], r"--variant: unknown variant 'mspp_ei'; did you mean 'mspp_ie'\?"),
+        (["finetune", "--task", "retrieval"], r"--task: unknown task 'retrieval'; known: answer_selection"),
+        (["finetune", "--option", "share-1"], r"--option: unknown model of answer_selection 'share-1'; known: toys"),
     ],
 )
 def test_unknown_names_exit_with_an_error(changes: list[str], message: str, tmp_path: Path) -> None:

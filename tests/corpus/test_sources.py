@@ -253,7 +253,7 @@ def test_hidden_files_are_skipped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["books", "documentation", "json_lines"])
 def test_an_undetectable_language_raises(tmp_path: Path, source: SourceName) -> None:
-    with pytest.raises(SourceError, match=r"Set corpus\.lang"):
+    with pytest.raises(SourceError, match=r"Name its code, .*corpus\.lang"):
         find_sources(CorpusConfig(input=str(write_small_file(tmp_path, source))))
 
 

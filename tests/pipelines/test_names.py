@@ -9,7 +9,7 @@ import pytest
 from contexture.paths import encoder_dir, pretrained_dir
 from contexture.pipelines.report.assemble import get_cost, get_labels
 from contexture.pipelines.system import resolve_all
-from contexture.systems.resolved import ResolvedSystem
+from contexture.systems.resolved import ResolvedSystem, resolve_ablation
 from contexture.training.pretrain import SUMMARY_FILE
 from tests.environments import checked
 
@@ -29,12 +29,18 @@ def test_all_rows_and_curves_have_labels(systems: dict[str, ResolvedSystem]) -> 
 
 def test_included_variants_have_the_labels_of_their_own_pages(systems: dict[str, ResolvedSystem]) -> None:
     names = get_labels(systems["league"])
-    assert names["mspp: mspp_ie"] == f"{get_labels(systems['mspp'])['mspp_ie']} (mspp)"
-    assert names["quick_thoughts: bow"] == "BoW-QT (quick_thoughts)"
-    assert names["two_tower: mlm"] == "MLM (two_tower)" and names["mlm"] == "MLM"
+    assert names["mspp: mspp_ie"] == get_labels(systems["mspp"])["mspp_ie"]  # it names the system
+    assert names["quick_thoughts: bow"] == "BoW-QT (Quick-Thoughts)"
+    assert names["two_tower: mlm"] == "MLM (two-tower retrieval)" and names["mlm"] == "MLM"
+    assert len(set(names.values())) == len(names)
     all_labels = [get_labels(system) for system in systems.values()]
     for name in ("bm25", "word_average", "word_overlap", "file_order", "random_order"):
         assert len({labels[name] for labels in all_labels}) == 1
+
+
+def test_runs_of_an_ablation_have_labels_with_their_sizes(systems: dict[str, ResolvedSystem]) -> None:
+    names = get_labels(resolve_ablation(systems["two_tower"]))
+    assert names["ict layers=1 embedding_size=32"] == "ICT, layers 1, embedding size 32"
 
 
 def test_a_variant_named_like_an_included_system_has_its_own_cost(

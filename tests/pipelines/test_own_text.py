@@ -51,7 +51,7 @@ def test_the_users_corpus_comes_without_the_made_up_world(make_project: MakeProj
 
 def test_files_are_checked_before_the_run(tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("The boats came in.\n")
-    with pytest.raises(ConfigurationError, match=r"Set corpus\.lang"):
+    with pytest.raises(ConfigurationError, match=r"corpus\.input: .*Name its code, .*corpus\.lang"):
         check_inputs(CorpusConfig(input=str(tmp_path / "own.txt")), True, {})
     check_inputs(CorpusConfig(), False, {})  # the run writes the made-up world
     for sets_input in (False, True):

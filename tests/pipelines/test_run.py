@@ -275,8 +275,8 @@ def test_each_system_has_a_folder_of_artifacts(demo: Path, make_project: MakePro
         "tasks": {"answer_selection": {}},
     }
     systems = ["mspp", "mspp_ablation"]
-    nodes = ["pretrain", "evaluate_answer_selection", "report"]
-    selected = ["mspp.report", *(f"mspp_ablation.{name}" for name in nodes)]
+    nodes = ["pretrain", "evaluate_answer_selection", "write_report"]
+    selected = ["mspp.write_report", *(f"mspp_ablation.{name}" for name in nodes)]
     run_without_spark(folder, params, pipeline_names=systems, node_names=selected)
     parent, client = parent_of(folder)
     artifacts = Path(client.download_artifacts(parent.info.run_id, "."))
@@ -415,7 +415,7 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "demo", "__default__"}
     assert not any(node.short_name.startswith("read_") for node in pipelines["corpus"].nodes)
     names = {node.name for node in pipelines["mspp"].nodes}
-    assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.report"} <= names
+    assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.write_report"} <= names
     assert {"two_tower.index_passages", "two_tower.finetune_retrieval"} <= {
         n.name for n in pipelines["two_tower"].nodes
     }
@@ -425,8 +425,21 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     multilingual = {node.name for node in pipelines["cmlm_multilingual"].nodes} - everything
     assert {"cmlm_multilingual.pretrain", "text.read_bitext", "text.read_nli"} <= multilingual
     adapt = {node.name for node in pipelines["adapt"].nodes}
-    assert {"adapt.evaluate_held_out", "adapt.export", "adapt.index_passages"} <= adapt - everything
+    assert {"adapt.evaluate_held_out", "adapt.export_encoder", "adapt.index_passages"} <= adapt - everything
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
+
+
+#: The first words of nodes' names.
+VERBS = {
+    *("clean", "count", "evaluate", "export", "find", "finetune", "gather", "index", "learn", "locate", "log", "make"),
+    *("parse", "pretrain", "read", "register", "report", "sample", "select", "time", "tokenize", "write"),
+}
+
+
+def test_names_of_nodes_say_what_they_do(pipelines: dict[str, Pipeline]) -> None:
+    names = {node.short_name for pipeline in pipelines.values() for node in pipeline.nodes}
+    assert {name.partition("_")[0] for name in names} == VERBS
+    assert {name for name in names if "_" not in name} == {"pretrain"}  # a verb that needs no object
 
 
 def test_main_variants_of_systems(pipelines: dict[str, Pipeline]) -> None:
@@ -496,7 +509,7 @@ def test_a_system_on_its_own_trains_what_it_includes(pipelines: dict[str, Pipeli
         name: set(parameters.systems[name].select_variants(variants).pretrain.runs)
         for name, variants in parameters.systems["league"].include.items()
     }
-    assert {node.namespace for node in league.nodes if node.short_name == "report"} == {"league"}
+    assert {node.namespace for node in league.nodes if node.short_name == "write_report"} == {"league"}
     assert not league.inputs() & pipelines["__default__"].all_outputs()
 
 

@@ -46,7 +46,7 @@ def test_seeds_and_mean_up_to_last_common_step() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["bare", "guided (mean of 2)"]
     axes = figure.axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("optimizer step", "percent")
-    assert axes.get_title(loc="left") == "MAP on the development split · finetune"
+    assert axes.get_title(loc="left") == "Fine-tuning: MAP on the development split"
 
 
 def test_one_figure_per_stage_and_series_with_consistent_styles() -> None:
@@ -87,7 +87,7 @@ def test_figure_names_are_file_names() -> None:
     ((name, figure),) = learning_curves(runs).items()
     assert name == "finetune_5_dev_loss"
     assert lines(figure) == [([1], [0.5])]
-    assert figure.axes[0].get_title(loc="left") == "Loss on held-out questions · finetune 5%"
+    assert figure.axes[0].get_title(loc="left") == "Fine-tuning (5%): loss on held-out questions"
 
 
 def test_series_of_objectives_use_given_or_derived_titles() -> None:
@@ -100,9 +100,9 @@ def test_series_of_objectives_use_given_or_derived_titles() -> None:
         for figure in drawn.values()
     }
     assert titles == {
-        "Unknown loss · finetune": ("", [2.0]),
-        "Unknown loss accuracy · finetune": ("percent", [50.0]),
-        "Known loss · finetune": ("tens", [2.5]),
+        "Fine-tuning: unknown loss": ("", [2.0]),
+        "Fine-tuning: unknown loss accuracy": ("percent", [50.0]),
+        "Fine-tuning: known loss": ("tens", [2.5]),
     }
 
 

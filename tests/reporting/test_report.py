@@ -60,7 +60,7 @@ PUBLISHED = ScoreTable(
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
     gains = compare(records, PUBLISHED, "wikiqa", [("guided", "bare")], "map")
-    return Page([gain.sentence for gain in gains], sections(results_tables(records, PUBLISHED)))
+    return Page([gain.describe() for gain in gains], sections(results_tables(records, PUBLISHED)))
 
 
 def test_page_is_self_contained_with_one_script() -> None:

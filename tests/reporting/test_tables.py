@@ -113,9 +113,9 @@ def test_gains_are_paired_by_seed() -> None:
     assert gain.published == pytest.approx(88.5 - 39.4)
     assert gain.test == pytest.approx((12**0.5, 1 - (12 / 14) ** 0.5))
     assert gain.verdict == "t(2) = 3.46, p = 0.074: not significant at 95%"
-    assert gain.sentence == (
-        "Joint with MSPP, IE_k: +2.0 points of MAP over joint without MSPP, IE_k "
-        "(t(2) = 3.46, p = 0.074: not significant at 95%). Paper: +49.1."
+    assert gain.describe() == (
+        "Joint with MSPP, IE_k scores 2.0 MAP points more than joint without MSPP, IE_k "
+        "(t(2) = 3.46, p = 0.074: not significant at 95%). Paper: +49.1 points."
     )
     (row,) = comparison_table([gain]).rows
     assert row[3:6] == ("3", "MAP +2.0 (1.0)", "+49.1")
@@ -139,11 +139,13 @@ def test_comparison_needs_both_variants() -> None:
 
 def test_proper_names_keep_capitals_in_sentences() -> None:
     def over(baseline: str) -> str:
-        return Comparison("squad, 1%", "recall_at_10", "ICT", baseline, (-1.25,), None).sentence
+        return Comparison("squad, 1%", "recall_at_10", "ICT", baseline, (-1.25,), None).describe("SQuAD")
 
-    assert over("No pre-training") == "ICT: -1.2 points of R@10 over no pre-training (1 seed: preliminary)."
-    assert "over BM-25 (" in over("BM-25")
-    assert "over MLM (" in over("MLM")
+    assert over("No pre-training") == (
+        "ICT scores 1.2 R@10 points less than no pre-training (SQuAD; 1 seed: preliminary)."
+    )
+    assert "than BM-25 (" in over("BM-25")
+    assert "than MLM (" in over("MLM")
 
 
 def test_best_of_each_column_is_bold() -> None:

@@ -178,7 +178,7 @@ def test_points_of_correlations_are_hundredths() -> None:
     gains = compare_means(ours, PUBLISHED, "senteval", COLUMNS[2:3], (("uni", "word_average"),), "relatedness")
     assert gains[0].differences == pytest.approx((125,))
     assert gains[0].published == pytest.approx(10)
-    assert gains[0].sentence == (
-        "uni-QT: +125.0 points of Pearson over word average (1 seed: preliminary). Paper: +10.0."
+    assert gains[0].describe() == (
+        "uni-QT scores 125.0 Pearson points more than word average (1 seed: preliminary). Paper: +10.0 points."
     )
-    assert comparison_table(gains).caption.endswith("Points of correlations are hundredths.")
+    assert comparison_table(gains).caption.count("Points of correlations are hundredths.") == 1

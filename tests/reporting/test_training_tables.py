@@ -11,8 +11,8 @@ def test_cost_and_speed() -> None:
     table = trainings_table(trainings, LABELS, "Sentences", "skip_thought", "A remark.")
     assert [column.name for column in table.columns[-2:]] == ["Sentences per second", "× Skip-Thought"]
     assert table.rows == (
-        ("uni-QT", "57,700,000", "300", "1.2M", "25.0T", "1.5", "9,000", "3,100", "6.2"),
-        ("Skip-Thought", "57,700,000", "300", "1.2M", "25.0T", "1.5", "9,000", "500", "1.0"),
+        ("uni-QT", "57,700,000", "300", "1,250,000", "25.0T", "1.5", "9,000", "3,100", "6.2"),
+        ("Skip-Thought", "57,700,000", "300", "1,250,000", "25.0T", "1.5", "9,000", "500", "1.0"),
     )
     assert table.caption == "A remark."
 
@@ -26,4 +26,4 @@ def test_without_counted_examples() -> None:
 
 
 def test_format_count() -> None:
-    assert [format_count(count) for count in (7, 1250, 3.4e6, 2.5e9, 1e18)] == ["7", "1.2k", "3.4M", "2.5B", "1.0E"]
+    assert [format_count(count) for count in (7, 1250, 3.4e6, 2.5e9, 1e18)] == ["7", "1.2k", "3.4M", "2.5G", "1.0E"]

@@ -130,13 +130,13 @@ def test_tasks_of_pairs_have_separate_batches_in_a_mixture(training: Training) -
 @pytest.mark.parametrize(
     ("stage", "message"),
     [
-        ({"steps": 2, "mml": 1}, r"no objective or key \['mml'\]; there are \['bfs', .*'wlp'\] and \['budget', "),
-        ({"step": 2, "mlm": 1}, r"no objective or key \['step'\]"),
+        ({"steps": 2, "mml": 1}, "unknown objective or key of a stage 'mml'; did you mean 'mlm'"),
+        ({"step": 2, "mlm": 1}, "unknown objective or key of a stage 'step'; did you mean 'steps'"),
         ({"steps": 2, "mlm": 0}, r"weights\.mlm\s+Input should be greater than 0"),
         ({"steps": 2, "weights": {"mlm": 1}, "ict": 1}, r"ict\s+Unexpected keyword argument"),
-        ({"steps": 2, "weights": {"mml": 1}}, r"no objective \['mml'\]; there are \['bfs', "),
+        ({"steps": 2, "weights": {"mml": 1}}, r"weights\n.*unknown objective 'mml'; did you mean 'mlm'"),
         ({"steps": 2}, r"weights\s+Field required"),
-        ({"mlm": 1}, r"runs\.run: a stage needs steps or a budget"),
+        ({"mlm": 1}, r"runs\.run\.schedule\n.*a stage needs steps or a budget"),
     ],
 )
 def test_invalid_stages(stage: dict[str, Any], message: str) -> None:

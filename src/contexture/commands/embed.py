@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from contexture.commands.options import MODEL_HELP, check_output
+from contexture.commands.options import MODEL_HELP, check_output, errors_at
 from contexture.encoders.lines import open_vectors_file
 from contexture.encoders.named import find_models
 
@@ -30,9 +30,10 @@ def main(args: argparse.Namespace) -> None:
 
     kind = args.output.suffix if args.output else ".jsonl"
     if kind not in (".npy", ".jsonl"):
-        raise ValueError(f"{args.output}: the name of the output file must end in .npy or .jsonl")
+        raise ValueError(f"--output: {args.output}: the name of the file must end in .npy or .jsonl")
     check_output(args.output)
-    models = find_models(args.model)
+    with errors_at("--model"):
+        models = find_models(args.model)
     with TextLines.open(args.texts) as lines, open_vectors_file(args.output) as file:
         from contexture.encoders.models import load_models  # slow: imports torch
 

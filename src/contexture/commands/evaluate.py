@@ -39,7 +39,7 @@ def main(args: argparse.Namespace) -> None:
     check_output(args.output)
     folder = find_upwards(args.tasks)
     if not folder.is_dir():
-        raise ValueError(f"{folder}: there is no such folder; name SentEval's folder data/downstream")
+        raise ValueError(f"--tasks: {folder}: there is no such folder; name SentEval's folder data/downstream")
     measure = next(resolve(spec.model_evaluator) for spec in TASKS.values() if spec.model_evaluator)
     text, scores = measure(find_models(args.model), folder, args.counts, args.only, args.protocol, args.vectors)
     print(text, end="")

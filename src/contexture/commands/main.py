@@ -2,14 +2,22 @@
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Mapping, Sequence
 
 from contexture import __version__
 from contexture.commands import adapt, embed, evaluate, search, train
+from contexture.suggestions import explain_unknown
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with all subcommands."""
+    return _build_parsers()[0]
+
+
+def _build_parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """Return the parser, and those of the subcommands by name."""
     parser = argparse.ArgumentParser(prog="contexture", description=main.__doc__)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -18,7 +26,21 @@ def build_parser() -> argparse.ArgumentParser:
     embed.add_arguments(commands.add_parser("embed", help="write the vectors of texts"))
     evaluate.add_arguments(commands.add_parser("evaluate", help="print SentEval and STS scores of any model"))
     train.add_arguments(commands.add_parser("train", help="pre-train or fine-tune an encoder from files"))
-    return parser
+    return parser, commands.choices
+
+
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments; exit with the closest name for an unknown subcommand or option."""
+    parser, commands = _build_parsers()
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in commands:
+        parser.error(explain_unknown("command", arguments[:1], commands))
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        command = commands[args.command]
+        options = re.findall(r"(?<=[ \[,])--[a-z-]+", command.format_help())
+        named = [argument.partition("=")[0] for argument in unknown if argument.startswith("--")]
+        command.error(explain_unknown("option", named[:1], set(options)) if named else f"unknown: {' '.join(unknown)}")
+    return args
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -26,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     Also print SentEval and STS scores of any model (`evaluate`), and train from files (`train`).
     """
-    args = build_parser().parse_args(arguments)
+    args = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     try:
         args.work(args)
     except ModuleNotFoundError as error:

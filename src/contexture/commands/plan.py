@@ -14,13 +14,15 @@ import yaml
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
+from contexture.commands.options import errors_at
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.encoders.named import PUBLISHED_FILES, first_error_line, is_hub_reachable, is_model_path
 from contexture.folders import find_upwards
 from contexture.imports import resolve
-from contexture.packages import encoder_path
+from contexture.packages import ENCODER_PACKAGES, encoder_path
+from contexture.suggestions import find_closest
 from contexture.tasks.registry import TASKS
 
 ENVIRONMENT, SYSTEM = "adapt", "adapt"
@@ -96,7 +98,8 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
     if questions is not None:
         spec = next(spec for spec in TASKS.values() if spec.question_checker)
         documents = files if are_documents(files) else []
-        count, note = resolve(spec.question_checker)(questions.expanduser(), documents)
+        with errors_at("--questions"):
+            count, note = resolve(spec.question_checker)(questions.expanduser(), documents)
         parameters[f"{spec.name}.input"] = quote_parameter(str(questions.expanduser().absolute()))
         seconds += count * _SECONDS_PER_QUESTION
         lines = f"Questions {count:,} of your own\n"
@@ -106,7 +109,8 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
         return Plan(files, parameters, seconds, 0.0, lines)
     name = TRANSFORMER if encoder == TRANSFORMER else "published"
     if name == "published":
-        folder = find_published_encoder(encoder)
+        with errors_at("--encoder", suggest_encoder(encoder)):
+            folder = find_published_encoder(encoder)
         passages = sum(file.bytes for file in files) / _PASSAGE_BYTES
         seconds += 3 * passages / _TEXTS_PER_SECOND  # before training, after it, and for the index
         parameters["vocabulary.published"] = parameters[f"{SYSTEM}.encoders.published.init_from"] = quote_parameter(
@@ -126,6 +130,12 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
         f"{SYSTEM}.pretrain.budget.amount": f"{training:.0f}",
     }
     return Plan(files, parameters, 60 * minutes, training, lines)
+
+
+def suggest_encoder(name: str) -> str:
+    """Return a question about the closest name that `--encoder` knows, or ""."""
+    closest = find_closest(name, (TRANSFORMER, *ENCODER_PACKAGES))
+    return f"; did you mean {closest!r}?" if closest not in (None, name) else ""
 
 
 def are_documents(files: Sequence[SourceFile]) -> bool:

@@ -10,8 +10,11 @@ import argparse
 import logging
 import os
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from contexture.suggestions import explain_unknown
 
 # Slow imports are local, so that other commands start quickly.
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def read_config(file: Path) -> "SystemConfig":
-    """Read the configuration of the examples stage. Exit with all its errors."""
+    """Read the configuration of the examples stage; ValueError with all its errors."""
     from pydantic import TypeAdapter, ValidationError
 
     from contexture.systems.config import SystemConfig
@@ -63,12 +66,19 @@ def read_config(file: Path) -> "SystemConfig":
     try:
         return TypeAdapter(SystemConfig).validate_json(file.read_text(encoding="utf-8"))
     except ValidationError as error:
-        raise SystemExit(f"{file}: {error}") from None
+        faults = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors()]
+        lines = [f"  {': '.join(filter(None, fault))}" for fault in faults]
+        raise ValueError("\n".join([f"--config: {file} has errors:", *lines])) from None
+
+
+def check_option(option: str, noun: str, name: str, known: Collection[str], config_file: Path) -> None:
+    """Raise ValueError if `config_file` does not know the value of an option."""
+    if name not in known:
+        raise ValueError(f"{option}: {explain_unknown(noun, [name], known)} ({config_file})")
 
 
 def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
-    if args.run not in config.pretrain.runs:
-        raise SystemExit(f"{args.config}: no run {args.run!r}; there are {sorted(config.pretrain.runs)}")
+    check_option("--run", "run", args.run, config.pretrain.runs, args.config)
     from contexture.systems.launch import pretrain_arguments, training_files
     from contexture.training.launcher import launch_pretraining
 
@@ -78,10 +88,8 @@ def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
 
 
 def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
-    if args.task not in config.tasks:
-        raise SystemExit(f"{args.config}: no task {args.task!r}; there are {sorted(config.tasks)}")
-    if args.variant not in config.all_variants:
-        raise SystemExit(f"{args.config}: no variant {args.variant!r}; there are {sorted(config.all_variants)}")
+    check_option("--task", "task", args.task, config.tasks, args.config)
+    check_option("--variant", "variant", args.variant, config.all_variants, args.config)
     from contexture.systems.launch import finetune_arguments, launch_finetuning
     from contexture.tasks.base import EvaluatedEncoder
     from contexture.tasks.registry import TASKS
@@ -89,8 +97,9 @@ def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
     head = config.all_variants[args.variant].head
     options = TASKS[args.task].load().list_options(config.task(args.task), head)
     option = args.option or next(iter(options), None)
-    if option not in options:
-        raise SystemExit(f"{args.task} fine-tunes {options} of {args.variant}, not {option!r}")
+    if option is None:
+        raise ValueError(f"--variant: {args.variant} is not fine-tuned on {args.task} ({args.config})")
+    check_option("--option", f"model of {args.task}", option, options, args.config)
     encoder = EvaluatedEncoder(args.variant, args.seed, tuple(args.encoders), None, head)
     command = finetune_arguments(args.config, args.task, option, encoder, args.data)
     launch_finetuning(config, args.task, option, encoder, args.data, args.output, command)

@@ -8,6 +8,7 @@ from kedro.config import OmegaConfigLoader
 
 from contexture.config import ConfigurationError, Parameters, check_parameters
 from contexture.pipelines.config_loader import ARGUMENTS
+from contexture.suggestions import explain_unknown
 
 
 class RunParameters:
@@ -20,8 +21,8 @@ class RunParameters:
         """Check and keep the parameters of a configuration loader; ConfigurationError if they have errors."""
         root = Path(loader.conf_source)
         if loader.env and not (root / loader.env).is_dir():
-            known = sorted({folder.name for folder in root.iterdir() if folder.is_dir()})
-            raise ConfigurationError(f"there is no environment {loader.env!r}; there are {', '.join(known)}")
+            known = {folder.name for folder in root.iterdir() if folder.is_dir()}
+            raise ConfigurationError(f"--env: {explain_unknown('environment', [loader.env], known)}")
         folders = [root / (loader.env or loader.default_run_env), root / loader.base_env]
         self._parameters = check_parameters(loader["parameters"], folders, loader.runtime_params or {})
         return self._parameters

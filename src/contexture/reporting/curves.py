@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from contexture.reporting.names import label_variant
+from contexture.reporting.names import label_variant, protocol_name
+from contexture.reporting.phrases import lower_first
 
 #: Colours of Okabe and Ito, distinct for colour-blind readers; without the pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -57,6 +58,8 @@ SERIES = {
     "dev/loss": Series("Loss on held-out questions", "nats per answer"),
 }
 ACCURACY = "_accuracy"
+#: Stage of a history → title.
+STAGES = {"pretrain": "Pre-training", "finetune": "Fine-tuning"}
 
 
 def variant_style(position: int) -> dict[str, Any]:
@@ -102,8 +105,16 @@ def learning_curves(
             entry = _find_series(series, objective_series or {})
             if curves := _curves(runs, series, entry.scale):
                 name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
-                figures[name] = _draw(curves, variants, f"{entry.title} · {stage}", entry.unit, labels or {})
+                figures[name] = _draw(
+                    curves, variants, f"{_stage_title(stage)}: {lower_first(entry.title)}", entry.unit, labels or {}
+                )
     return figures
+
+
+def _stage_title(stage: str) -> str:
+    """Return "Pre-training", "Fine-tuning", or the latter with the title of the model: "Fine-tuning (joint, IE_1)"."""
+    name, _, option = stage.partition(" ")
+    return STAGES.get(name, name) + (f" ({protocol_name(option).removeprefix('fine-tuned on ')})" if option else "")
 
 
 def _find_series(series: str, objective_series: Mapping[str, Series]) -> Series:

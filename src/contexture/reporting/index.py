@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from contexture.reporting.page import Page
+from contexture.reporting.page import RECOMMENDATION, Page
 from contexture.reporting.report import render
 
 #: In the folder of a system's report: its summary for the index.
@@ -26,7 +26,11 @@ class Summary:
 
 def summarize(title: str, page: Page, text: str, made: str) -> Summary:
     """Summarize a page by the first sentence of each card, or by its first findings if it has no cards."""
-    heads = [f"{card.title}: {sentence}" for card in page.cards for sentence in card.sentences[:1]]
+    heads = [
+        sentence if sentence.startswith(RECOMMENDATION) else f"{card.title}: {sentence}"
+        for card in page.cards
+        for sentence in card.sentences[:1]
+    ]
     return Summary(title, heads or list(page.findings[:MAX_FINDINGS]), text, made)
 
 

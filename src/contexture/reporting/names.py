@@ -16,8 +16,10 @@ DATA = {"demo": "the demo's made-up world"} | {
 PROTOCOLS = {name: title for spec in SPECS.values() for name, title in spec.protocols.items()}
 #: Protocols for single similarity scores of frozen encoders; `frozen` uses the default score of the encoder.
 SCORE_PROTOCOLS = ("by_attention", "by_cosine", "by_dot")
-#: Ends the names of variants that combine an encoder with BM25.
-BM25_SUFFIX = "+bm25"
+#: Ends the names of variants that combine an encoder with BM25, and their labels.
+BM25_SUFFIX, BM25_LABEL = "+bm25", " + BM25"
+#: Ends the names of protocols → ends their titles.
+PROTOCOL_SUFFIXES = {" open": ", open domain", " ablation": ", ablation"}
 #: Baselines without encoder training → label.
 REFERENCES = {
     "bm25": "BM25",
@@ -32,7 +34,13 @@ REFERENCES = {
 
 
 def protocol_name(protocol: str) -> str:
-    """Return the title of a protocol, also of a share ("80%") and of transfer ("grouped_after_asnq")."""
+    """Return the title of a protocol, also of a share ("80%"), a variation ("80% open"), and of transfer.
+
+    Transfer is fine-tuning on another set first, as in "grouped_after_asnq".
+    """
+    for suffix, title in PROTOCOL_SUFFIXES.items():
+        if protocol.endswith(suffix):
+            return protocol_name(protocol.removesuffix(suffix)) + title
     protocol, _, first = protocol.partition(AFTER)
     if first:
         return f"{protocol_name(protocol)}, after {DATA.get(first, first)}"
@@ -44,7 +52,7 @@ def label_variant(variant: str, labels: Mapping[str, str]) -> str:
     if variant in labels:
         return labels[variant]
     if variant.endswith(BM25_SUFFIX):
-        return f"{label_variant(variant.removesuffix(BM25_SUFFIX), labels)} with BM25"
+        return label_variant(variant.removesuffix(BM25_SUFFIX), labels) + BM25_LABEL
     return REFERENCES.get(variant, variant)
 
 

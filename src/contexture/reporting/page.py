@@ -10,6 +10,9 @@ from contexture.reporting.curves import Series
 from contexture.reporting.records import Record
 from contexture.reporting.tables import Table
 
+#: Begins the verdict of a card.
+RECOMMENDATION = "Recommendation: "
+
 
 @dataclass(frozen=True)
 class ReportContext:

@@ -20,6 +20,11 @@ def join_names(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def count_noun(count: int, noun: str) -> str:
+    """Return a count with its noun: "1 row", "1,200 rows"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def lower_first(label: str) -> str:
     """Return a label for use within a sentence: with a small first letter unless its first word is a proper name."""
     return label[0].lower() + label[1:] if label[1:].split(" ")[0].islower() else label
@@ -29,8 +34,9 @@ def describe_held_out(evaluation: Mapping[str, Any] | None) -> str:
     """Describe which evaluation documents are excluded from the text, by `evaluation` of the corpus report."""
     if evaluation is None:
         return "Evaluation documents are not excluded from the text."
-    documents, paragraphs = f"{evaluation['documents']:,} documents", f"{evaluation['paragraphs']:,} paragraphs"
-    sentences = [f"{documents} ({paragraphs}) are excluded from the text for {evaluation['tasks']}."]
+    documents, paragraphs = (count_noun(evaluation[key], key.removesuffix("s")) for key in ("documents", "paragraphs"))
+    verb = "is" if evaluation["documents"] == 1 else "are"
+    sentences = [f"{documents} ({paragraphs}) {verb} excluded from the text for {evaluation['tasks']}."]
     missing = evaluation["missing"]
     no_documents = f"No documents are excluded for {join_names(missing)}: the files are missing."
     return " ".join([*(sentences if evaluation["tasks"] else []), *([no_documents] if missing else [])])

@@ -11,7 +11,7 @@ from scipy import stats
 
 from contexture.reporting.names import label_variant
 from contexture.reporting.phrases import lower_first
-from contexture.reporting.published import Score, ScoreRow, ScoreTable
+from contexture.reporting.published import PERCENT, Score, ScoreColumn, ScoreRow, ScoreTable
 from contexture.reporting.records import METRICS, Record, list_data, score_key, values_by_seed
 
 #: Cell without a value.
@@ -112,13 +112,14 @@ class Comparison:
         word = "significant" if p < 0.05 else "not significant"
         return f"t({len(self.differences) - 1}) = {t:.2f}, p = {p:.2g}: {word} at 95%"
 
-    @property
-    def sentence(self) -> str:
-        """The gain in words, with the paper's gain."""
-        paper = "" if self.published is None else f" Paper: {self.published:+z.1f}."
+    def describe(self, where: str = "") -> str:
+        """Return the difference and its test as a sentence, with the paper's difference; `where` says what it is on."""
+        points = round(mean(self.differences), 1)
+        paper = "" if self.published is None else f" Paper: {self.published:+z.1f} points."
         return (
-            f"{self.variant}: {mean(self.differences):+z.1f} points of {METRICS[self.metric].label} over "
-            f"{lower_first(self.baseline)} ({self.verdict}).{paper}"
+            f"{self.variant} scores {abs(points):.1f} {METRICS[self.metric].label} points "
+            f"{'less' if points < 0 else 'more'} than {lower_first(self.baseline)} "
+            f"({where}{'; ' * bool(where)}{self.verdict}).{paper}"
         )
 
 
@@ -156,11 +157,14 @@ def results_table(
     bold: set[tuple[int, int]] = set()
     above = {}
     for protocol, heading in (headings or {"": ""}).items():
-        rows = _rows(records, published, data, protocol)
+        made = (
+            _cells(records, row, published, data, len(sources)) for row in _rows(records, published, data, protocol)
+        )
+        rows = [row for row in made if any(cell != NOTHING for cell in row[1:])]
         if rows and heading:
             above[len(cells)] = heading
         block = range(len(cells), len(cells) + len(rows))
-        cells += [_cells(records, row, published, data, len(sources)) for row in rows]
+        cells += rows
         bold |= best(cells, block, range(2, len(heads)), lower)
     split = published.columns[0].split
     where = "" if headings and split == "test" else f" on the {split} split"
@@ -183,7 +187,7 @@ def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], full_c
     if not names:
         return []
     sentence = "Not run: " + ("all rows" if len(empty) == len(cells) else "; ".join(names)) + "."
-    return [sentence, f"{full_command} runs those in the configuration."] if full_command else [sentence]
+    return [sentence, f"To run those in the configuration: {full_command}."] if full_command else [sentence]
 
 
 def best(
@@ -216,9 +220,9 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     return Table(
         title="Gains over baselines",
         columns=(
-            *columns("Model", "Baseline", "Task", numbers=["Seeds"]),
+            *columns("Model", "Baseline", "Data", numbers=["Seeds"]),
             *columns(numbers=["ours", "paper"], group="Gain in points"),
-            Column("Student's paired t-test"),
+            Column("Test"),
         ),
         rows=tuple(
             (
@@ -232,8 +236,8 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
             )
             for c in comparisons
         ),
-        caption="Test split unless named otherwise. Mean (standard deviation) of the differences between models of the "
-        f"same seed.{points}",
+        caption="Scores on the test split unless named otherwise. Mean (standard deviation) of the differences between "
+        f"models of the same seed.{points} Test: Student's paired t-test over the seeds.",
     )
 
 
@@ -295,12 +299,14 @@ def measured_cells(
     return max(map(len, values)), cells
 
 
-def published_cell(score: Score | None, decimals: int) -> str:
-    """Format a published number."""
+def published_cell(score: Score | None, column: ScoreColumn) -> str:
+    """Format a published number: percentages with one decimal, others with those of the paper."""
     if score is None:
         return NOTHING
+    percent = METRICS[column.metric].scale == 100 if column.metric else column.unit == PERCENT
+    decimals = 1 if percent else column.decimals
     spread = "" if score.std is None else f" ({score.std:.{decimals}f})"
-    return f"{score.value:.{decimals}f}{spread}{'†' if score.significant else ''}"
+    return f"{score.value:z.{decimals}f}{spread}{'†' if score.significant else ''}"
 
 
 def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol: str) -> list[ScoreRow]:
@@ -313,7 +319,7 @@ def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol:
 
 def _cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:
     seeds, ours = measured_cells(records, row.variant, published, data, row.protocol)
-    theirs = (published_cell(row.scores.get(column.key), column.decimals) for column in published.columns)
+    theirs = (published_cell(row.scores.get(column.key), column) for column in published.columns)
     numbers = [cell for pair in zip(ours, theirs, strict=True) for cell in pair[:sources]]
     return (row.label, str(seeds or NOTHING), *numbers)
 
@@ -329,10 +335,15 @@ def _flat(counts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str
         if isinstance(value, Mapping):
             rows += _flat(value, f"{label}: ")
         else:
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            rounded = round(value, 2) if isinstance(value, float) else value
-            rows.append((label, f"{rounded:,}" if number else str(value)))
+            rows.append((label, format_number(value)))
     return rows
+
+
+def format_number(value: object) -> str:
+    """Return a count with thousands separators, or another number with two decimals; other values as text."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:z,.2f}"
 
 
 def _escaped(cell: str) -> str:

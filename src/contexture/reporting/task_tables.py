@@ -4,8 +4,8 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from statistics import mean
 
-from contexture.reporting.names import DATA, label_variant
-from contexture.reporting.phrases import join_names
+from contexture.reporting.names import DATA, label_variant, protocol_name
+from contexture.reporting.phrases import count_noun, join_names
 from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import METRICS, Record, list_data, values_by_seed
 from contexture.reporting.tables import (
@@ -51,7 +51,7 @@ def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> T
         if row.heading:
             above[len(cells)] = row.heading
         paper.append(len(cells))
-        numbers = (published_cell(row.scores.get(column.key), column.decimals) for column in published.columns)
+        numbers = (published_cell(row.scores.get(column.key), column) for column in published.columns)
         cells.append((row.label, "paper", *numbers))
         if row.variant in ours:
             cells.append(ours.pop(row.variant))
@@ -89,7 +89,8 @@ def compare(
     rows = tuple(row for row in published.rows if protocol in ("", row.protocol))
     columns = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
     split = columns[0].split
-    setting = ", ".join(filter(None, (DATA.get(data, data), protocol, split if split != "test" else "")))
+    title = protocol and protocol_name(protocol)
+    setting = ", ".join(filter(None, (DATA.get(data, data), title, f"{split} split" if split != "test" else "")))
     gains = compare_means(records, replace(published, rows=rows), data, columns, pairs, "")
     return [replace(gain, setting=setting) for gain in gains]
 
@@ -159,7 +160,7 @@ def _published_mean(published: ScoreTable, variant: str, columns: Sequence[Score
 
 def _ours(records: Sequence[Record], variant: str, published: ScoreTable, data: str) -> tuple[str, ...]:
     seeds, cells = measured_cells(records, variant, published, data)
-    return (label_variant(variant, published.labels), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *cells)
+    return (label_variant(variant, published.labels), f"ours, {count_noun(seeds, 'seed')}", *cells)
 
 
 def _caption(published: ScoreTable, data: str) -> str:

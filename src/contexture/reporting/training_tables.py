@@ -37,7 +37,7 @@ def trainings_table(
         cells = [
             f"{parameters:,.0f}",
             f"{steps:,.0f}",
-            format_count(tokens),
+            f"{tokens:,.0f}",
             format_count(flops),
             f"{seconds / 60:,.1f}",
         ]
@@ -56,8 +56,8 @@ def examples_per_second(trainings: Mapping[str, Mapping[str, float]], run: str) 
 
 
 def format_count(count: float) -> str:
-    """Return a short count: 1,200,000 → "1.2M"."""
-    for unit, size in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
+    """Return a large number in short: 1,200,000 → "1.2M"."""
+    for unit, size in (("E", 1e18), ("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= size:
             return f"{count / size:.1f}{unit}"
     return f"{count:.0f}"

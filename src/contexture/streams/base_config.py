@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import Lengths, TableSizes
-from contexture.strict import STRICT, Positive, validate
+from contexture.strict import STRICT, Positive, key_error, validate
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -42,9 +42,10 @@ class StreamConfig:
 def apply_run_settings(config: StreamConfig, overrides: Mapping[str, Any], *keys: str) -> Any:
     """Return a stream's settings with a run's overrides, which the configuration has below `keys`.
 
-    Raises ValueError for keys that do not exist or that belong to sampling.
+    Raises ValidationError for keys that do not exist or that belong to sampling.
     """
     if rejected := sorted(set(overrides) - set(config.run_keys)):
-        raise ValueError(f"{'.'.join(keys)}: a run can set {list(config.run_keys)}, not {rejected}")
+        known = ", ".join(config.run_keys) or "no key of this stream"
+        raise key_error(f"a run can set {known}, not {', '.join(rejected)}", *keys)
     values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(overrides)
     return validate(type(config), values, *keys)

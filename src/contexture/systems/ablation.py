@@ -3,26 +3,24 @@
 from dataclasses import asdict, replace
 
 from contexture.encoders.config import AnyEncoderConfig
-from contexture.strict import validate
-from contexture.systems.config import SystemConfig, Variant, check_known
+from contexture.strict import check_names, key_error, validate
+from contexture.systems.config import SystemConfig, Variant
 
 
 def build_ablation(config: SystemConfig) -> SystemConfig:
-    """Return a system whose runs and variants are the rows of `config.ablation`; ValueError for an invalid row."""
+    """Return a system whose runs and variants are the rows of `config.ablation`; ValidationError for an invalid one."""
     if config.ablation is None:
-        raise ValueError("ablation: this system has none")
-    check_known("ablation", "task", config.ablation.tasks, config.tasks)
+        raise key_error("this system has none", "ablation")
+    check_names("task", config.ablation.tasks, config.tasks, "ablation", "tasks")
     encoders, runs = {}, {}
     for position, row in enumerate(config.ablation.rows):
-        if row.run not in config.pretrain.runs:
-            raise ValueError(
-                f"ablation.rows.{position}.run: unknown run {row.run!r}; known: {sorted(config.pretrain.runs)}"
-            )
+        key = ("ablation", "rows", str(position))
+        check_names("run", [row.run], config.pretrain.runs, *key, "run")
         name = " ".join([row.run, *(f"{key}={value}" for key, value in row.encoder.items())])
         changed = asdict(config.encoders[config.encoder_name(row.run)]) | row.encoder
         if name in runs:
-            raise ValueError(f"ablation.rows.{position}: duplicate row {name!r}; remove it")
-        encoders[name] = validate(AnyEncoderConfig, changed, "ablation", "rows", str(position), "encoder")
+            raise key_error(f"duplicate row {name!r}; remove it", *key)
+        encoders[name] = validate(AnyEncoderConfig, changed, *key, "encoder")
         runs[name] = replace(config.pretrain.runs[row.run], encoder=name)
     tasks = {
         name: validate(type(settings), asdict(settings) | config.ablation.tasks[name], "ablation", "tasks", name)

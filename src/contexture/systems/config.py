@@ -1,19 +1,20 @@
 """Configuration of a system: encoders, streams, a schedule of objectives for each run, and evaluation tasks."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, apply_run_settings
 from contexture.streams.config import STREAMS
-from contexture.strict import STRICT, DropNull, Positive, key_error, validate
+from contexture.strict import STRICT, DropNull, Positive, TypedValues, check_names, key_error, move_errors
+from contexture.suggestions import suggest
 from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
@@ -23,21 +24,6 @@ BEST = "best"
 FORMER_KEYS: dict[str, str] = json.loads(Path(__file__).with_name("former_keys.json").read_text(encoding="utf-8"))
 #: Seed for sampling examples.
 SAMPLING_SEED = 0
-
-
-def _typed(kinds: Mapping[str, Any], noun: str) -> AfterValidator:
-    def check(values: dict[str, Any]) -> dict[str, Any]:
-        if unknown := sorted(set(values) - set(kinds)):
-            raise ValueError(f"unknown {noun} {', '.join(unknown)}; known: {sorted(kinds)}")
-        return {name: validate(kinds[name], value, name) for name, value in values.items()}
-
-    return AfterValidator(check)
-
-
-def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raise a ValueError for unknown names."""
-    if unknown := sorted(set(names) - set(known)):
-        raise ValueError(f"{key}: unknown {noun} {unknown}; known: {sorted(known)}")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -96,11 +82,13 @@ class SystemConfig:
     # Name → encoder. Default of runs: the first one.
     encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
     # Stream → settings for sampling and reading its examples.
-    streams: Annotated[dict[str, Any], DropNull, _typed(STREAMS, "stream")]
+    streams: Annotated[dict[str, Any], DropNull, AfterValidator(TypedValues(STREAMS, "stream"))]
     pretrain: PretrainConfig
     # Task → settings of evaluation and fine-tuning.
     tasks: Annotated[
-        dict[str, Any], DropNull, _typed({name: spec.settings for name, spec in TASKS.items()}, "task")
+        dict[str, Any],
+        DropNull,
+        AfterValidator(TypedValues({name: spec.settings for name, spec in TASKS.items()}, "task")),
     ] = Field(default_factory=dict)
     # Name → variant. Default: all runs.
     variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
@@ -127,53 +115,76 @@ class SystemConfig:
     speed: bool = False
 
     def __post_init__(self) -> None:
-        for name, run in self.pretrain.runs.items():
-            if run.encoder is not None and run.encoder not in self.encoders:
-                raise ValueError(f"pretrain.runs.{name}: unknown encoder {run.encoder!r}; known: {[*self.encoders]}")
-            if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
-                raise ValueError(f"pretrain.runs.{name}.start: {run.start!r} is neither a run nor the path of a folder")
-            sizes = set(run.batch_size if isinstance(run.batch_size, dict) else ())
-            named = {*run.streams, *sizes} - {name for name in run.objective_names if OBJECTIVES[name].stream_settings}
-            check_known(f"pretrain.runs.{name}", "stream", named, self.streams)
+        self._check_runs()
         for role in ROLES:
             if self.sampled_lengths.for_role(role) > self.lengths.for_role(role):
-                raise ValueError(
-                    f"example_lengths.{role}: {self.sampled_lengths.for_role(role)} is more than lengths.{role}, "
-                    f"{self.lengths.for_role(role)}: encoders would truncate these texts; lower it"
+                raise key_error(
+                    f"{self.sampled_lengths.for_role(role)} is more than lengths.{role}, "
+                    f"{self.lengths.for_role(role)}: encoders would truncate these texts; lower it",
+                    "example_lengths",
+                    role,
                 )
-        for name in self.run_order:
-            start = self.previous_run(name)
-            if start is not None and self.encoder_name(name) != (encoder := self.encoder_name(start)):
-                raise ValueError(f"pretrain.runs.{name}: its start, {start}, has another encoder, {encoder!r}")
-            self.pretraining(name)
         for name, variant in self.all_variants.items():
-            check_known(f"variants.{name}", "run", self.run_names(name), self.pretrain.runs)
-            check_known(f"variants.{name}", "task", variant.tasks or (), self.tasks)
+            variant_key = ("published_models" if name in self.published_models else "variants", name)
+            # Without `runs`, the name of a variant is that of its run.
+            runs_key = (*variant_key, "runs") if variant.runs else variant_key
+            check_names("run", self.run_names(name), self.pretrain.runs, *runs_key)
+            check_names("task", variant.tasks or (), self.tasks, *variant_key, "tasks")
         if self.search == BEST and self.choosing_task is None:
             choosers = [name for name, spec in TASKS.items() if spec.chooses_encoder]
-            raise ValueError(f"search: {BEST} needs the task {' or '.join(choosers)}; add it to the system")
+            raise key_error(f"{BEST} needs the task {' or '.join(choosers)}; add it to the system", "search")
         if self.search == BEST and not self.search_candidates:
-            raise ValueError(f"search: {BEST} needs a variant in {self.choosing_task} that is one run with its name")
-        if self.search not in (None, BEST, *self.pretrain.runs):
-            raise ValueError(f"search: unknown run {self.search!r}; known: {sorted(self.pretrain.runs)}")
-        if unknown := sorted(set(self.select or ()) - set(self.selectable)):
-            raise key_error(f"unknown variants or runs {unknown}; known: {sorted(self.selectable)}", "select")
+            message = f"{BEST} needs a variant in {self.choosing_task} that is one run with its name"
+            raise key_error(message, "search")
+        if self.search not in (None, BEST):
+            check_names("run", [self.search], self.pretrain.runs, "search")
+        check_names("variant or run", self.select or (), self.selectable, "select")
         for task, settings in self.tasks.items():
-            settings.check_variants(self.task_variants(task))
+            try:
+                settings.check_variants(self.task_variants(task))
+            except ValidationError as error:
+                raise move_errors(error, "tasks", task) from None
         for name, config in self.streams.items():
             first = self.examples()[config.examples]
             for key in ("sampling", "files"):
                 if getattr(first, key, None) != getattr(config, key, None):
-                    raise ValueError(f"streams.{name}.{key}: another stream with the same examples has other settings")
+                    raise key_error("another stream with the same examples has other settings", "streams", name, key)
+
+    def _check_runs(self) -> None:
+        """Raise a ValidationError for a run that cannot be trained."""
+        for name, run in self.pretrain.runs.items():
+            key = ("pretrain", "runs", name)
+            if run.encoder is not None:
+                check_names("encoder", [run.encoder], self.encoders, *key, "encoder")
+            if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
+                closest = suggest(run.start, self.pretrain.runs)
+                raise key_error(f"{run.start!r} is neither a run nor the path of a folder{closest}", *key, "start")
+            # Objectives with separate batches.
+            separate = {name for name in run.objective_names if OBJECTIVES[name].stream_settings}
+            known = {*self.streams, *separate}
+            check_names("stream", run.streams, known, *key, "streams")
+            if isinstance(run.batch_size, dict):
+                check_names("stream", run.batch_size, known, *key, "batch_size")
+        for name in self.run_order:
+            key, start = ("pretrain", "runs", name), self.previous_run(name)
+            if start is not None and self.encoder_name(name) != (encoder := self.encoder_name(start)):
+                raise key_error(f"its start, {start}, has another encoder, {encoder!r}", *key)
+            try:
+                self.pretraining(name)
+            except ValidationError:
+                raise
+            except ValueError as error:
+                raise key_error(str(error), *key) from None
 
     @property
     def run_order(self) -> list[str]:
-        """The runs, each after the run that it starts from; ValueError for a cycle."""
+        """The runs, each after the run that it starts from; ValidationError for a cycle."""
         order: list[str] = []
         while left := [name for name in self.pretrain.runs if name not in order]:
             ready = [name for name in left if self.previous_run(name) in (None, *order)]
             if not ready:
-                raise ValueError(f"pretrain.runs: {sorted(left)} start from each other; change the start of one")
+                message = f"{', '.join(sorted(left))} start from each other; change the start of one"
+                raise key_error(message, "pretrain", "runs")
             order += ready
         return order
 

@@ -31,7 +31,7 @@ class TaskSettings:
     """How a task evaluates and fine-tunes encoders."""
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError if the settings name a variant that is not in `variants`."""
+        """Raise ValidationError, with the key, if the settings name a variant that is not in `variants`."""
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
         """Return the settings without entries of variants that are not in `variants`."""

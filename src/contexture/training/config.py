@@ -12,7 +12,8 @@ from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, apply_run_settings
-from contexture.strict import STRICT, DropNull, Positive, validate
+from contexture.strict import STRICT, DropNull, Positive, check_names, key_error, validate
+from contexture.suggestions import explain_unknown
 
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -70,8 +71,7 @@ class Stage:
     def __post_init__(self) -> None:
         if not self.weights:
             raise ValueError("a stage needs at least one objective")
-        if unknown := set(self.weights) - set(OBJECTIVES):
-            raise ValueError(f"no objective {sorted(unknown)}; there are {sorted(OBJECTIVES)}")
+        check_names("objective", self.weights, OBJECTIVES, "weights")
         if self.steps is not None and self.budget is not None:
             raise ValueError("a stage has either steps or a budget")
         if self.share is not None and (self.steps is not None or self.budget is not None):
@@ -87,7 +87,7 @@ def parse_stage(stage: Any) -> Any:
     if not isinstance(stage, Mapping) or "weights" in stage or stage.keys() <= STAGE_KEYS:
         return stage
     if unknown := sorted(stage.keys() - STAGE_KEYS - OBJECTIVES.keys()):
-        raise ValueError(f"no objective or key {unknown}; there are {sorted(OBJECTIVES)} and {sorted(STAGE_KEYS)}")
+        raise ValueError(explain_unknown("objective or key of a stage", unknown, {*OBJECTIVES, *STAGE_KEYS}))
     keys = {key: value for key, value in stage.items() if key in STAGE_KEYS}
     return keys | {"weights": {name: weight for name, weight in stage.items() if name in OBJECTIVES}}
 
@@ -114,8 +114,10 @@ class PretrainRun:
 
     def __post_init__(self) -> None:
         used = {name for stage in self.schedule for name in stage.weights}
-        if idle := set(self.objectives) - used:
-            raise ValueError(f"objectives: no stage of the schedule uses {sorted(idle)}; remove their settings")
+        for name in self.objectives:
+            check_names("objective", [name], OBJECTIVES, "objectives")
+            if name not in used:
+                raise key_error("no stage of the schedule uses it; remove its settings", "objectives", name)
         for name, settings in self.objectives.items():
             validate(OBJECTIVES[name], settings, "objectives", name)
 
@@ -202,7 +204,8 @@ class PretrainConfig:
     def __post_init__(self) -> None:
         for name, run in self.runs.items():
             if self.budget is None and any(stage.steps is None and stage.budget is None for stage in run.schedule):
-                raise ValueError(f"runs.{name}: a stage needs steps or a budget, because pretrain.budget is not set")
+                message = "a stage needs steps or a budget, because pretrain.budget is not set"
+                raise key_error(message, "runs", name, "schedule")
 
     def recipe(self, run: str) -> PretrainRun:
         """Return a run all of whose stages have steps or a budget."""
@@ -249,12 +252,10 @@ class Pretraining:
             try:
                 self.recipe.objective(name).check(self.encoder, self.lengths)
             except ValueError as error:
-                raise ValueError(f"run {self.run}: {name} {error}") from None
+                raise ValueError(f"{name} {error}") from None
             size = self.settings.batch_sizes(self.run, self.streams)[stream]
             if size % self.settings.devices:
-                raise ValueError(
-                    f"run {self.run}: batch_size {size} must be a multiple of devices, {self.settings.devices}"
-                )
+                raise ValueError(f"batch_size {size} must be a multiple of devices, {self.settings.devices}")
         for number in range(len(self.recipe.schedule)):
             self.stage_streams(number)
 
@@ -273,7 +274,7 @@ class Pretraining:
         stage = self.recipe.schedule[number]
         active = list(dict.fromkeys(self.stream_by_objective[name] for name in stage.weights))
         if unread := sorted(set(stage.streams) - set(active)):
-            raise ValueError(f"run {self.run}, schedule.{number}.streams: no objective of the stage reads {unread}")
+            raise ValueError(f"schedule.{number}.streams: no objective of the stage reads {', '.join(unread)}")
         location = ("pretrain", "runs", self.run, "schedule", str(number), "streams")
         return {
             name: apply_run_settings(self.streams[name], stage.streams.get(name, {}), *location, name)

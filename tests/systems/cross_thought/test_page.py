@@ -75,11 +75,11 @@ def test_attention_is_compared_with_chance_and_the_better_cosine() -> None:
         details = {"ranking": {"confidence": {"demo": {"by_attention": block}}}}
         return [*page(records, replace(CONTEXT, details=details)).findings]
 
-    start = "Ranking without fine-tuning, the demo's made-up world: by attention Cross-Thought-1-64 has R@20 30.0"
-    above, cosine = ", significantly above chance (2.0)", "; by cosine untrained has 30.0"
-    assert findings([*attention, *cosines], 0.25) == [f"{start}{above}{cosine}."]
-    assert findings([*attention, *cosines], -0.01) == [f"{start}{above.replace(' sig', ' not sig')}{cosine}."]
-    assert findings(attention, 0.25) == [f"{start}{above}."]
+    start = "Cross-Thought-1-64 scores 30.0 R@20 with attention, without fine-tuning on the demo's made-up world"
+    above, cosine = ", significantly above chance (2.0).", " Best with cosines: untrained, 30.0."
+    assert findings([*attention, *cosines], 0.25) == [f"{start}{above}{cosine}"]
+    assert findings([*attention, *cosines], -0.01) == [f"{start}{above.replace(' sig', ' not sig')}{cosine}"]
+    assert findings(attention, 0.25) == [f"{start}{above}"]
     assert findings(cosines, 0.25) == []
 
 

@@ -152,7 +152,7 @@ def test_stages_share_one_budget(examples: Path, tokenizer: Path, tmp_path: Path
 def test_settings_of_a_stage_are_checked() -> None:
     stage = {"steps": 1, "weights": {"cross_thought": 1}}
     for streams, message in (
-        ({"sequence_samples": {"positions": 9}}, r"a run can set .*, not \['positions'\]"),
+        ({"sequence_samples": {"positions": 9}}, r"a run can set .*, not positions"),
         ({"short_sequences": {"documents": 1}}, r"schedule\.0\.streams: no objective of the stage reads"),
     ):
         with pytest.raises(ValidationError, match=message):
@@ -252,7 +252,5 @@ def test_attention_within_documents_needs_boundaries() -> None:
 
 def test_sampling_settings_of_a_run_are_an_error() -> None:
     runs = {"ct": schedule(cross_thought=1) | {"streams": {"sequence_samples": {"positions": 9}}}}
-    with pytest.raises(
-        ValidationError, match=r"a run can set \['tokens', 'documents', 'maskable', 'attends'\], not \['positions'\]"
-    ):
+    with pytest.raises(ValidationError, match="a run can set tokens, documents, maskable, attends, not positions"):
         system(runs=runs)

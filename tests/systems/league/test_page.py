@@ -74,7 +74,7 @@ def test_gains_over_the_baseline() -> None:
 
 def test_costs() -> None:
     table = costs_table(League(RECORDS, LABELS), {"bm25": 812.4})
-    assert table.rows[0] == ("ICT", "1.0T", "1.0", "1.0k", "10", "5.0k", "–")
+    assert table.rows[0] == ("ICT", "1.0T", "1.0", "1,000", "10", "5,000", "–")
     assert table.rows[-1] == ("BM25", "–", "–", "–", "–", "–", "812")
     assert "Random network" not in {row[0] for row in table.rows}
 
@@ -167,5 +167,5 @@ def test_plain_text_is_limited() -> None:
     assert len(lines) == MAX_LINES
     assert max(map(len, lines)) <= MAX_LINE_CHARS
     assert any(line.startswith("mlm ") for line in lines)  # the worst, but the baseline
-    assert lines[-1] == "*: best of its column; 22 more rows in the report"
+    assert lines[-1] == "*: best of its column; 21 more rows in the report"
     assert league_text([]) == "No results: no variant of the league was evaluated."

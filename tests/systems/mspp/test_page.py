@@ -1,7 +1,6 @@
-"""The report of MSPP: tables, compared with `page.md`, and the summary."""
+"""The report of MSPP: tables, compared with `mspp.md`, and the summary."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +10,7 @@ from contexture.reporting.report import render_report
 from contexture.reporting.tables import to_markdown
 from contexture.systems.mspp.fact_verification import build_tables, compare_variants, describe_results
 from contexture.systems.mspp.page import NOTE, TITLE, page
+from tests.reporting.golden import check_golden
 from tests.reporting.make import TRAINING, measured
 from tests.reporting.pages import Page
 
@@ -75,7 +75,7 @@ def test_tables() -> None:
     ]
     result = page(records, replace(CONTEXT, details={"answer_selection": FACTS}))
     text = "".join(f"# {section.title}\n{to_markdown(section.table)}\n" for section in result.sections if section.table)
-    assert text == Path(__file__).with_name("page.md").read_text(encoding="utf-8")
+    check_golden("mspp.md", text)
 
 
 def test_html_and_markdown_agree() -> None:
@@ -85,8 +85,8 @@ def test_html_and_markdown_agree() -> None:
         assert text_part in text and text_part in report.markdown
     finding = next(line for line in report.markdown.splitlines() if line.startswith("- Joint"))
     assert finding == (
-        "- Joint with MSPP, IE_k: +20.5 points of MAP over joint without MSPP, IE_k "
-        "(t(1) = 41.00, p = 0.016: significant at 95%). Paper: +49.1."
+        "- Joint with MSPP, IE_k scores 20.5 MAP points more than joint without MSPP, IE_k "
+        "(t(1) = 41.00, p = 0.016: significant at 95%). Paper: +49.1 points."
     )
 
 
@@ -102,7 +102,7 @@ def test_captions() -> None:
 
 def test_missing_rows_are_listed_with_their_command() -> None:
     text = markdown(RECORDS, replace(CONTEXT, full_command="kedro run"))
-    command = "kedro run runs those in the configuration."
+    command = "To run those in the configuration: kedro run."
     rows = "Pairwise cross-encoder; Joint without MSPP, AE_k; Joint with MSPP, AE_k"
     first, second = (line for line in text.splitlines() if "Not run" in line)
     assert first.endswith(f"Not run: {rows}. {command}")
@@ -126,9 +126,9 @@ def test_only_the_columns_of_measured_sets_are_shown() -> None:
     assert dev.title == "Table 3: fact verification, dev claims"
 
 
-BEST = "Fact verification: joint with MSPP, IE_k classifies"
-GAIN = "With IE_1, joint with MSPP, IE_k:"
-UNTESTED = "points of accuracy over joint without MSPP (1 seed: preliminary). Paper:"
+BEST = "Joint with MSPP, IE_k classifies"
+GAIN = "Joint with MSPP, IE_k scores"
+UNTESTED = "than joint without MSPP (claims, IE_1; 1 seed: preliminary). Paper:"
 
 
 @pytest.mark.parametrize(
@@ -137,24 +137,24 @@ UNTESTED = "points of accuracy over joint without MSPP (1 seed: preliminary). Pa
         (
             claims("dev", "test", mspp_ie__ie_1=0.55, mspp_ie__ae_1=0.36, joint_ie__ie_1=0.435, **BASELINES),
             [
-                f"{BEST} 55.0% of the test claims correctly, above joint without MSPP (43.5), pairwise "
-                "cross-encoder (45.0), word overlap (54.0).",
-                f"{GAIN} +11.5 {UNTESTED} +0.8.",
+                f"{BEST} 55.0% of the test claims correctly: more than joint without MSPP (43.5%), pairwise "
+                "cross-encoder (45.0%) and word overlap (54.0%).",
+                f"{GAIN} 11.5 accuracy points more {UNTESTED} +0.8 points.",
             ],
         ),
         (
             claims("dev", mspp_ie__ie_1=0.42, joint_ie__ie_1=0.43, **BASELINES),
             [
-                f"{BEST} 42.0% of the dev claims correctly, not above joint without MSPP (43.0), pairwise "
-                "cross-encoder (45.0), word overlap (54.0).",
-                f"{GAIN} -1.0 {UNTESTED} +2.0.",
+                f"{BEST} 42.0% of the dev claims correctly: not more than joint without MSPP (43.0%), pairwise "
+                "cross-encoder (45.0%) and word overlap (54.0%).",
+                f"{GAIN} 1.0 accuracy points less {UNTESTED} +2.0 points.",
             ],
         ),
         (
             claims("test", mspp_ae__ae_1=0.5, joint_ie__ie_1=0.43, **BASELINES),
             [
-                f"{BEST.replace('IE_k', 'AE_k')} 50.0% of the test claims correctly, above joint without MSPP (43.0), "
-                "pairwise cross-encoder (45.0) and not above word overlap (54.0).",
+                f"{BEST.replace('IE_k', 'AE_k')} 50.0% of the test claims correctly: more than joint without MSPP "
+                "(43.0%) and pairwise cross-encoder (45.0%), but not more than word overlap (54.0%).",
             ],
         ),
         (claims("test", **BASELINES), []),
@@ -171,5 +171,7 @@ def test_variants_are_compared_per_head() -> None:
     assert (first.differences, second.differences) == ((5.000000000000007,), (-3.0,))
     assert first.published is not None and round(first.published, 2) == 0.83  # 74.39 − 73.56
     assert second.published is None
-    assert first.setting == "the demo's made-up world, ie_1" and "ae_1" in second.setting
-    assert compare_variants(claims("dev", mspp_ie__ie_1=0.5, joint_ie__ie_1=0.4))[0].setting.endswith("ie_1, dev")
+    assert first.setting == "the demo's made-up world, joint, IE_1" and "joint, AE_1" in second.setting
+    assert compare_variants(claims("dev", mspp_ie__ie_1=0.5, joint_ie__ie_1=0.4))[0].setting.endswith(
+        "joint, IE_1, dev split"
+    )

@@ -164,7 +164,7 @@ def test_expanded_words_and_two_seeds(project: Path) -> None:
         "words": TINY["words"] | {"vectors": str(glove)},
         "quick_thoughts": SYSTEM | {"tasks": {"sentences": sentences}, "seeds": 2},
     }
-    run(project, params, pipeline_names=["quick_thoughts"], from_nodes=["text.make_words"])
+    run(project, params, pipeline_names=["quick_thoughts"], from_nodes=["text.make_word_list"])
     words = project / "data/04_feature/words"
     assert load_tokenizer(words)[1].vocab_size == count_trained_words(words) + 2
     vectors = project / "data/07_model_output/quick_thoughts/vectors/sentences/tasks"

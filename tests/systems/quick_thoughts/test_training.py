@@ -136,7 +136,7 @@ def test_a_run_may_have_its_own_batch_size(word_examples: Path, words: Path) -> 
     ]
     first = sentence_tokens(read_batches(config, word_examples, words, "bow")[1])[0]
     assert first == corpus(word_examples)["tokens"][30][:7].tolist()
-    with pytest.raises(ValidationError, match="run bow: batch_size 30 must be a multiple of devices, 4"):
+    with pytest.raises(ValidationError, match=r"runs\.bow\n.*batch_size 30 must be a multiple of devices, 4"):
         quick_thoughts(runs=runs_by_name, devices=4)
 
 
@@ -321,12 +321,18 @@ def test_fixed_words_need_vectors(word_examples: Path, words: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("runs_by_name", "message"),
     [
-        ({"a": {"encoder": "gnu", "schedule": []}}, r"pretrain\.runs\.a: unknown encoder 'gnu'; known: \["),
+        (
+            {"a": {"encoder": "gnu", "schedule": []}},
+            r"pretrain\.runs\.a\.encoder\n.*unknown encoder 'gnu'; known: bi, bow, ",
+        ),
         (
             {"a": schedule(mlm=1)},
             r"mlm reads joint or passages or sequences or short_sequences; the streams are \['contiguous'\]",
         ),
-        ({"a": schedule(quick_thoughts=1) | {"batch_size": {"continuous": 2}}}, r"a: unknown stream \['continuous'\]"),
+        (
+            {"a": schedule(quick_thoughts=1) | {"batch_size": {"continuous": 2}}},
+            r"a\.batch_size\n.*unknown stream 'continuous'; did you mean 'contiguous'",
+        ),
         ({"a": {"encoder": "uni"}}, "schedule"),
     ],
 )

@@ -145,7 +145,9 @@ def test_ablation_uses_the_examples_of_the_system(project: Path) -> None:
     assert set(table["metric"]) == set(METRICS)
     heading = "Ours, the demo's made-up world"
     assert heading in check_report(project, "two_tower_ablation").partition("Table 5")[2]
-    run(project, TINY, pipeline_names=["two_tower"], node_names=["two_tower.report"])  # its page has the ablation, too
+    run(
+        project, TINY, pipeline_names=["two_tower"], node_names=["two_tower.write_report"]
+    )  # its page has the ablation, too
     both = records(project, "two_tower")
     check_records(both, "two_tower", {*RUNS, name})
     assert heading in check_report(project, "two_tower").partition("Table 5")[2]

@@ -49,10 +49,10 @@ def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str,
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("own.tsv", "a\tb\n\nc d\n", ", line 3: 1 columns"),
+        ("own.tsv", "a\tb\n\nc d\n", r", line 3: 1 column\."),
         ("own.tsv", "a\tb\tc\n", ", line 1: 3 columns"),
-        ("own.tsv", "a\tb\n\tb\n", ", line 2: 2 columns, or an empty one"),
-        ("own.tsv", "a\t \n", ", line 1: 2 columns, or an empty one"),
+        ("own.tsv", "a\tb\n\tb\n", ", line 2: a column is empty"),
+        ("own.tsv", "a\t \n", ", line 1: a column is empty"),
         ("none.tsv", "", ": contains no questions"),
         ("lines.tsv", "\n\t\n", ": contains no questions"),
         ("header.csv", "question,answer\n", ": contains no questions"),

@@ -59,7 +59,7 @@ def test_without_user_questions_those_of_the_documents_are_used(tmp_path: Path) 
 def test_questions_with_only_unknown_answers_raise(tmp_path: Path) -> None:
     file = tmp_path / "own.tsv"
     file.write_text("who?\tlost\nwhere?\tgone\n")
-    with pytest.raises(ValueError, match=r"^held_out\.input: unknown document 'gone', 'lost'$"):
+    with pytest.raises(ValueError, match=r"^the questions \(held_out\.input, .*\): unknown document 'gone', 'lost'$"):
         evaluate(tmp_path, read(tmp_path, str(file)))
     file.write_text("who?\tlost\nwhere?\tQuay\n")
     results = evaluate(tmp_path, read(tmp_path, str(file)))

@@ -77,7 +77,7 @@ def _find_by_source(path: str, source: Literal["auto"] | SourceName) -> dict[Sou
     files = find_files(path)
     if not files:
         raise SourceError(
-            f"{path}: no files: an empty folder, or a pattern without matches. Set corpus.input to the files' path."
+            f"{path}: no files: an empty folder, or a pattern without matches. Name the files or their folder."
         )
     names: list[SourceName] = list(SOURCES) if source == "auto" else [source]
     by_source, left_out = _sort_files(files, {name: SOURCES[name].SUFFIXES for name in names})
@@ -105,9 +105,7 @@ def _check_names(files: Iterable[SourceFile]) -> None:
         if file.source in ("books", "documentation"):
             other = seen.setdefault((file.lang, file.name), file.path)
             if other != file.path:
-                raise SourceError(
-                    f"{file.path}: has the same name as {other}. Rename one, or set corpus.input to a common folder."
-                )
+                raise SourceError(f"{file.path}: has the same name as {other}. Rename one, or name a common folder.")
 
 
 def _sort_files(

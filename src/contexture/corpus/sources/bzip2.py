@@ -51,7 +51,7 @@ def read_blocks(path: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
 def _damage_error(path: str, bit: int) -> SourceError:
     return SourceError(
         f"{path}: the bzip2 block at byte {bit // 8} is damaged. Download the file again; or extract the whole blocks "
-        f"with bzip2recover, join them (cat rec*.bz2) and set corpus.input to the result."
+        f"with bzip2recover, join them (cat rec*.bz2) and name the result instead."
     )
 
 

@@ -71,7 +71,7 @@ def find_files(text: str) -> list[InputFile]:
             # pathlib does not support absolute patterns
             paths = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207
         else:
-            raise SourceError(f"{text}: no such file or folder. Set corpus.input to a file, a folder or a glob.")
+            raise SourceError(f"{text}: no such file or folder. Name a file, a folder or a glob.")
         files = {
             InputFile(str(file.absolute()), file.relative_to(folder).as_posix(), file.stat().st_size)
             for file in paths

@@ -36,7 +36,8 @@ def set_remaining_languages(files: Sequence[SourceFile]) -> list[SourceFile]:
     undetected = [file for file in files if file.lang == AUTO and file.source != "wet"]
     if undetected and not known:
         raise SourceError(
-            f"{undetected[0].path}: its language could not be detected. Set corpus.lang to its code, such as en."
+            f"{undetected[0].path}: its language could not be detected. Name its code, such as en: --lang en in "
+            "contexture adapt, corpus.lang in the configuration."
         )
     return [replace(file, lang=most_frequent(known)) if file in undetected else file for file in files]
 

@@ -22,7 +22,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     config = system.config
     parts = [_create_stream_pipeline(system.name, config, kind, stream) for kind, stream in config.examples().items()]
     data = {task: f"{task}-data" for task in config.tasks}
-    written = node(fixed(training_config, config), data or None, "training_config", name="training_config")
+    written = node(fixed(training_config, config), data or None, "training_config", name="write_training_config")
     return sum(parts, start=Pipeline([written], namespace=system.name, inputs=set(data.values()), tags="examples"))
 
 

@@ -18,5 +18,5 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         "encoders", variants
     )
     return Pipeline(
-        [node(fixed(export, chooser), inputs, "exported", name="export", tags="export")], namespace=system.name
+        [node(fixed(export, chooser), inputs, "exported", name="export_encoder", tags="export")], namespace=system.name
     )

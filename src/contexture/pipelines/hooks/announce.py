@@ -76,7 +76,7 @@ class Announce:
 
         if "corpus_report" in pipeline.all_outputs():
             say(corpus_line(catalog.load("corpus_report")), sys.stdout)
-        reported = {node.namespace for node in pipeline.nodes if node.short_name == "report" and node.namespace}
+        reported = {node.namespace for node in pipeline.nodes if node.short_name == "write_report" and node.namespace}
         if not reported:
             return
         summaries = read_summaries(REPORTS_DIR)

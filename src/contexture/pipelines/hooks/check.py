@@ -1,8 +1,7 @@
 """Before a run: check the parameters and the arguments of `kedro run`."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -16,9 +15,8 @@ from contexture.config import ConfigurationError
 from contexture.pipelines.datasets import find_missing
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.parameters import RunParameters
+from contexture.suggestions import explain_unknown
 
-#: An error lists all known names up to this number, otherwise close matches.
-MAX_LISTED_NAMES = 20
 #: Options that select nodes of a pipeline, as `Pipeline.filter` calls them.
 NODE_OPTIONS = ("tags", "from_nodes", "to_nodes", "node_names", "from_inputs", "to_outputs")
 
@@ -71,20 +69,18 @@ def check_options(options: Mapping[str, Any]) -> None:
     Kedro ignores an unknown tag next to known ones.
     """
     names = options.get("pipelines") or [options.get("pipeline") or "__default__"]
-    _check_names("pipeline", [name for name in names if name != "__default__"], set(pipelines) - {"__default__"})
+    _check_names(
+        "--pipelines", "pipeline", [name for name in names if name != "__default__"], set(pipelines) - {"__default__"}
+    )
     nodes = [node for name in names for node in pipelines[name].nodes]
-    _check_names("tag", options.get("tags") or [], {tag for node in nodes for tag in node.tags})
-    selected = [name for option in ("node_names", "from_nodes", "to_nodes") for name in options.get(option) or []]
-    _check_names("node", selected, {node.name for node in nodes})
+    _check_names("--tags", "tag", options.get("tags") or [], {tag for node in nodes for tag in node.tags})
+    for name, option in (("node_names", "--nodes"), ("from_nodes", "--from-nodes"), ("to_nodes", "--to-nodes")):
+        _check_names(option, "node", options.get(name) or [], {node.name for node in nodes})
 
 
-def _check_names(kind: str, names: Collection[str], known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            listed = sorted(known) if len(known) <= MAX_LISTED_NAMES else get_close_matches(name, sorted(known))
-            raise ConfigurationError(
-                f"there is no {kind} {name!r}" + (f"; there are {', '.join(listed)}" if listed else "")
-            )
+def _check_names(option: str, noun: str, names: Iterable[str], known: Collection[str]) -> None:
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigurationError(f"{option}: {explain_unknown(noun, unknown, known)}")
 
 
 def check_earlier_stages(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> None:
@@ -103,12 +99,13 @@ def check_earlier_stages(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any],
     message, *more = missing.values()
     message += f", and {len(more)} more that this run needs" if more else ""
     message += ": run the stage that makes it first" + (f" (--tags {','.join(stages)})" if stages else "")
-    if _can_continue_tour(pipeline, catalog, options):
+    if can_continue_demo(pipeline, catalog, options):
         message += "; to continue after make demo, add --pipelines demo"
     raise ConfigurationError(message)
 
 
-def _can_continue_tour(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> bool:
+def can_continue_demo(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> bool:
+    """Return whether the demo has left all that the selected nodes need."""
     try:
         selected = pipelines["demo"].filter(**{name: options.get(name) for name in NODE_OPTIONS})
     except ValueError:  # it has no such nodes

@@ -51,7 +51,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 @dataclass
 class Stage:
-    """Progress of the nodes that share namespace and first tag."""
+    """Progress of the nodes that share namespace and first tag; a run's whole time is divided among its stages."""
 
     label: str
     nodes: int = 0
@@ -230,13 +230,15 @@ class Console:
 
     def _start(self, nodes: Iterable[Node]) -> None:
         self.start = self.clock()
+        self.divided = self.start  # the time until then belongs to stages
+        self.total = 0.0  # seconds of the stages that are written
         self.previous: dict[str, float] = (
             json.loads(self.stages_file.read_text("utf-8")) if self.stages_file.exists() else {}
         )
         self.stages: dict[str, Stage] = {}
         for node in nodes:
             self.stages.setdefault(get_stage_label(node), Stage(get_stage_label(node))).nodes += 1
-        self.running: dict[str, float] = {}  # node → its start
+        self.running: set[str] = set()
         self.unsaved: dict[str, set[str]] = {}  # node → outputs that are not saved yet
         self.ended: set[str] = set()
         self.written = 0
@@ -265,11 +267,11 @@ class Console:
 
     @hook_impl(tryfirst=True)
     def before_dataset_loaded(self, node: Node) -> None:
-        """Start the time of a node with its first input, or before it runs if it has no inputs."""
+        """Note that a node runs: with its first input, or before it runs if it has no inputs."""
         with self.lock:
             if node.name in self.running or node.name in self.ended:
                 return
-            self.running[node.name] = self.clock()
+            self.running.add(node.name)
             self.unsaved[node.name] = set(node.outputs)
             self.latest = node
 
@@ -277,13 +279,13 @@ class Console:
 
     @hook_impl(trylast=True)
     def after_node_run(self, node: Node) -> None:
-        """End the time of a node without outputs."""
+        """End a node without outputs."""
         if not node.outputs:
             self._end(node)
 
     @hook_impl(trylast=True)
     def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
-        """End the time of a node with its last output: Spark computes a table when it is saved."""
+        """End a node with its last output: Spark computes a table when it is saved."""
         unsaved = self.unsaved.get(node.name, set())
         unsaved.discard(dataset_name)
         if not unsaved:
@@ -300,7 +302,7 @@ class Console:
         with whole_file(self.stages_file) as file:
             file.write(json.dumps(self.previous | seconds, indent=1).encode())
         count = f"{self.written} stage{'s' * (self.written != 1)}"
-        say(f"{count} in {duration(self.clock() - self.start)}, log: {LOG_FILE}", sys.stdout)
+        say(f"{count} in {duration(self.total)}, log: {LOG_FILE}", sys.stdout)
 
     @hook_impl
     def on_node_error(self, error: Exception, node: Node) -> None:
@@ -311,17 +313,24 @@ class Console:
     def on_pipeline_error(self, error: Exception) -> None:
         """Log the traceback; Kedro raises the error afterwards."""
         if not (self.failed and self.failed[0] is error):  # while an input was loaded or an output saved
-            nodes = ", ".join(self.running)
+            nodes = ", ".join(sorted(self.running))
             self.failed = error, f"node {nodes}: " if nodes else ""
         LOG.error("%sfailed", self.failed[1], exc_info=error)
         self._close()
 
     def _end(self, node: Node) -> None:
+        """Give the time since the last end of a node, or the start of the run, to the stage of this node.
+
+        So each second belongs to one stage, also if nodes run in threads.
+        """
         with self.lock:
             stage = self.stages.get(get_stage_label(node))
             if stage is None or node.name not in self.running:
                 return  # in a worker process
-            stage.seconds += self.clock() - self.running.pop(node.name)
+            now = self.clock()
+            stage.seconds += now - self.divided
+            self.divided = now
+            self.running.remove(node.name)
             self.ended.add(node.name)
             stage.finished += 1
             if stage.finished == stage.nodes:
@@ -332,11 +341,15 @@ class Console:
         return f"[{number:>{len(count)}}/{count}]"
 
     def _write(self, stage: Stage) -> None:
+        """Print the line of a stage. Durations are differences of whole totals, so that they add up."""
         self.written += 1
+        previous_total = self.total
+        self.total += stage.seconds
+        seconds = int(self.total) - int(previous_total)
         widest = min(max(len(label) for label in self.stages), MAX_LABEL_CHARS)
         label = truncate(stage.label, MAX_LABEL_CHARS)
-        line = f"{self._counter(self.written)} {label:<{widest}} {duration(stage.seconds):>8}"
-        line += f"   total {duration(self.clock() - self.start):>7}"
+        line = f"{self._counter(self.written)} {label:<{widest}} {duration(seconds):>8}"
+        line += f"   total {duration(self.total):>7}"
         line += f"   {stage.finished} nodes" if stage.finished > 1 else ""
         say(line + self._time_left(), sys.stdout)
 
@@ -353,7 +366,7 @@ class Console:
             stage = self.stages.get(get_stage_label(self.latest)) if self.latest else None
             if stage is None or self.latest is None:
                 return f"starting   {duration(self.clock() - self.start)}"
-            seconds = stage.seconds + self.clock() - self.running.get(self.latest.name, self.clock())
+            seconds = stage.seconds + self.clock() - self.divided
             parts = [f"{self._counter(self.written + 1)} {stage.label}", duration(seconds)]
             position = f"{min(stage.finished + 1, stage.nodes)} of {stage.nodes}: " if stage.nodes > 1 else ""
             parts.append(position + self.latest.short_name)

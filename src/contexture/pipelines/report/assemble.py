@@ -22,16 +22,24 @@ from contexture.paths import (
 from contexture.reporting.curves import History, Series
 from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.reporting.page import ReportContext
-from contexture.reporting.phrases import describe_held_out
+from contexture.reporting.phrases import count_noun, describe_held_out, lower_first
+from contexture.reporting.training_tables import format_count
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
 from contexture.tasks.registry import TASKS as SPECS
+from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
 from contexture.training.pretrain import read_illustrations, read_summary
 
 #: Suffix of the protocols of an ablation.
 ABLATION_PROTOCOL = " ablation"
+#: Kind of an encoder → title.
+ENCODER_TITLES = {
+    "bag_of_words": "Bag of words",
+    "bag_of_words_mlp": "Bag of words with an MLP",
+    "static": "Static word vectors",
+}
 #: Cost of a record's encoder.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
@@ -82,7 +90,10 @@ def collect_context(
         title=resolve(f"{system.page_module}:TITLE"),
         note=resolve(f"{system.page_module}:NOTE"),
         run=summarize_run(config, text, evaluation, task_data, labels),
-        counts={"Corpus": corpus_report, **{f"Examples: {kind}": values for kind, values in counts.items()}},
+        counts={
+            "Corpus": corpus_report,
+            **{f"Examples: {kind.replace('_', ' ')}": values for kind, values in counts.items()},
+        },
         files={
             f"{REPORTS_DIR / name / METRICS_FILE}": "all scores of this page",
             f"{RESULTS_DIR / name}": "scores, ranks and vectors",
@@ -177,7 +188,7 @@ def explain_variants(config: SystemConfig) -> dict[str, str]:
         learned = "; ".join(
             OBJECTIVES[objective].description for objective in get_objectives(config, config.run_names(name))
         )
-        explanations[name] = variant.explained or learned or "new weights, nothing learned"
+        explanations[name] = variant.explained or learned or "random weights, no training"
     return explanations
 
 
@@ -189,7 +200,8 @@ def get_objectives(config: SystemConfig, runs: Iterable[str]) -> list[str]:
 def get_labels(system: ResolvedSystem) -> dict[str, str]:
     """Return variant or run → label, from the system's page or from its objectives.
 
-    An included variant, `<system>: <variant>`, has the label of its own page, followed by its system.
+    An included variant, `<system>: <variant>`, has the label of its own page, followed by its system unless it
+    shares its first word. A run of an ablation has the label of its run, followed by its sizes.
     """
     config, labels = system.config, dict(REFERENCES)
     for name in [*config.all_variants, *config.pretrain.runs]:
@@ -197,11 +209,21 @@ def get_labels(system: ResolvedSystem) -> dict[str, str]:
         if name in objectives or len(objectives) > 1:
             labels[name] = " + ".join(OBJECTIVES[objective].title for objective in objectives)
     labels |= getattr(import_module(system.page_module), "LABELS", {})
+    for name in config.pretrain.runs if system.is_ablation else ():
+        run, *sizes = name.split(" ")
+        labels[name] = ", ".join([labels.get(run, run), *(size.replace("_", " ").replace("=", " ") for size in sizes)])
     for other, included in system.included.items():
-        included_labels = get_labels(included)
+        included_labels, title = get_labels(included), get_short_title(included)
         for variant in included.config.all_variants:
-            labels[f"{other}: {variant}"] = f"{included_labels.get(variant, variant)} ({other})"
+            label = included_labels.get(variant, variant)
+            labels[f"{other}: {variant}"] = label if title.split(" ")[0] in label else f"{label} ({lower_first(title)})"
     return labels
+
+
+def get_short_title(system: ResolvedSystem) -> str:
+    """Return the title of a system's page up to a colon."""
+    title: str = resolve(f"{system.page_module}:TITLE")
+    return title.partition(":")[0]
 
 
 def get_series() -> dict[str, Series]:
@@ -226,32 +248,42 @@ def summarize_run(
 ) -> dict[str, str]:
     """Return the lines at the top of the report."""
     used = {config.encoder_name(run) for run in config.pretrain.runs}
-    encoders = [f"{name}: {describe_encoder(encoder)}" for name, encoder in config.encoders.items() if name in used]
-    runs = config.pretrain.runs
-    steps = [f"{labels.get(run, run)}: {recipe.steps:,}" for run, recipe in runs.items() if recipe.steps]
-    for run in runs:
-        budgets = [stage.budget for stage in config.pretraining(run).recipe.schedule]
-        steps += [f"{labels.get(run, run)}: {budget.amount:.3g} {budget.unit}" for budget in budgets if budget]
+    encoders = [describe_encoder(encoder) for name, encoder in config.encoders.items() if name in used]
+    amounts: dict[str, list[str]] = {}
+    for run in config.pretrain.runs:
+        if amount := describe_budget(config.pretraining(run).recipe):
+            amounts.setdefault(amount, []).append(labels.get(run, run))
     measured = [
         f"{TASKS.get(task, task)} ({DATA.get(values['name'], values['name'])})" for task, values in tasks.items()
     ]
     return {
         "Text": text,
         "Evaluation documents": evaluation,
-        "Encoders": "; ".join(encoders),
-        "Pre-training, steps or budget": "; ".join(steps) or "none",
+        "Encoders": "; ".join(dict.fromkeys(encoders)),
+        "Pre-training": "; ".join(f"{amount}: {', '.join(names)}" for amount, names in amounts.items()) or "none",
         "Measured on": ", ".join(measured),
-        "Seeds": ", ".join(map(str, range(config.seeds))),
+        "Repetitions": count_noun(config.seeds, "seed") + (": preliminary" if config.seeds == 1 else ""),
     }
+
+
+def describe_budget(recipe: PretrainRun) -> str:
+    """Return the length of a pre-training: its steps, or the budgets of its stages; "" without stages."""
+    steps = [count_noun(recipe.steps, "step")] if recipe.steps else []
+    budgets = [stage.budget for stage in recipe.schedule if stage.budget]
+    names = {"flops": "FLOPs"}
+    amounts = [f"{format_count(budget.amount)} {names.get(budget.unit, budget.unit)}" for budget in budgets]
+    return ", then ".join([*steps, *amounts])
 
 
 def describe_encoder(encoder: Any) -> str:
     """Return the architecture and sizes of an encoder."""
-    suffix = "" if encoder.shared else ", two networks"
+    suffix = "" if encoder.shared else ", one network each for queries and documents"
     if encoder.kind == "transformer":
-        size = encoder.init_from or f"{encoder.layers} × {encoder.hidden_size}, {encoder.heads} heads"
-        return f"Transformer, {size}, {encoder.pooling} pooling{suffix}"
+        layers, heads = count_noun(encoder.layers, "layer"), count_noun(encoder.heads, "head")
+        size = encoder.init_from or f"{layers} × {encoder.hidden_size}, {heads}"
+        return f"Transformer ({size}, {encoder.pooling} pooling{suffix})"
+    dimensions = count_noun(encoder.embedding_size, "dimension")
     if encoder.kind == "gru":
-        direction = "bi-" if encoder.bidirectional else ""
-        return f"{direction}GRU over {encoder.words} words, {encoder.embedding_size}{suffix}"
-    return f"{encoder.kind.replace('_', ' ')}, {encoder.embedding_size}{suffix}"
+        direction = "Bidirectional " if encoder.bidirectional else ""
+        return f"{direction}GRU ({encoder.words} word vectors, {dimensions}{suffix})"
+    return f"{ENCODER_TITLES.get(encoder.kind, encoder.kind)} ({dimensions}{suffix})"

@@ -26,7 +26,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         **name_group("encoders", dict(zip(config.pretrain.runs, system.run_datasets, strict=True))),
     }
     nodes = [
-        node(fixed(write_report, system), inputs, ["report", "metrics"], name="report"),
+        node(fixed(write_report, system), inputs, ["report", "metrics"], name="write_report"),
         node(fixed(log_metrics, system), "metrics", None, name="log_metrics"),
     ]
     if not system.is_ablation and (run := config.main_run(system.main_variants)):

@@ -77,7 +77,7 @@ def check_inputs(corpus: CorpusConfig, sets_input: bool, sources: dict[str, Any]
     try:
         _checked[:] = [(user_corpus, find_sources(user_corpus))]
     except SourceError as error:
-        raise ConfigurationError(str(error)) from None
+        raise ConfigurationError(f"corpus.input: {error}") from None
     present, new = sources.get("inputs", [DEMO]), input_paths(corpus)
     if sets_input or present in ([DEMO], new):
         return

@@ -19,7 +19,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
     return Pipeline(
         [
             node(learn, ["paragraphs@files", "params:tokenizer_place"], "tokenizer", name="make_tokenizer"),
-            node(tokenize, ["paragraphs@spark", "tokenizer"], "documents@spark", name="tokenize"),
+            node(tokenize, ["paragraphs@spark", "tokenizer"], "documents@spark", name="tokenize_paragraphs"),
         ],
         tags="vocabulary",
     )
@@ -37,7 +37,7 @@ def create_words_pipeline(parameters: Parameters) -> Pipeline:
     learn, make = fixed(make_words, parameters.words), fixed(make_word_vectors, parameters.words)
     return Pipeline(
         [
-            node(learn, ["paragraphs@files", "params:word_list_place"], "word_list", name="make_words"),
+            node(learn, ["paragraphs@files", "params:word_list_place"], "word_list", name="make_word_list"),
             node(tokenize, ["paragraphs@spark", "word_list"], "word_documents@spark", name="tokenize_words"),
             node(make, ["word_list", "word_documents@files", "params:words_place"], "words", name="make_word_vectors"),
         ],

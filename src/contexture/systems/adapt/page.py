@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contexture.reporting.names import DATA
+from contexture.reporting.names import BM25_LABEL, BM25_SUFFIX, DATA
 from contexture.reporting.page import Bar, Card, Page, ReportContext, sections
+from contexture.reporting.phrases import count_noun, lower_first
 from contexture.reporting.records import METRICS, Record, score_key, values_by_seed
 from contexture.reporting.tables import Table, columns, mean_std
 from contexture.reporting.training_tables import trainings_table
@@ -17,7 +18,7 @@ NOTE = (
     "questions of your own (contexture adapt TEXT --questions FILE) are more reliable, and the "
     "recommendation uses them if given."
 )
-TASK, BM25, HYBRID = "held_out", "bm25", "+bm25"
+TASK, BM25, HYBRID = "held_out", "bm25", BM25_SUFFIX
 LABELS = {
     BM25: "BM25",
     "static": "Static encoder",
@@ -80,7 +81,7 @@ def search_labels(records: Sequence[Record], run_labels: Mapping[str, str]) -> d
     measured = {}
     for name in (record["variant"] for record in records):
         encoder = name.removesuffix(HYBRID)
-        measured[name] = known.get(encoder, encoder) + (" with BM25" if encoder != name else "")
+        measured[name] = known.get(encoder, encoder) + (BM25_LABEL if encoder != name else "")
     return known | measured
 
 
@@ -91,13 +92,13 @@ def recommendation_card(
     recommended, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
     num_questions = sum(details["asked"][kind] for kind in advice["basis"])
     if recommended != BM25:
-        reason = f"{labels[recommended]} is better than BM25 (keyword search): {format_points(advice['gain'])} nDCG@10."
+        reason = f"{labels[recommended]} is better than BM25 (keyword search): {format_points(advice['gain'])}."
     elif best == BM25:
         reason = "BM25 (keyword search) has the best result."
     else:
         reason = (
-            f"BM25 (keyword search): the gain of {labels[best]}, {format_points(advice['gain'])} nDCG@10, is not "
-            f"significant with {num_questions:,} questions."
+            f"BM25 (keyword search) is the safe choice: the gain of {labels[best]}, {format_points(advice['gain'])}, "
+            f"is not significant with {count_noun(num_questions, 'question')}."
         )
     flag = " --by words" if recommended == BM25 else "" if recommended.endswith(HYBRID) else " --by vectors"
     next_step = f'Search with: contexture search{flag} "your question"'
@@ -110,9 +111,9 @@ def recommendation_card(
     kinds = ", ".join(DATA.get(kind, kind) for kind in advice["basis"])
     return Card(
         title="Recommendation",
-        subtitle=f"by your {num_questions:,} questions"
+        subtitle=f"by your {count_noun(num_questions, 'question')}"
         if advice["basis"] == ["questions"]
-        else f"by {num_questions:,} questions: {kinds}",
+        else f"by {count_noun(num_questions, 'question')}: {kinds}",
         headline=labels[recommended],
         sentences=[reason, next_step],
         unit="nDCG@10 in percent; 100 if the answer is the first result for each question",
@@ -124,16 +125,16 @@ def recommendation_card(
 
 
 def format_points(interval: Sequence[float]) -> str:
-    """Return a difference and its interval as text."""
-    gain, low, high = (100 * value for value in interval)
-    return f"{gain:+.1f} points (95%: {low:+.1f} to {high:+.1f})"
+    """Return a difference in nDCG@10 and its interval as text."""
+    gain, low, high = (f"{100 * value:+z.1f}" for value in interval)
+    return f"{gain} points of nDCG@10 (95% interval: {low} to {high})"
 
 
 def too_small_card(details: Mapping[str, Any]) -> Card:
     """Return the card without a recommendation, for too few held-out documents."""
     return Card(
         title="Recommendation",
-        subtitle=f"{details.get('held_out', 0):,} of {details.get('documents', 0):,} documents were held out",
+        subtitle=f"{details.get('held_out', 0):,} of {count_noun(details.get('documents', 0), 'document')} held out",
         headline="Not enough text",
         sentences=[
             "BM25 (keyword search, contexture search --by words) is the safe choice: the held-out documents give fewer "
@@ -149,7 +150,7 @@ def describe_training(examples: Mapping[str, Mapping[str, Any]], runs: Sequence[
     if not pairs:
         return []
     parts = "; ".join(f"{count:,} of {PAIR_LABELS.get(task, task)}" for task, count in pairs.items())
-    return [f"Trained: {', '.join(runs)}, on {sum(pairs.values()):,} pairs from the text: {parts}."]
+    return [f"Trained on {count_noun(sum(pairs.values()), 'pair')} from the text: {', '.join(runs)}. Pairs: {parts}."]
 
 
 def describe_gains(advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
@@ -160,9 +161,9 @@ def describe_gains(advice: Mapping[str, Any], details: Mapping[str, Any], labels
         verb, doubt = "changed", ", which is not significant"
         if gain[1] > 0 or gain[2] < 0:
             verb, doubt = "raised" if gain[1] > 0 else "lowered", ""
+        old_score, new_score = (f"{100 * means[key]:.1f} ({lower_first(labels[key])})" for key in (untrained, name))
         sentence = (
-            f"{labels[name]}: training on these pairs {verb} nDCG@10 from {100 * means[untrained]:.1f} "
-            f"({labels[untrained]}) to {100 * means[name]:.1f}, {format_points(gain)}{doubt}."
+            f"Training on these pairs {verb} nDCG@10 from {old_score} to {new_score}: {format_points(gain)}{doubt}."
         )
         if advice["encoder"] == untrained:
             sentence += " The untrained encoder is used."
@@ -179,17 +180,17 @@ def describe_gaps(details: Mapping[str, Any]) -> list[str]:
     sentences = []
     if unknown := details.get("unknown"):
         names = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
-        sentences.append(f"{len(unknown):,} answers in the file of questions are no documents of this text: {names}.")
+        counted = "1 answer in the file of questions is not a document"
+        if len(unknown) > 1:
+            counted = f"{len(unknown):,} answers in the file of questions are not documents"
+        sentences.append(f"{counted} of this text: {names}.")
     num_questions, held_out = details["asked"]["questions"], details["held_out"]
     if num_questions < details["enough"]:
         if 0 < held_out < MIN_HELD_OUT_DOCUMENTS:
-            sentences.append(
-                f"Only {held_out} of {details['documents']:,} documents were held out, which is too few to "
-                "represent the others."
-            )
-        sentences.append(
-            (f"Your {num_questions:,} questions are too few to decide. " if num_questions else "") + NEXT_STEP
-        )
+            documents = count_noun(details["documents"], "document")
+            sentences.append(f"Held out: only {held_out} of {documents}, too few to represent the others.")
+        questions = count_noun(num_questions, "question")
+        sentences.append((f"Your {questions}: too few to decide. " if num_questions else "") + NEXT_STEP)
     return sentences
 
 
@@ -205,7 +206,7 @@ def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric:
     for column in range(len(keys)):
         means = [sum(cells[column]) / max(len(cells[column]), 1) for cells in values]
         bold |= {(row, column + 1) for row, value in enumerate(means) if value == max(means)}
-    heads = columns("Search", numbers=[DATA.get(key.data, key.data) for key in keys])
+    heads = columns("Model", numbers=[DATA.get(key.data, key.data) for key in keys])
     caption = f"Percent{CAPTIONS[metric]}. The best of each column in bold."
     return Table(f"{METRICS[metric].label} by kind of question", heads, rows, caption, frozenset(bold))
 

@@ -32,7 +32,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         r for r in records if (r["task"], r["protocol"], r["metric"]) not in shown_columns and r["protocol"] != "cosine"
     ]
     return Page(
-        findings=[f"On average ({g.setting}), {g.sentence}" for g in gains if g.variant == LABELS["cmlm"]],
+        findings=[g.describe(g.setting) for g in gains if g.variant == LABELS["cmlm"]],
         sections=sections(
             [
                 *_transfer_tables(records, *transfer),

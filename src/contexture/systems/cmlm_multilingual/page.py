@@ -64,17 +64,17 @@ class ClaimTest:
 
     @property
     def verdict(self) -> str:
-        """Yes or no if the interval excludes 0, else open; preliminary with one seed."""
+        """Shown or refuted if the interval excludes 0, else undecided; preliminary with one seed."""
         score = self.score
-        right = "yes" if (score.mean > 0 if self.claim.higher else score.mean < 0) else "no"
+        word = "shown" if (score.mean > 0 if self.claim.higher else score.mean < 0) else "refuted"
         if score.interval is None:
-            return f"{right}, 1 seed: preliminary"
-        return "open" if abs(score.mean) <= score.interval else right
+            return f"{word} (1 seed: preliminary)"
+        return "undecided" if abs(score.mean) <= score.interval else word
 
     @property
     def sentence(self) -> str:
         """The claim and its test in one sentence."""
-        return f"{self.claim.statement}: {self.verdict} ({self.measure}: {self.points} points)."
+        return f"{self.claim.statement}: {self.verdict}. Difference: {self.points} points ({self.measure})."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
@@ -252,7 +252,7 @@ def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
             for claim_test in claim_tests
         ),
         "Accuracy on test data, mean over languages. Points: mean difference over seeds and its 95% interval by "
-        "Student's t. Result: yes or no if the interval excludes 0, else open.",
+        "Student's t. Result: shown or refuted if the interval excludes 0, else undecided.",
     )
 
 

@@ -32,7 +32,7 @@ def attention_table(title: str, counts_by_run: Mapping[str, Mapping[str, Any]], 
         "often this sequence gets more attention than all others. Relative weight: its attention divided by the "
         "average, 1 by chance. Samples of the training text, first seed."
     )
-    return Table(title, columns("Encoder", numbers=heads), tuple(rows), caption)
+    return Table(title, columns("Model", numbers=heads), tuple(rows), caption)
 
 
 def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:

@@ -56,11 +56,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     return Page(
         findings=[
             *attention_findings(records, context.details.get("ranking", {}).get("confidence", {})),
-            *(
-                f"{gain.setting[0].upper()}{gain.setting[1:]}: {gain.sentence}"
-                for gain in gains
-                if gain.variant == LABELS["ct_1_64"]
-            ),
+            *(gain.describe(gain.setting) for gain in gains if gain.variant == LABELS["ct_1_64"]),
         ],
         sections=sections(
             [
@@ -89,20 +85,19 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
         if not attention:
             continue
         untrained = _seed_values(measured, data, "random", "by_attention")
-        start = f", untrained {mean(untrained):.1f}" if untrained else ""
+        comparison = f" Untrained: {mean(untrained):.1f}." if untrained else ""
+        comparison += _describe_best_cosine(cosines) if cosines else ""
         chance = _compare_with_chance(confidence.get(data, {}).get("by_attention", {}))
         sentences.append(
-            f"Ranking without fine-tuning, {DATA.get(data, data)}: by attention {LABELS['ct_1_64']} has R@20 "
-            f"{mean(attention):.1f}{chance}{start}{_best_cosine(cosines)}."
+            f"{LABELS['ct_1_64']} scores {mean(attention):.1f} R@20 with attention, without fine-tuning on "
+            f"{DATA.get(data, data)}{chance}.{comparison}"
         )
     return sentences
 
 
-def _best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
-    if not cosines:
-        return ""
+def _describe_best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
     best = max(cosines, key=lambda name: mean(cosines[name]))
-    return f"; by cosine {lower_first(LABELS[best])} has {mean(cosines[best]):.1f}"
+    return f" Best with cosines: {lower_first(LABELS[best])}, {mean(cosines[best]):.1f}."
 
 
 def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:

@@ -1,7 +1,8 @@
-"""Scatter plots of quality by cost, with labels at the right edge."""
+"""Scatter plots of quality by cost, with labels of the best variants at the right edge."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from math import ceil
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,6 +16,9 @@ AXES_INCHES, LEFT_INCHES, RIGHT_INCHES, TOP_INCHES, BOTTOM_INCHES, LABEL_INCHES 
 MIN_HEIGHT_INCHES = 3.4
 MAX_NARROW_FACTOR = 200  # axes with a smaller ratio of their ends have ticks at 2 and 5, too
 LABEL_POINTS, LETTER_INCHES = 8, 0.058  # font size of labels, and width of a letter
+#: Labels at the right edge; other variants are in the legend.
+MAX_LABELS = 8
+MARKER_INCHES = 0.45  # of the legend: a marker with its margins
 
 
 def scatter(
@@ -27,30 +31,35 @@ def scatter(
 ) -> Figure:
     """Draw scores with their intervals by `costs` in `unit`, on a logarithmic axis.
 
-    Variants without a cost above 0 are left out; `references` are horizontal lines.
+    Variants without a cost above 0 are left out; `references` are horizontal lines. The lines and the best variants
+    have a label, the rest are in a legend below.
     """
     scores = league.scores[column]
     points = [v for v in league.order if v in scores and costs.get(v, 0) > 0]
     across = [v for v in references if v in scores]
-    height = max(MIN_HEIGHT_INCHES, TOP_INCHES + BOTTOM_INCHES + LABEL_INCHES * (1 + len(points) + len(across)))
-    names = max((len(league.label(v)) for v in [*points, *across]), default=0) * LETTER_INCHES
+    best = sorted(points, key=lambda v: -scores[v].mean)
+    best, in_legend = best[: MAX_LABELS - len(across)], best[MAX_LABELS - len(across) :]
+    names = max((len(league.label(v)) for v in [*best, *across]), default=0) * LETTER_INCHES
     width = LEFT_INCHES + AXES_INCHES + RIGHT_INCHES + names
+    longest = max((len(league.label(v)) + 5 for v in in_legend), default=0) * LETTER_INCHES
+    columns = max(1, int(width / (MARKER_INCHES + longest)))
+    bottom = BOTTOM_INCHES + LABEL_INCHES * (ceil(len(in_legend) / columns) + bool(in_legend))
+    needed = LABEL_INCHES * (1 + len(best) + len(across))
+    height = max(MIN_HEIGHT_INCHES - TOP_INCHES - BOTTOM_INCHES, needed) + TOP_INCHES + bottom
     figure = Figure(figsize=(width, height), facecolor="white")
-    bounds = (
-        LEFT_INCHES / width,
-        BOTTOM_INCHES / height,
-        AXES_INCHES / width,
-        1 - (TOP_INCHES + BOTTOM_INCHES) / height,
-    )
+    bounds = (LEFT_INCHES / width, bottom / height, AXES_INCHES / width, 1 - (TOP_INCHES + bottom) / height)
     axes = figure.add_axes(bounds)
     style_axes(axes, title, unit, "")
     axes.set_xscale("log")
-    named = {}
+    named, markers = {}, {}
     for variant in points:
         point_style = variant_style(league.order.index(variant)) | {"linestyle": ""}
         x, score = costs[variant], scores[variant]
-        axes.errorbar([x], [score.mean], yerr=score.interval, ecolor=point_style["color"], elinewidth=1, **point_style)
-        named[league.label(variant)] = (x, score.mean, point_style["color"])
+        colour = point_style["color"]
+        drawn = axes.errorbar([x], [score.mean], yerr=score.interval, ecolor=colour, elinewidth=1, **point_style)
+        if variant in best:
+            named[league.label(variant)] = (x, score.mean, colour)
+        markers[variant] = drawn.lines[0]
     axes.margins(x=0.1, y=0.08)
     left, right = axes.get_xlim()
     for variant in across:
@@ -61,6 +70,16 @@ def scatter(
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlim(left, right)
     _label_points(axes, named, bounds[3] * height)
+    if in_legend:
+        figure.legend(
+            [markers[v] for v in in_legend],
+            [f"{scores[v].mean:z.1f} {league.label(v)}" for v in in_legend],
+            loc="lower left",
+            ncols=columns,
+            fontsize=LABEL_POINTS,
+            frameon=False,
+            labelcolor=INK,
+        )
     return figure
 
 
@@ -85,7 +104,7 @@ def _label_points(axes: Axes, points: Mapping[str, tuple[float, float, str]], he
     for label, position in zip(order, heights, strict=True):
         x, y, colour = points[label]
         axes.annotate(
-            f"{y:.1f} {label}",
+            f"{y:z.1f} {label}",
             (x, y),
             (1.05, position),
             textcoords="axes fraction",

@@ -5,6 +5,7 @@ from statistics import mean
 from textwrap import wrap
 
 from contexture.reporting.names import REFERENCES
+from contexture.reporting.phrases import count_noun
 from contexture.reporting.records import Record
 from contexture.reporting.tables import NOTHING, Column, Estimate, Table, best, columns
 from contexture.reporting.training_tables import format_count
@@ -17,7 +18,7 @@ GROUPS = {
     "references": "Baselines without encoder training",
 }
 #: Size limits of the table in plain text, of its first column and of a word in its headings.
-MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 22, 100, 30, 10
+MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 
 
 def standings_table(league: League, explained: Mapping[str, str]) -> Table:
@@ -66,8 +67,8 @@ def costs_table(league: League, speed: Mapping[str, float]) -> Table:
     for variant in (v for v in league.order if v in league.costs or v in speed):
         known = [NOTHING] * 5
         if cost := league.costs.get(variant):
-            known = [format_count(cost["flops"]), f"{cost['seconds'] / 60:,.1f}", format_count(cost["tokens"])]
-            known += [f"{cost['steps']:,}", format_count(cost["parameters"])]
+            known = [format_count(cost["flops"]), f"{cost['seconds'] / 60:,.1f}"]
+            known += [f"{cost[key]:,}" for key in ("tokens", "steps", "parameters")]
         rows.append((league.label(variant), *known, f"{speed[variant]:,.0f}" if variant in speed else NOTHING))
     heads = ("FLOPs", "Minutes", "Tokens", "Steps", "Parameters", "Texts embedded per second")
     return Table(
@@ -89,7 +90,7 @@ def league_text(records: Sequence[Record], labels: Mapping[str, str] | None = No
         lines = _align(league, rows, intervals=False)
     notes = ["*: best of its column"]
     notes += [f"±: 95% confidence interval over {league.seeds} seeds"] if "±" in "".join(lines) else []
-    notes += [f"{left_out} more rows in the report"] if left_out else []
+    notes += [f"{count_noun(left_out, 'more row')} in the report"] if left_out else []
     return "\n".join([*(line[:MAX_LINE_CHARS].rstrip() for line in lines), "; ".join(notes)])
 
 
@@ -122,8 +123,8 @@ def _align(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
         cells = []
         for column in league.columns:
             score = league.scores[column].get(variant)
-            text = NOTHING if score is None else _cell(score) if intervals else f"{score.mean:.1f}"
-            star = score is not None and f"{score.mean:.1f}" == f"{top[column]:.1f}"
+            text = NOTHING if score is None else _cell(score) if intervals else f"{score.mean:z.1f}"
+            star = score is not None and f"{score.mean:z.1f}" == f"{top[column]:z.1f}"
             cells.append(f"{text}{'*' if star else ' '}")
         name, *more = wrap(league.label(variant), NAME_CHARS, subsequent_indent="  ")
         table += [[name, *cells], *([line, *[""] * len(cells)] for line in more)]
@@ -145,7 +146,7 @@ def _gain(league: League, variant: str, column: LeagueColumn) -> str:
 def _cell(score: Estimate | None) -> str:
     if score is None:
         return NOTHING
-    return f"{score.mean:.1f}" if score.interval is None else f"{score.mean:.1f} ±{score.interval:.1f}"
+    return f"{score.mean:z.1f}" if score.interval is None else f"{score.mean:z.1f} ±{score.interval:.1f}"
 
 
 def _columns(league: League) -> list[Column]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from contexture.reporting.names import REFERENCES
-from contexture.reporting.page import Bar, Card
+from contexture.reporting.page import RECOMMENDATION, Bar, Card
 from contexture.reporting.phrases import join_names, lower_first
 from contexture.systems.league.scores import BASELINE, USES, League, LeagueColumn, data_name
 from contexture.tasks.spec import LeagueUse
@@ -33,23 +33,25 @@ def recommend(league: League, column: LeagueColumn) -> str:
     tuning = "" if column.is_frozen else f" with {column.tuning.replace('tuned', 'tuning')}"
     tuning += " of the questions" if "%" in tuning else ""
     use = f"{lower_first(column.use.opening)}{tuning}"
-    score = f"{column.use.score} {scores[best].mean:.1f}"
+    if len({other.data for other in league.columns if other.use == column.use}) > 1:
+        use += f" on {data_name(column)}"
+    score = f"{column.use.score} {scores[best].mean:z.1f}"
     if trained is None or best == trained:
         baselines = _list_baselines(league, column, best)
         compared = _compare_scores(league, column, baselines)
         doubts = _describe_doubts(league, column, best, baselines)
-        return f"Recommendation {use}: {_label(league, best)}, {score}{compared}.{doubts}"
+        return f"{RECOMMENDATION}{_label(league, best)} {use}, {score}{compared}.{doubts}"
     baselines = _list_baselines(league, column, trained)
-    trained_score = f"{_label(league, trained)}, {scores[trained].mean:.1f}"
+    trained_score = f"{_label(league, trained)} with {scores[trained].mean:z.1f}"
     if best in REFERENCES:
         compared = _compare_scores(league, column, [v for v in baselines if v != best])
         return (
-            f"Recommendation {use}: {_label(league, best)}, {score}. No encoder trained here is better; the best one: "
-            f"{trained_score}{compared}."
+            f"{RECOMMENDATION}{_label(league, best)} {use}, {score}. No encoder trained here is better; the best one "
+            f"is {trained_score}{compared}."
         )
     compared = _compare_scores(league, column, baselines)
     return (
-        f"Recommendation {use}: {_label(league, best)} (published), {score}. Best encoder trained here: "
+        f"{RECOMMENDATION}{_label(league, best)} (published) {use}, {score}. The best encoder trained here is "
         f"{trained_score}{compared}.{_describe_doubts(league, column, trained, baselines)}"
     )
 
@@ -65,7 +67,7 @@ def _compare_scores(league: League, column: LeagueColumn, baselines: Sequence[st
     if not baselines:
         return ""
     scores = league.scores[column]
-    return f" (compared with {join_names(f'{_label(league, v)} {scores[v].mean:.1f}' for v in baselines)})"
+    return f" (compared with {join_names(f'{_label(league, v)} {scores[v].mean:z.1f}' for v in baselines)})"
 
 
 def _describe_doubts(league: League, column: LeagueColumn, best: str, baselines: Sequence[str]) -> str:

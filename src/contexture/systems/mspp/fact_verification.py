@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from statistics import mean
 
-from contexture.reporting.phrases import lower_first
+from contexture.reporting.phrases import join_names, lower_first
 from contexture.reporting.published import read_published
 from contexture.reporting.records import Record, ScoreKey, list_data, values_by_seed
 from contexture.reporting.tables import Comparison, Table, results_tables
@@ -80,14 +80,14 @@ def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterato
     above, below = list[str](), list[str]()
     for name, (value, _) in best.items():
         if not name.startswith("mspp_"):
-            (above if accuracy > value else below).append(f"{lower_first(LABELS[name])} ({value:.1f})")
-    if parts := [f"{word} {', '.join(names)}" for word, names in (("above", above), ("not above", below)) if names]:
-        yield (
-            f"Fact verification: {lower_first(LABELS[ours])} classifies {accuracy:.1f}% of the {split} claims "
-            f"correctly, {' and '.join(parts)}."
-        )
+            (above if accuracy > value else below).append(f"{lower_first(LABELS[name])} ({value:.1f}%)")
+    if above or below:
+        parts = [
+            f"{word} {join_names(names)}" for word, names in (("more than", above), ("not more than", below)) if names
+        ]
+        yield (f"{LABELS[ours]} classifies {accuracy:.1f}% of the {split} claims correctly: {', but '.join(parts)}.")
     for gain in compare(records, TABLES[split], data, [(ours, "joint_ie")], "accuracy", head):
-        yield f"With {JOINT[head]}, {lower_first(gain.sentence)}"
+        yield gain.describe(f"claims, {JOINT[head]}")
 
 
 def _list_measured_splits(records: Sequence[Record]) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     tables += [rescued_table(name, rescued, LABELS) for name, rescued in details.get("rescued", {}).items()]
     tables += [latency_table(name, latency, PUBLISHED) for name, latency in details.get("latency", {}).items()]
     return Page(
-        findings=[*(gain.sentence for gain in grouped), *fact_verification.describe_results(records)],
+        findings=[*(gain.describe() for gain in grouped), *fact_verification.describe_results(records)],
         sections=[
             *sections(tables),
             *remaining_sections(records, [TASK, fact_verification.TASK], LABELS),

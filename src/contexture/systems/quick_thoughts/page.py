@@ -123,7 +123,7 @@ def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
 
 def _findings(gains: Sequence[Comparison]) -> list[str]:
     """Return the gains of the first compared variant in words; the table of gains has all."""
-    return [f"On average ({gain.setting}), {gain.sentence}" for gain in gains if gain.variant == gains[0].variant]
+    return [gain.describe(gain.setting) for gain in gains if gain.variant == gains[0].variant]
 
 
 def _speed_findings(context: ReportContext) -> list[str]:
@@ -142,7 +142,7 @@ def _captions(records: Sequence[Record], context: ReportContext) -> Sequence[Tab
     if any(r["task"] == CAPTIONS for r in records):
         return task_tables(records, published)
     missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
-    why = str(missing.get(CAPTIONS, f"no records of {CAPTIONS}"))
+    why = str(missing.get(CAPTIONS, f"no scores of {TASKS[CAPTIONS].lower()}"))
     return [Section(published.title, text=f"Not run: {why.rstrip('.')}.")]
 
 

@@ -60,7 +60,9 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     for data in list_data(measured) or [DEFAULT_SET]:
         published = PUBLISHED.tables["table_4" if data == "natural_questions" else "table_3"]
         gains += [
-            g for share in shares for g in compare(measured, published, data, PUBLISHED.comparisons, COMPARED, share)
+            (share, gain)
+            for share in shares
+            for gain in compare(measured, published, data, PUBLISHED.comparisons, COMPARED, share)
         ]
         main.append(results_table(measured, published, data, headings, context.full_command))
         if panels := _panels(measured, data, headings):
@@ -73,16 +75,16 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     return Page(
         findings=[
             *(
-                f"Fine-tuned on {gain.setting.split(', ')[1]} of the questions: {gain.sentence}"
-                for gain in gains
-                if gain.setting == gains[0].setting
+                gain.describe(f"fine-tuned on {share} of the questions")
+                for share, gain in gains
+                if gain.setting == gains[0][1].setting
             ),
             *_missing_pairs_findings(context.examples),
         ],
         sections=sections(
             [
                 *main,
-                comparison_table(gains),
+                comparison_table([gain for _, gain in gains]),
                 *ablations,
                 *_open_domain_tables(measured, open_headings),
                 pairs_table(context.examples, PUBLISHED),
@@ -139,7 +141,7 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
 def _open_domain_tables(records: Sequence[Record], headings: Mapping[str, str]) -> Sequence[Table | Section]:
     published = PUBLISHED.tables["table_6"]
     if not any(r["protocol"] in headings for r in records):
-        return [Section(published.title, text="Not run: the configuration has no open_domain_pairs.")]
+        return [Section(published.title, text="Not run: set two_tower.tasks.retrieval.open_domain_pairs.")]
     return results_tables(records, published, headings)
 
 

@@ -78,8 +78,12 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
         _parse_variant(variant): [mean_std([*values_by_seed(ablation_records, variant, key).values()]) for key in keys]
         for variant in sorted({r["variant"] for r in ablation_records}, key=_rank)
     }
+    columns_by_share = {column.key: column for column in table.columns}
     paper = {
-        _parse_variant(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
+        _parse_variant(row.label): [
+            published_cell(row.scores.get(column.key), column) if column else NOTHING
+            for column in map(columns_by_share.get, shares)
+        ]
         for row in table.rows
     }
     rows = [

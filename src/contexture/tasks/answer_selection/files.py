@@ -96,7 +96,7 @@ def _read_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         raise ValueError(
             f"{path}, line {number}: unknown format: {first[:60]!r}. Known are WikiQA's table with a header, "
             "TREC-QA's pseudo-XML, JSON lines, ASNQ's question, sentence and label from 1 to 4 with tabs between them; "
-            "see docs/mspp.md"
+            "see docs/answer-selection.md"
         )
 
 

@@ -90,7 +90,7 @@ PUBLISHED = {
         },
         "Name the folder with jacana's train2393.cleanup.xml.gz, dev-less-than-40.manual-edit.xml and "
         "test-less-than-40.manual-edit.xml, or with train-all, dev and test as .jsonl, as .tsv or as folders of "
-        "a.toks, b.toks, sim.txt and id.txt (docs/mspp.md).",
+        "a.toks, b.toks, sim.txt and id.txt (docs/answer-selection.md).",
     ),
     "asnq": PublishedSet(
         "ASNQ",
@@ -100,11 +100,12 @@ PUBLISHED = {
             "test": SplitCounts((1336,), (SplitSize(1336, 466148),)),
         },
         "Name the folder with ASNQ's train.tsv, dev.tsv, unique.dev and unique.test; the latter two split dev.tsv "
-        "(docs/mspp.md).",
+        "(docs/answer-selection.md).",
     ),
 }
 _CUSTOM_REMEDY = (
-    "Name a folder with the files train, dev and test: .tsv, .jsonl or .xml, plain or .gz, in a format of docs/mspp.md."
+    "Name a folder with the files train, dev and test: .tsv, .jsonl or .xml, plain or .gz, in a format of "
+    "docs/answer-selection.md."
 )
 
 

@@ -25,7 +25,8 @@ LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 REMEDY = (
     "Fetch FEVER from https://fever.ai/dataset/fever.html, or KernelGAT's retrieved evidence from "
     "https://github.com/thunlp/KernelGAT, and name a file for train and dev, such as "
-    "fact_verification.input.train=bert_train.json,fact_verification.input.dev=bert_dev.json; see docs/mspp.md."
+    "fact_verification.input.train=bert_train.json,fact_verification.input.dev=bert_dev.json; "
+    "see docs/fact-verification.md."
 )
 
 #: Format → published file → number of claims, by label if published: Thorne et al. (2018), Table 1, of which paper_dev
@@ -124,7 +125,7 @@ def _parse_claim(line: str, number: int) -> tuple[Claim, str]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"invalid JSON ({error}); fetch the file again") from None
     if not isinstance(row, dict) or not isinstance(row.get("claim"), str) or not row["claim"].strip():
-        raise ValueError("not a JSON object with a text `claim`; docs/mspp.md describes the formats")
+        raise ValueError("not a JSON object with a text `claim`; docs/fact-verification.md describes the formats")
     label = row.get("label")
     if label is None:
         raise ValueError("no label; FEVER's test sets have none; use a file with labels")

@@ -60,13 +60,14 @@ def _read_columns(file: Path) -> list[list[str]]:
                 if not any(parts):
                     continue
                 if len(parts) != len(QUESTION_COLUMNS) or not all(parts):
-                    raise ValueError(
-                        f"{file}, line {lines.line_num}: {len(parts)} columns, or an empty one. {file_format}"
-                    )
+                    fault = "a column is empty"
+                    if len(parts) != len(QUESTION_COLUMNS):
+                        fault = "1 column" if len(parts) == 1 else f"{len(parts)} columns"
+                    raise ValueError(f"{file}, line {lines.line_num}: {fault}. {file_format}")
                 if parts != QUESTION_COLUMNS:  # a header
                     rows.append(parts)
     except OSError as error:
-        raise ValueError(f"{file}: cannot be read: {error}") from error
+        raise ValueError(f"{file}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{file}: is not text in UTF-8 with two columns ({error}). {file_format}") from error
     if not rows:

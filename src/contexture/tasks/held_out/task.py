@@ -54,7 +54,9 @@ class HeldOutTask(FrozenTask):
         user_rows = pd.read_parquet(data_dir / QUESTIONS_FILE)
         evidence = gather_evidence(passages, paragraphs, user_rows, settings, vectors_dir / "evidence")
         if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
-            raise ValueError(describe_unknown(evidence.unknown, "held_out.input"))
+            raise ValueError(
+                describe_unknown(evidence.unknown, "the questions (held_out.input, or --questions of contexture adapt)")
+            )
         return evaluate_held_out(encoders, evidence, vectors_dir, parallel_map)
 
     def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT, Positive
+from contexture.strict import STRICT, Positive, check_names
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
 SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
@@ -32,9 +32,8 @@ class LanguageBiasSettings(TaskSettings):
     drawn: list[str] = Field(default_factory=list)
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for an unknown variant."""
-        if unknown := [name for name in self.drawn if name not in variants]:
-            raise ValueError(f"language_bias.drawn: no variant is called {unknown}; there are {sorted(variants)}")
+        """See `TaskSettings.check_variants`."""
+        check_names("variant", self.drawn, variants, "drawn")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
         """Return the settings for fewer variants."""

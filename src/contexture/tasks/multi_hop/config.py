@@ -4,11 +4,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import LayoutConfig
-from contexture.strict import STRICT, Positive
+from contexture.strict import STRICT, Positive, move_errors
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.ranking.config import POOL, RankingSet, RankingSettings, Split
 from contexture.tasks.settings import EpochSettings, SourceSettings, TaskSettings
@@ -77,7 +77,10 @@ class MultiHopSettings(TaskSettings):
 
     def check_variants(self, variants: Collection[str]) -> None:
         """See `TaskSettings`."""
-        self.retrieval.check_variants(variants)
+        try:
+            self.retrieval.check_variants(variants)
+        except ValidationError as error:
+            raise move_errors(error, "retrieval") from None
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
         """See `TaskSettings`."""

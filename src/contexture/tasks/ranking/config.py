@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT, Positive
+from contexture.strict import STRICT, Positive, check_names
 from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
@@ -118,9 +118,8 @@ class RankingSettings(StepSettings):
             raise ValueError(f"finetune: remove the set that is listed twice: {self.finetune}")
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for an unknown variant in `scores`."""
-        if unknown := [name for name in self.scores if name not in variants]:
-            raise ValueError(f"scores: no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
+        """See `TaskSettings.check_variants`."""
+        check_names("variant", self.scores, variants, "scores")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
         """Return the settings for fewer variants."""

@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
 from contexture.retrieval.config import Bm25Config, IndexConfig
-from contexture.strict import STRICT, Positive
+from contexture.strict import STRICT, Positive, check_names
 from contexture.tasks.settings import SourceSettings, StepSettings, TaskSettings
 
 #: R@k.
@@ -40,14 +40,14 @@ class RankingSettings(TaskSettings):
     # on the dev questions if there are enough.
     hybrid: list[str] = Field(default_factory=list)
 
-    def named_variants(self) -> list[str]:
-        """Return the variants that the settings name."""
-        return self.hybrid
+    def named_variants(self) -> dict[str, list[str]]:
+        """Return key → the variants that it names."""
+        return {"hybrid": self.hybrid}
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError if the settings name a variant that is not in `variants`."""
-        if unknown := [name for name in self.named_variants() if name not in variants]:
-            raise ValueError(f"unknown variant {', '.join(unknown)}; choose from {sorted(variants)}")
+        """See `TaskSettings.check_variants`."""
+        for key, names in self.named_variants().items():
+            check_names("variant", names, variants, key)
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
         """See `TaskSettings.restrict_variants`."""
@@ -80,9 +80,10 @@ class RetrievalSettings(RankingSettings, StepSettings):
         if self.indexed is not None and not self.indexes:
             raise ValueError(f"indexed is {self.indexed}, but indexes is empty: add indexes, or set indexed to null")
 
-    def named_variants(self) -> list[str]:
+    def named_variants(self) -> dict[str, list[str]]:
         """See `RankingSettings.named_variants`."""
-        return [*self.open_domain, *self.hybrid, *([self.indexed] if self.indexed else [])]
+        indexed = [self.indexed] if self.indexed else []
+        return super().named_variants() | {"open_domain": self.open_domain, "indexed": indexed}
 
     def get_bm25_config(self, passages_dir: Path) -> Bm25Config:
         """See `TaskSettings.get_bm25_config`."""

@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import Lang
 from contexture.demo.config import DEMO
-from contexture.strict import STRICT, Positive
+from contexture.strict import STRICT, Positive, check_names
 from contexture.tasks.base import WORD_AVERAGE
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
@@ -65,8 +65,7 @@ class OverTimeSettings:
     tasks: VariantNames
 
     def __post_init__(self) -> None:
-        if unknown := sorted(set(self.tasks) - set(CLASSIFICATION)):
-            raise ValueError(f"no task of classification is called {unknown}; there are {sorted(CLASSIFICATION)}")
+        check_names("classification task", self.tasks, CLASSIFICATION, "tasks")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -89,17 +88,16 @@ class SentenceSettings(TaskSettings):
             raise ValueError(f"ensemble: remove the variant that is listed twice: {self.ensemble}")
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for an unknown variant."""
+        """See `TaskSettings.check_variants`."""
         with_average = {*variants, WORD_AVERAGE}
         searched = self.neighbours.variants if self.neighbours else []
         followed = self.over_time.variants if self.over_time else []
         for key, names, known in (
-            ("ensemble", self.ensemble, with_average),
-            ("neighbours", searched, with_average),
-            ("over_time", followed, {*variants}),
+            (("ensemble",), self.ensemble, with_average),
+            (("neighbours", "variants"), searched, with_average),
+            (("over_time", "variants"), followed, {*variants}),
         ):
-            if unknown := [name for name in names if name not in known]:
-                raise ValueError(f"{key}: no variant is called {', '.join(unknown)}; there are {sorted(known)}")
+            check_names("variant", names, known, *key)
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
         """Return the settings for fewer variants; an ensemble without all members is removed."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from contexture.suggestions import explain_unknown
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import (
@@ -39,7 +40,7 @@ class SentenceTasks:
         Raises ValueError for an unknown task, and for a file that differs from the published one.
         """
         if unknown := [name for name in select if name not in TASK_NAMES]:
-            raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(TASK_NAMES)}")
+            raise ValueError(explain_unknown("task", unknown, TASK_NAMES))
         missing: dict[str, str] = {}
 
         def read_available(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> tuple[_Task, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from contexture.suggestions import explain_unknown
 from contexture.tasks.sentences.files import (
     Counts,
     find_file,
@@ -98,7 +99,7 @@ def read_similarity(folder: Path, name: str, counts: Counts = "published") -> Si
 
 def _check_name(name: str, names: Collection[str], kind: str) -> None:
     if name not in names:
-        raise ValueError(f"no {kind} task is called {name!r}; there are {', '.join(names)}")
+        raise ValueError(explain_unknown(f"{kind} task", [name], names))
 
 
 def _class_rows(path: Path, published: int | None) -> _Rows:
