@@ -74,7 +74,7 @@ def describe(path: str, cls: type, comments: Mapping[str, str], seen: set[type])
     yield from ("", f"### `{path}`", "", plain(inspect.getdoc(cls) or ""), "")
     yield from ("| key | type | default | meaning |", "|---|---|---|---|")
     for field in fields:
-        meaning = meanings.get(field.name) or comments.get(f"{path}.{field.name}", "")
+        meaning = meanings.get(field.name) or comments.get(f"{path}.{field.name}") or type_meaning(types_[field.name])
         cells = (f"`{field.name}`", type_name(types_[field.name]), default(field), meaning.replace("|", "\\|"))
         yield f"| {' | '.join(cells)} |"
     for field in fields:
@@ -119,6 +119,14 @@ def field_comments(cls: type) -> dict[str, str]:
                 comment = " ".join(line.strip().lstrip("#:").strip() for line in match[1].splitlines())
                 comments[match[2]] = comment or comments.get(match[2], "")
     return comments
+
+
+def type_meaning(hint: Any) -> str:
+    """Return the meaning of a field without a comment: what its settings class says, or that it selects a class."""
+    if classes := settings_classes(hint):
+        return plain(inspect.getdoc(classes[0]) or "").split("\n\n")[0].replace("\n", " ")
+    is_selector = typing.get_origin(hint) is typing.Literal and len(typing.get_args(hint)) == 1
+    return "Selects this class of settings." if is_selector else ""
 
 
 def settings_classes(hint: Any) -> list[type]:

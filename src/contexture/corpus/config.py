@@ -21,8 +21,11 @@ Lang = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")]
 class CorpusInput:
     """A file, folder or glob. A null source or language is that of CorpusConfig."""
 
+    # Path of the file, folder or glob.
     path: str
+    # Format of its files. Default: corpus.source.
     source: Literal["auto"] | SourceName | None = None
+    # Language of files that do not state it. Default: corpus.lang.
     lang: Lang | None = None
 
 
@@ -54,5 +57,7 @@ class CleaningConfig:
     evaluation: list[str] = field(default_factory=list)
     filters: Filters = field(default_factory=Filters)
     main_content: Share | None = None
+    # Minimum Jaccard similarity of 5-word shingles with an earlier document; 1: exact copies only.
     duplicate_documents: Similarity | None = 0.8
+    # The same for paragraphs.
     duplicate_paragraphs: Similarity | None = 0.8

@@ -26,7 +26,9 @@ HeadStyle = Literal["linear", "released"]
 class Lengths:
     """Maximal tokens of a text, special tokens included."""
 
+    # Tokens of a query.
     query: Annotated[int, Field(ge=3)]
+    # Tokens of a document.
     document: Annotated[int, Field(ge=3)]
 
     def for_role(self, role: Role) -> int:
@@ -172,6 +174,7 @@ class GruConfig(EncoderConfig):
     word_size: Size = 620
     # Length of the vector, both directions together.
     embedding_size: Size = 1200
+    # Whether a second GRU reads the text backwards.
     bidirectional: bool = False
     # trained: trains embeddings of words. fixed: word vectors that stay unchanged (MC-QT's other channel).
     words: Literal["trained", "fixed"] = "trained"

@@ -38,6 +38,8 @@ class MaskingConfig(ObjectiveConfig):
 class MlmConfig(MaskingConfig):
     """Masked language modelling. `starts` other than fixed requires the stream `short_sequences`."""
 
+    # Position of the first word. fixed: right after the special tokens. each, one: random, for each sequence or each
+    # batch.
     starts: Starts = "fixed"
     implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences", "short_sequences")
@@ -96,6 +98,8 @@ class CmlmConfig(MaskingConfig):
 class CrossThoughtConfig(MaskingConfig):
     """Cross-Thought: masking and positions. The defaults are the paper's."""
 
+    # Position of the first word. fixed: right after the special tokens. each, one: random, for each sequence or each
+    # batch.
     starts: Starts = "each"
     implementation: ClassVar[str] = "contexture.objectives.cross_thought:CrossThought"
     streams: ClassVar[tuple[str, ...]] = ("sequence_samples",)
@@ -130,6 +134,8 @@ class CrossThoughtConfig(MaskingConfig):
 class LmConfig(ObjectiveConfig):
     """Left-to-right language modelling."""
 
+    # Position of the first word. fixed: right after the special tokens. each, one: random, for each sequence or each
+    # batch.
     starts: Starts = "fixed"
     implementation: ClassVar[str] = "contexture.objectives.lm:LanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("short_sequences",)
@@ -250,8 +256,9 @@ class SkipThoughtConfig(ObjectiveConfig):
 
     # gru (Kiros et al., 2015), or transformer, as in later papers with Transformer encoders.
     decoder: Literal["gru", "transformer"] = "gru"
-    # Transformer: number of layers, and attention heads, which must divide the size of word embeddings.
+    # Transformer: number of layers.
     layers: Positive = 6
+    # Transformer: attention heads, which must divide the size of word embeddings.
     heads: Positive = 8
     implementation: ClassVar[str] = "contexture.objectives.skip_thought:SkipThought"
     streams: ClassVar[tuple[str, ...]] = ("contiguous",)

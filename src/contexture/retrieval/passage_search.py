@@ -41,7 +41,7 @@ class Hit:
     """A passage in the results.
 
     `score` is the inner product, BM25's score or, for both, their weighted sum after scaling (`fuse_scores`).
-    `rank_by_vectors` and `rank_by_words` are the ranks in these from 1, or None.
+    `by_vectors` and `by_words` are the ranks in these from 1, or None.
     """
 
     score: float

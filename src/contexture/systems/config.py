@@ -52,7 +52,9 @@ class Variant:
 class AblationRow:
     """A row of an ablation: a run with changed sizes of its encoder."""
 
+    # Run of the system.
     run: str
+    # Keys of its encoder → other values, such as sizes.
     encoder: dict[str, Any]
 
 
@@ -60,6 +62,7 @@ class AblationRow:
 class Ablation:
     """Runs of `kedro run --pipelines <system>_ablation`."""
 
+    # Rows of the table.
     rows: Annotated[list[AblationRow], Field(min_length=1)]
     # Task → settings that replace the system's.
     tasks: dict[str, dict[str, Any]] = Field(default_factory=dict)

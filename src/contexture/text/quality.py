@@ -24,15 +24,17 @@ TEXT_REASONS = ("too_short", "too_long", "markup_left", "few_letters", "repetiti
 class Filters:
     """Thresholds of the filters by reason. null switches a filter off."""
 
-    # characters
+    # Minimum characters of a paragraph.
     too_short: Annotated[int, Field(ge=1)] | None = 20
+    # Maximum characters of a paragraph.
     too_long: Annotated[int, Field(ge=1)] | None = 20_000
+    # Whether to drop paragraphs with remains of wikitext or HTML.
     markup_left: bool = True
-    # minimum share of letters among the characters, without white space
+    # Minimum share of letters among the characters, without white space.
     few_letters: Share | None = 0.6
-    # maximum share of repeated runs of three words
+    # Maximum share of repeated runs of three words.
     repetition: Share | None = 0.3
-    # minimum probability of the document's language
+    # Minimum probability of the document's language.
     wrong_language: Share | None = 0.1
 
 

@@ -30,7 +30,9 @@ class OptimizerConfig:
     warmup_steps: Annotated[int, Field(ge=0)] = 0
     # Decoupled weight decay, not applied to biases and layer norms.
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    # Decay rate of the mean squared gradient.
     beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
+    # Added to the denominator of the update.
     epsilon: Annotated[float, Field(gt=0)] = 1e-8
     # linear: down to 0 at the last step. constant: the peak to the end.
     schedule: Literal["linear", "constant"] = "linear"
@@ -47,6 +49,7 @@ class Budget:
     # flops: forward and backward, of layers and logits. tokens: read by encoders. seconds: the number of steps depends
     # on the machine.
     unit: Literal["flops", "tokens", "seconds"]
+    # Amount in this unit.
     amount: Annotated[float, Field(gt=0)]
 
 

@@ -19,6 +19,7 @@ class BitextSet:
 
     # Two aligned files (Moses), a translation memory (.tmx) or a tab-separated table.
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
+    # Languages of the two sides, such as [en, de].
     languages: tuple[Lang, Lang]
     # Columns of a table that hold the two sides, counted from 1.
     columns: tuple[Column, Column] = (1, 2)

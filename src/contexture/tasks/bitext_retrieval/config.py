@@ -17,6 +17,7 @@ SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 class TatoebaSet:
     """A folder of Tatoeba files, limited to some languages."""
 
+    # Folder of the files.
     folder: str
     # Language codes of the file names: [deu, fra].
     languages: Annotated[list[Lang], Field(min_length=1)]

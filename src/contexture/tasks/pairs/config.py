@@ -25,6 +25,7 @@ LanguageCode = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 class MultilingualSet:
     """A set in several languages: {train,dev,test}-xx.tsv, XTREME's layout of XNLI and PAWS-X."""
 
+    # Folder of the files.
     folder: str
     # Language of the training pairs.
     learn_from: LanguageCode = "en"

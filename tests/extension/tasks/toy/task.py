@@ -27,7 +27,7 @@ class ToyTask(FrozenTask):
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """Measure the share of sentences whose nearest sentence is itself."""
-        scores = parallel_map(score, [(encoder.encoders,) for encoder in encoders])
+        scores = parallel_map(score, [(encoder.models,) for encoder in encoders])
         measured = {"task": "toy", "data": "toy_box", "protocol": "frozen", "split": "test", "metric": "toy_score"}
         rows = zip(encoders, scores, strict=True)
         return Results([measured | {"variant": row.variant, "seed": row.seed, "value": value} for row, value in rows])
