@@ -15,6 +15,6 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         return Pipeline([])
     best = config.search == BEST
     tasks = [config.task(config.choosing_task)] if best and config.choosing_task else list(config.tasks.values())
-    inputs = ["passages-examples@files", "exported" if best else f"{config.search}-pretrained", "params:search_place"]
+    inputs = ["passages-examples@files", "exported" if best else f"{config.search}-pretrained", "params:search_dir"]
     build = node(fixed(index_passages, tasks), inputs, "search_index", name="index_passages", tags="index")
     return Pipeline([build], namespace=system.name)
