@@ -81,7 +81,8 @@ def _find_markers(file: IO[bytes], start: int) -> Iterator[tuple[int, bool]]:
             while match_start >= 0:
                 # The marker's last `shift` bits follow the five bytes, its first 8 - shift precede them.
                 if match_start >= 1 and match_start + 6 <= len(window):
-                    bits = int.from_bytes(window[match_start - 1 : match_start + 6], "big") >> (8 - shift) & (1 << 48) - 1
+                    content = int.from_bytes(window[match_start - 1 : match_start + 6], "big")
+                    bits = content >> (8 - shift) & (1 << 48) - 1
                     if bits == marker:
                         markers.append(((offset + match_start - 1) * 8 + shift, marker == _BLOCK_MARKER))
                 match_start = window.find(middle, match_start + 1)
