@@ -220,13 +220,13 @@ class Score:
         self.kept += (ours & theirs).total()
         self.extra += (ours - theirs).total()
         self.examples["words"] += theirs - ours
-        found_links, wanted = collections.Counter(result.links), collections.Counter(reference.links)
+        result_links, wanted = collections.Counter(result.links), collections.Counter(reference.links)
         targets = collections.Counter(link[0] for link in result.links)
         wanted_targets = collections.Counter(link[0] for link in reference.links)
         self.links += wanted.total()
         self.links_found += (targets & wanted_targets).total()
-        self.links_exact += (found_links & wanted).total()
-        self.examples["links"] += collections.Counter(map(repr, (wanted - found_links).elements()))
+        self.links_exact += (result_links & wanted).total()
+        self.examples["links"] += collections.Counter(map(repr, (wanted - result_links).elements()))
 
 
 def words(result: Result) -> collections.Counter[str]:

@@ -16,8 +16,8 @@ def catalog_path(name: str) -> Path:
 
 def test_paths_are_those_of_the_catalog() -> None:
     models_dir = paths.MODELS_DIR / "{system}"
-    assert catalog_path("params:{system}.models_place") == models_dir
-    assert catalog_path("params:{system}.pretrained_place") == paths.pretrained_dir(models_dir)
+    assert catalog_path("params:{system}.models_dir") == models_dir
+    assert catalog_path("params:{system}.pretrained_dir") == paths.pretrained_dir(models_dir)
     assert (
         catalog_path("{system}.{run}-pretrained")
         == paths.encoder_dir(paths.pretrained_dir(models_dir), "{run}", 0).parent

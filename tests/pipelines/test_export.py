@@ -99,7 +99,7 @@ def test_the_stage_is_empty_unless_the_best_encoder_searches() -> None:
     more = {"hub": {"model": "some/model"}, "both": {"runs": ["a", "b"]}}
     (node,) = create_pipeline(system(tasks={"held_out": {}}, search="best", published_models=more)).nodes
     inputs = [name.removeprefix("own.") for name in node.inputs]
-    assert inputs == ["held_out-results", "params:own.exported_place", "a-pretrained", "b-pretrained"]
+    assert inputs == ["held_out-results", "params:own.exported_dir", "a-pretrained", "b-pretrained"]
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ def test_reading_cuts_sentences_and_skips_other_columns(documents: DataFrame) ->
 
 
 def test_sentences_that_are_not_in_the_text_raise_an_error(spark: SparkSession, vocabulary: Path) -> None:
-    *start, _, sentences, found_links = MadeParagraph("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
-    row = (*start, "ember amb", sentences, found_links)
+    *start, _, sentences, links = MadeParagraph("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
+    row = (*start, "ember amb", sentences, links)
     damaged = spark.createDataFrame([row], paragraphs_table(spark, []).schema)
     with pytest.raises(Exception, match="page en:1, paragraph 3: a sentence is not in the paragraph's text"):
         tokenize_paragraphs(damaged, vocabulary).collect()

@@ -77,14 +77,15 @@ def _find_markers(file: IO[bytes], start: int) -> Iterator[tuple[int, bool]]:
         window += more
         markers = []
         for shift, middle, marker in patterns:
-            found_at = window.find(middle)
-            while found_at >= 0:
+            match_start = window.find(middle)
+            while match_start >= 0:
                 # The marker's last `shift` bits follow the five bytes, its first 8 - shift precede them.
-                if found_at >= 1 and found_at + 6 <= len(window):
-                    bits = int.from_bytes(window[found_at - 1 : found_at + 6], "big") >> (8 - shift) & (1 << 48) - 1
+                if match_start >= 1 and match_start + 6 <= len(window):
+                    content = int.from_bytes(window[match_start - 1 : match_start + 6], "big")
+                    bits = content >> (8 - shift) & (1 << 48) - 1
                     if bits == marker:
-                        markers.append(((offset + found_at - 1) * 8 + shift, marker == _BLOCK_MARKER))
-                found_at = window.find(middle, found_at + 1)
+                        markers.append(((offset + match_start - 1) * 8 + shift, marker == _BLOCK_MARKER))
+                match_start = window.find(middle, match_start + 1)
         yield from sorted(markers)
         kept = window[-6:]
         offset, window = offset + len(window) - len(kept), kept

@@ -12,7 +12,7 @@ from contexture.pipelines.sources.pipeline import create_world_pipeline
 def create_pipeline(parameters: Parameters) -> Pipeline:
     """Sources → pages → all paragraphs → paragraphs to learn from; redirects, counts and the corpus card."""
     corpus, cleaning = parameters.corpus, parameters.cleaning
-    paragraphs, kept = "found_paragraphs@spark", "paragraphs@spark"
+    paragraphs, kept = "raw_paragraphs@spark", "paragraphs@spark"
     return Pipeline(
         [
             node(fixed(nodes.learn_sentences, corpus), "sources", "sentence_parameters", name="learn_sentences"),
@@ -41,7 +41,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
 
 def create_bitext_pipeline(parameters: Parameters) -> Pipeline:
     """Files → all pairs → pairs to learn from, and their counts."""
-    pairs, settings = "found_bitext@spark", (parameters.bitext, parameters.demo)
+    pairs, settings = "raw_bitext@spark", (parameters.bitext, parameters.demo)
     world, demo_dir = create_world_pipeline(parameters, [parameters.bitext.input])
     outputs = ["bitext@spark", "bitext_report"]
     return world + Pipeline(

@@ -17,7 +17,7 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
     included = {f"{name}.encoders" for name in system.included}
     parts = [_create_task_pipeline(system, task, compute, included) for task in system.config.tasks]
     if system.config.speed:
-        inputs = ["params:models_place", PARAGRAPHS, *system.run_datasets, *sorted(included)]
+        inputs = ["params:models_dir", PARAGRAPHS, *system.run_datasets, *sorted(included)]
         timed = node(fixed(time_embedding, system), inputs, "speed", name="time_embedding")
         parts.append(Pipeline([timed], namespace=system.name, inputs={PARAGRAPHS, *included}, tags="evaluate"))
     return sum(parts, start=Pipeline([]))
@@ -30,9 +30,9 @@ def _create_task_pipeline(system: ResolvedSystem, task: str, compute: ComputeCon
         encoders.append(f"{task}-finetuned")
     inputs = {
         "data": f"{task}-data",
-        "models_dir": "params:models_place",
-        "results_dir": f"params:{task}-results_place",
-        "vectors_dir": f"params:{task}-vectors_place",
+        "models_dir": "params:models_dir",
+        "results_dir": f"params:{task}-results_dir",
+        "vectors_dir": f"params:{task}-vectors_dir",
         **name_group("corpus", corpus),
         **name_group("encoders", {name: name for name in [*encoders, *sorted(included)]}),
     }

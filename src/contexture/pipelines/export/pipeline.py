@@ -14,7 +14,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         return Pipeline([])
     chooser = system.config.choosing_task
     variants = {name: f"{name}-pretrained" for name in system.config.search_candidates}
-    inputs = {"results_dir": f"{chooser}-results", "output_dir": "params:exported_place"} | name_group(
+    inputs = {"results_dir": f"{chooser}-results", "output_dir": "params:exported_dir"} | name_group(
         "encoders", variants
     )
     return Pipeline(

@@ -18,7 +18,7 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
     runs = list(system.run_datasets)
     train = node(
         fixed(pretrain_all, system, compute),
-        {"vocabulary": vocabulary, "pretrained_dir": "params:pretrained_place"} | name_group("examples", examples),
+        {"vocabulary": vocabulary, "pretrained_dir": "params:pretrained_dir"} | name_group("examples", examples),
         runs,
         name="pretrain",
     )

@@ -16,9 +16,9 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     inputs = {
         "sources": "sources",
         "corpus_report": "corpus_report",
-        "models_dir": "params:models_place",
-        "report_dir": "params:report_place",
-        "ablation_dir": "params:ablation_place",
+        "models_dir": "params:models_dir",
+        "report_dir": "params:report_dir",
+        "ablation_dir": "params:ablation_dir",
         **name_group("results", {task: f"{task}-results" for task in data}),
         **name_group("data", data),
         **name_group("counts", counts),

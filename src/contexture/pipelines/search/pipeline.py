@@ -15,9 +15,9 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         return Pipeline([])
     if config.search == BEST:
         index = fixed(index_exported, config.choosing_task, list(config.search_candidates))
-        inputs = ["passages-examples@files", "exported", "params:search_place", f"{config.choosing_task}-results"]
+        inputs = ["passages-examples@files", "exported", "params:search_dir", f"{config.choosing_task}-results"]
     else:
         index = fixed(index_passages, list(config.tasks.values()))
-        inputs = ["passages-examples@files", f"{config.search}-pretrained", "params:search_place"]
+        inputs = ["passages-examples@files", f"{config.search}-pretrained", "params:search_dir"]
     build = node(index, inputs, "search_index", name="index_passages", tags="index")
     return Pipeline([build], namespace=system.name)

@@ -20,6 +20,6 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
 def create_world_pipeline(parameters: Parameters, inputs: Collection[object]) -> tuple[Pipeline, str]:
     """Return a pipeline that writes the made-up world if it is an input, and the dataset of its folder."""
     if DEMO not in inputs:
-        return Pipeline([]), "params:demo_place"
+        return Pipeline([]), "params:demo_dir"
     make, tags = fixed(make_demo_world, parameters.demo), ["sources", "tasks"]
-    return Pipeline([node(make, "params:demo_place", "demo_world", name="make_demo_world", tags=tags)]), "demo_world"
+    return Pipeline([node(make, "params:demo_dir", "demo_world", name="make_demo_world", tags=tags)]), "demo_world"

@@ -17,7 +17,7 @@ def create_pipeline(parameters: Parameters, tasks: Iterable[str]) -> Pipeline:
     for name in tasks:
         source, data = parameters.sources[name], f"{name}-data"
         world, demo_dir = create_world_pipeline(parameters, [DEMO] if source.reads_demo else [])
-        inputs = [demo_dir, f"params:{data}_place"]
+        inputs = [demo_dir, f"params:{data}_dir"]
         pipeline += world
         pipeline += Pipeline([node(fixed(read_task, name, source), inputs, data, name=f"read_{name}", tags="tasks")])
     return pipeline

@@ -18,7 +18,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
     learn = fixed(make_tokenizer, parameters.vocabulary)
     return Pipeline(
         [
-            node(learn, ["paragraphs@files", "params:tokenizer_place"], "tokenizer", name="make_tokenizer"),
+            node(learn, ["paragraphs@files", "params:tokenizer_dir"], "tokenizer", name="make_tokenizer"),
             node(tokenize, ["paragraphs@spark", "tokenizer"], "documents@spark", name="tokenize_paragraphs"),
         ],
         tags="vocabulary",
@@ -28,7 +28,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
 def create_subwords_pipeline(parameters: Parameters, dataset: str) -> Pipeline:
     """Documents of token ids → `subwords`, with IDF, or `subword_vectors`, also with vectors."""
     make = fixed(make_subword_statistics, parameters.vocabulary, dataset == "subword_vectors")
-    inputs = ["tokenizer", "documents@files", f"params:{dataset}_place"]
+    inputs = ["tokenizer", "documents@files", f"params:{dataset}_dir"]
     return Pipeline([node(make, inputs, dataset, name=f"make_{dataset}")], tags="vocabulary")
 
 
@@ -37,9 +37,9 @@ def create_words_pipeline(parameters: Parameters) -> Pipeline:
     learn, make = fixed(make_words, parameters.words), fixed(make_word_vectors, parameters.words)
     return Pipeline(
         [
-            node(learn, ["paragraphs@files", "params:word_list_place"], "word_list", name="make_word_list"),
+            node(learn, ["paragraphs@files", "params:word_list_dir"], "word_list", name="make_word_list"),
             node(tokenize, ["paragraphs@spark", "word_list"], "word_documents@spark", name="tokenize_words"),
-            node(make, ["word_list", "word_documents@files", "params:words_place"], "words", name="make_word_vectors"),
+            node(make, ["word_list", "word_documents@files", "params:words_dir"], "words", name="make_word_vectors"),
         ],
         tags="vocabulary",
     )

@@ -36,8 +36,8 @@ def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> 
     for batch in candidates:
         positions = answer_ids.get_indexer(pd.Index(batch["candidate_id"].to_pandas()))
         rows = np.flatnonzero(positions >= 0)
-        found_positions, counts = np.unique(positions[rows], return_counts=True)
-        if len(repeated := found_positions[(counts > 1) | (row_of[found_positions] != NO_ROW)]):
+        present_positions, counts = np.unique(positions[rows], return_counts=True)
+        if len(repeated := present_positions[(counts > 1) | (row_of[present_positions] != NO_ROW)]):
             raise ValueError(f"candidate {answer_ids[repeated[0]]} occurs twice: give each candidate a unique id")
         row_of[positions[rows]] = rows + count
         hashes.append(hash_array(batch["sentence"].to_numpy(zero_copy_only=False), categorize=False))
