@@ -43,7 +43,7 @@ LEAGUE = {
         "batch_size": 8,
         "precision": "fp32",
         "optimizer": {"learning_rate": 1e-3},
-        "runs": {"toy": {"schedule": [{"steps": 2, "weights": {"toy": 1}}]}, "random": {"schedule": []}},
+        "runs": {"toy": {"schedule": [{"steps": 2, "weights": {"toy": 1}}]}, "untrained": {"schedule": []}},
     },
     "tasks": {"toy": {}},
 }  # fmt: skip
@@ -131,9 +131,9 @@ def test_extensions_run_and_are_in_report_and_league(project: Path) -> None:
     records = json.loads((project / "data/08_reporting/league/metrics.json").read_text(encoding="utf-8"))
     assert {(row["task"], row["metric"], row["variant"]) for row in records} == {
         ("toy", "toy_score", "toy"),
-        ("toy", "toy_score", "random"),
+        ("toy", "toy_score", "untrained"),
     }
-    assert {row["variant"]: row.get("steps") for row in records} == {"toy": 2, "random": 0}
+    assert {row["variant"]: row.get("steps") for row in records} == {"toy": 2, "untrained": 0}
     report = (project / "data/08_reporting/league/report/report.md").read_text(encoding="utf-8")
     assert "Toy task" in report and "toy score" in report and "toy sentences" in report
     assert "**Play**: Recommendation for play:" in report and "Play" in output

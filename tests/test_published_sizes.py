@@ -161,7 +161,7 @@ def test_masked_lm_160g_is_roberta_base_as_published(paper: Parameters) -> None:
     assert isinstance(run.encoder, TransformerConfig) and run.encoder.init_from == config.tokenizer == "roberta-base"
     assert (run.encoder.pooling, run.recipe.steps, run.recipe.start) == ("cls", 0, None)
     assert (
-        required_table_sizes(config.pretraining("random"))
+        required_table_sizes(config.pretraining("untrained"))
         == required_table_sizes(config.pretraining("mlm_64"))
         == TableSizes(565)
     )
@@ -214,7 +214,7 @@ def test_vectors_of_quick_thoughts_have_the_published_lengths(
     lengths = {
         variant: sum(quick_thoughts[run].dimension for run in config.run_names(variant))
         for variant in config.all_variants
-        if variant != "skip_thought" and not variant.startswith("random")
+        if variant != "skip_thought" and not variant.startswith("untrained")
     }
     assert lengths == {"uni": 2400, "bi": 2400, "combine": 4800, "mc": 4800, "bow": 600}
     assert not any(encoder.config.unit for encoder in quick_thoughts.values())

@@ -3,7 +3,7 @@ import pytest
 from contexture.reporting.sentence_tables import aggregates_tables, chosen_table, neighbours_table
 from tests.reporting.make import measured
 
-LABELS = {"uni": "uni-QT", "skip_thought": "Skip-Thought", "random": "Random encoder"}
+LABELS = {"uni": "uni-QT", "skip_thought": "Skip-Thought", "untrained": "Random encoder"}
 
 
 def test_all_aggregates_of_similarity_tasks() -> None:
@@ -13,7 +13,7 @@ def test_all_aggregates_of_similarity_tasks() -> None:
     sts14 = ("sts14", "senteval", "cosine")
     ours = [
         *(r for i, metric in enumerate(metrics) for r in measured("uni", [0.1 * i, 0.1 * i + 0.01], *sts14, metric)),
-        *measured("random", [-0.25], *sts14, "pearson_pooled"),
+        *measured("untrained", [-0.25], *sts14, "pearson_pooled"),
         *measured("own", [0.5], "sick_r", "senteval", "cosine", "spearman_mean"),
         *measured("own", [0.9], "sick_r", "senteval/test", "cosine", "pearson"),
         *measured("own", [0.7], "sick_r", "demo", "cosine", "spearman_mean"),

@@ -29,7 +29,7 @@ PUBLISHED = ScoreTable(
         paper("Other", mr=70.0, mse=0.35),
         paper("QT, more text", "uni", mr=90.0, trec=95.0, r=0.9, mse=0.2),
     ),
-    labels={"uni": "uni-QT", "random": "Random encoder", "word_average": "Word average"},
+    labels={"uni": "uni-QT", "untrained": "Random encoder", "word_average": "Word average"},
 )
 
 
@@ -56,7 +56,7 @@ OURS = [
     *records("my-model", [0.6]),
     *records("my-model", [-0.25], metric="pearson", task="sick_r"),
     *records("my-model", [2.5], metric="mse", task="sick_r"),
-    *records("random", [0.4]),
+    *records("untrained", [0.4]),
     *records("bow", [0.4], task="elsewhere"),
 ]
 
@@ -146,12 +146,12 @@ def test_means_are_compared_over_shared_seeds_and_columns() -> None:
     ours = [
         *records("uni", [0.52, 0.55, 0.9]),
         *records("uni", [0.62, 0.65], task="trec"),  # means 57, 60; the third seed lacks a task
-        *records("random", [0.50, 0.50, 0.1]),
-        *records("random", [0.60, 0.60, 0.1], task="trec"),  # means 55, 55
+        *records("untrained", [0.50, 0.50, 0.1]),
+        *records("untrained", [0.60, 0.60, 0.1], task="trec"),  # means 55, 55
         *records("word_average", [0.45]),
         *records("word_average", [0.65], task="trec"),  # 55, whatever the seed
     ]
-    pairs = (("uni", "random"), ("uni", "word_average"), ("uni", "nowhere"), ("word_average", "random"))
+    pairs = (("uni", "untrained"), ("uni", "word_average"), ("uni", "nowhere"), ("word_average", "untrained"))
     gains = compare_means(ours, PUBLISHED, "senteval", COLUMNS[:2], pairs, "tasks", unseeded={"word_average"})
     assert [(gain.variant, gain.baseline) for gain in gains] == [
         ("uni-QT", "Random encoder"),

@@ -83,7 +83,7 @@ def test_the_card_of_a_static_encoder(
     assert run_code(card, folder, monkeypatch) == 2
 
 
-@pytest.mark.parametrize(("run", "cost"), [("uni", "seconds"), ("random", "nothing was trained")])
+@pytest.mark.parametrize(("run", "cost"), [("uni", "seconds"), ("untrained", "nothing was trained")])
 def test_the_card_of_an_encoder_without_a_library(
     run: str, cost: str, word_examples: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

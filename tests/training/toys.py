@@ -115,7 +115,7 @@ def quick_thoughts(contiguous: dict[str, Any] | None = None, **pretrain: Any) ->
     }
     runs = {name: schedule(quick_thoughts=1) | {"encoder": name} for name in kinds} | {
         "skip_thought": schedule(skip_thought=1) | {"encoder": "single"},
-        "random": {"schedule": []},
+        "untrained": {"schedule": []},
     }
     optimizer = {"learning_rate": 1e-2, "schedule": "constant"}
     return make_system(

@@ -24,7 +24,7 @@ PROTOCOL_SUFFIXES = {" open": ", open domain", " ablation": ", ablation"}
 REFERENCES = {
     "bm25": "BM25",
     "word_average": "Average of word vectors",
-    "random": "Untrained",
+    "untrained": "Untrained",
     "published": "Published weights",
     "word_overlap": "Word overlap",
     "majority": "Most frequent label",

@@ -12,7 +12,7 @@ from contexture.encoders.models import load_model
 from contexture.training.curves import read_curves
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
-VARIANTS = {"cmlm", "cmlm_n1", "cmlm_skip", "cmlm_proj", "mlm", "quick_thoughts", "skip_thought", "random"}
+VARIANTS = {"cmlm", "cmlm_n1", "cmlm_skip", "cmlm_proj", "mlm", "quick_thoughts", "skip_thought", "untrained"}
 SMALL = {"hidden_size": 16, "layers": 1, "intermediate_size": 16}
 TINY: dict[str, Any] = SMALLEST | {
     "cmlm": {
@@ -37,8 +37,8 @@ def test_every_variant_is_recorded_with_equal_cost(project: Path) -> None:
     tasks = {"mr", "subj", "trec", "mrpc", "sick_e", "sick_r", "stsb", "sts14"}
     assert {variant for variant, part in table.groupby("variant") if set(part["task"]) == tasks} == VARIANTS
     flops = table.drop_duplicates("variant").set_index("variant")["flops"]
-    assert flops["random"] == 0
-    assert flops.drop("random").between(2e8, 8e8).all()
+    assert flops["untrained"] == 0
+    assert flops.drop("untrained").between(2e8, 8e8).all()
     check_report(project, "cmlm")
     assert read(project, "08_reporting/cmlm/examples-sequence_pairs.json")["pairs"] > 100
 

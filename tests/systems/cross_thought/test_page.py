@@ -64,7 +64,7 @@ def test_attention_is_compared_with_chance_and_the_better_cosine() -> None:
     attention = measured("ct_1_64", [0.2, 0.3, 0.4], *demo, "by_attention", "recall_at_20")
     cosines = [
         *measured("mlm_64", [0.1, 0.1, 0.1], *demo, "by_cosine", "recall_at_20"),
-        *measured("random", [0.3, 0.2, 0.4], *demo, "by_cosine", "recall_at_20"),
+        *measured("untrained", [0.3, 0.2, 0.4], *demo, "by_cosine", "recall_at_20"),
     ]
 
     def findings(records: list[Record], low: float) -> list[str]:
@@ -99,5 +99,5 @@ def test_attention_is_drawn() -> None:
 
 
 def test_paper_has_rows_of_published_variants() -> None:
-    ours = {"random", "ct_1_64_cls", "ct_1_64_paper", "mlm_64_paper"}
+    ours = {"untrained", "ct_1_64_cls", "ct_1_64_paper", "mlm_64_paper"}
     assert {row.variant for row in PUBLISHED.tables["table_2"].rows if row.variant} == set(LABELS) - ours

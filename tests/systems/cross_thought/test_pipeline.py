@@ -13,7 +13,7 @@ from contexture.training.curves import read_curves
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
 VARIANTS = {
-    "ct_1_64", "ct_3_64", "ct_5_64", "ct_1_512", "mlm_64", "mlm_512", "lm", "ict", "skip_thought", "random",
+    "ct_1_64", "ct_3_64", "ct_5_64", "ct_1_512", "mlm_64", "mlm_512", "lm", "ict", "skip_thought", "untrained",
 }  # fmt: skip
 FROZEN = {"ct_1_64_cls", "ct_1_64_paper", "mlm_64_paper"}
 SMALL = {"hidden_size": 16, "layers": 1, "intermediate_size": 16}

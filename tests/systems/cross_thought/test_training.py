@@ -206,7 +206,7 @@ def published_system(folder: Path) -> SystemConfig:
     published = {"kind": "transformer", "init_from": str(folder), "pooling": "cls"}
     runs = {
         "ct": schedule(cross_thought=1),
-        "random": {"schedule": []},
+        "untrained": {"schedule": []},
         "published": {"schedule": [], "encoder": "published"},
         "more": schedule(mlm=1) | {"encoder": "published"},
         "continued": schedule(mlm=1) | {"start": "published"},
@@ -225,7 +225,7 @@ def test_untrained_published_weights_need_only_text_positions(examples: Path, to
     assert encoder.embed(["kana lodi " * 30]).any()  # truncated to 24 tokens
     assert required_table_sizes(config.pretraining("published")) == TableSizes()
     # New weights have positions for all streams; trained published weights need them, too.
-    for run in ("ct", "random", "more"):
+    for run in ("ct", "untrained", "more"):
         assert required_table_sizes(config.pretraining(run)) == TableSizes(positions=40)
 
 

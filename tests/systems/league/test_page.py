@@ -20,7 +20,7 @@ from contexture.systems.league.tables import (
 from tests.reporting.golden import check_page
 from tests.systems.league.toys import RECORDS, make_costly_records, make_records
 
-LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "random": "Random network"}
+LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "untrained": "Random network"}
 DETAILS = {"explained": {"mlm": "predicts masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0}}
 
 

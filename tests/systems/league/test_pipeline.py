@@ -14,12 +14,12 @@ from contexture.systems.registry import SYSTEMS
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
 #: Runs without the name of an objective.
-MIXTURES = {"random", "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
+MIXTURES = {"untrained", "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
 INCLUDED = {
     "mspp": ["mspp_ie"],
     "cmlm": ["mlm"],
     "cross_thought": ["ct_3_64"],
-    "quick_thoughts": ["bow", "random"],
+    "quick_thoughts": ["bow", "untrained"],
     "two_tower": ["bow_mlp_none"],
 }
 TRAINED = {*(name for name, config in OBJECTIVES.items() if not config.stream_settings), *MIXTURES}
@@ -96,11 +96,11 @@ def test_every_variant_and_task_is_recorded(project: Path) -> None:
 @pytest.mark.slow
 def test_every_run_spends_the_budget(project: Path) -> None:
     table = records(project, "league").drop_duplicates("variant").set_index("variant")
-    trained = table.loc[sorted(TRAINED - {"random"})]
+    trained = table.loc[sorted(TRAINED - {"untrained"})]
     # Up to one step more or less.
     step = trained["flops"] / trained["steps"]
     assert ((trained["flops"] - BUDGET).abs() <= step).all()
-    assert (table.loc[["random", "two_tower: bow_mlp_none", "quick_thoughts: random"], "flops"] == 0).all()
+    assert (table.loc[["untrained", "two_tower: bow_mlp_none", "quick_thoughts: untrained"], "flops"] == 0).all()
     assert (table.loc[sorted(TRAINED), "training_text"].nunique()) == 1
 
 

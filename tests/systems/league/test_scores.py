@@ -65,7 +65,7 @@ def test_comparisons_are_paired_by_seed() -> None:
     assert over.test == pytest.approx(tuple(stats.ttest_rel([40, 42, 44], [30, 30, 30])))
     under = scores.compare("bm25", "ict", search)
     assert under is not None and under.differences == pytest.approx((-10, -12, -14))
-    assert scores.compare("random", "mlm", tuned) is None
+    assert scores.compare("untrained", "mlm", tuned) is None
     fixed = scores.compare("bm25", "mlm", tuned)  # its frozen score compared with fine-tuned ones
     assert fixed is not None and fixed.differences == pytest.approx((-20, -22, -21))
 
@@ -103,7 +103,7 @@ def test_undecided_comparisons() -> None:
     assert scores.is_undecided("ict", "mlm", tuned)
     # equal differences are decided; variants without a score are not undecided
     assert not scores.is_undecided("ict", "mlm", search)
-    assert not scores.is_undecided("bm25", "random", tuned)
+    assert not scores.is_undecided("bm25", "untrained", tuned)
     alike = League([*make_records("a", [0.5, 0.6]), *make_records("b", [0.5, 0.6])])
     assert alike.is_undecided("a", "b", alike.columns[0])
 
@@ -130,7 +130,7 @@ def test_variants_are_sorted_by_group_and_mean_rank() -> None:
         "objectives": ["ict", "mlm", "bfs"],
         "included": ["two towers: ict"],
         "published": ["web model"],
-        "references": ["bm25", "random"],
+        "references": ["bm25", "untrained"],
     }
     # ict: ranks 2 (frozen), 1 (fine-tuned); mlm: ranks 6, 1, 1
     assert scores.mean_ranks["ict"] == pytest.approx((2 + 1) / 2)

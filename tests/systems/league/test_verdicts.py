@@ -3,17 +3,17 @@ from contexture.systems.league.verdicts import make_cards, recommend
 from tests.reporting.golden import check_golden
 from tests.systems.league.toys import RECORDS, TUNED, make_records
 
-LABELS = {"mlm": "MLM", "ict": "ICT", "bm25": "BM25", "random": "Random network", "web": "Web model", "bfs": "BFS"}
+LABELS = {"mlm": "MLM", "ict": "ICT", "bm25": "BM25", "untrained": "Random network", "web": "Web model", "bfs": "BFS"}
 
 
-RANDOM = make_records("random", [0.01, 0.02, 0.03], trained=False)
+RANDOM = make_records("untrained", [0.01, 0.02, 0.03], trained=False)
 BM25 = make_records("bm25", [0.3], trained=False)
 WEB = make_records("web", [0.8], trained=False)
 BELOW_BM25 = [*make_records("mlm", [0.12, 0.13]), *make_records("ict", [0.2, 0.22])]
-UNTRAINED = make_records("random", [0.18, 0.19], trained=False)
-ABOVE_ALL = make_records("random", [0.2], trained=False)
+UNTRAINED = make_records("untrained", [0.18, 0.19], trained=False)
+ABOVE_ALL = make_records("untrained", [0.2], trained=False)
 CLOSE = [*make_records("mlm", [0.4]), *make_records("ict", [0.41]), *make_records("bfs", [0.405])]
-UNEVEN = [*make_records("mlm", [0.2, 0.5, 0.3]), *make_records("random", [0.3, 0.5, 0.4], trained=False)]
+UNEVEN = [*make_records("mlm", [0.2, 0.5, 0.3]), *make_records("untrained", [0.3, 0.5, 0.4], trained=False)]
 CHOICE = ("answer_selection", "wikiqa", "grouped", "map")
 CASES = {
     "clearly best": [
@@ -36,15 +36,15 @@ CASES = {
     ],
     "published model": [*RECORDS, *WEB],
     "published model, ours below BM25": [*make_records("mlm", [0.12, 0.13]), *BM25, *WEB],
-    "one seed, close": [*CLOSE, *make_records("random", [0.395], trained=False), *BM25],
+    "one seed, close": [*CLOSE, *make_records("untrained", [0.395], trained=False), *BM25],
     "one seed, clear difference": [*make_records("mlm", [0.4]), *make_records("ict", [0.43])],
     "one seed, below untrained network": [
         *make_records("mlm", [0.4]),
-        *make_records("random", [0.405], trained=False),
+        *make_records("untrained", [0.405], trained=False),
         *WEB,
     ],
     "fine-tuned, untrained network": [
-        *make_records("random", [0.6], CHOICE, trained=False),
+        *make_records("untrained", [0.6], CHOICE, trained=False),
         *make_records("mlm", [0.5], CHOICE),
     ],
     "fine-tuned, BM25": [*make_records("bm25", [0.6], trained=False), *make_records("mlm", [0.5], TUNED)],
@@ -76,7 +76,7 @@ def test_one_card_per_use_with_bars() -> None:
 
 
 def test_card_names_the_best_trained_variant() -> None:
-    ours = [*make_records("mlm", [0.12]), *make_records("ict", [0.2]), *make_records("random", [0.3], trained=False)]
+    ours = [*make_records("mlm", [0.12]), *make_records("ict", [0.2]), *make_records("untrained", [0.3], trained=False)]
     (card,) = make_cards(League(ours, LABELS))
     assert card.headline == "Random network; best trained here: ICT"
     assert [bar.label for bar in card.bars] == ["Random network", "ICT", "MLM"]  # one bar for the best

@@ -26,7 +26,7 @@ RECORDS = [
     *make_records("ict", [0.40, 0.42, 0.44]),
     *make_records("bfs", [0.39, 0.44, 0.40]),
     *make_records("bm25", [0.30], trained=False),
-    *make_records("random", [0.05, 0.04, 0.06], trained=False),
+    *make_records("untrained", [0.05, 0.04, 0.06], trained=False),
     *make_records("mlm", [0.50, 0.52, 0.51], TUNED),
     *make_records("ict", [0.51, 0.52, 0.50], TUNED),
     *make_records("ict", [0.45, 0.46, 0.44], ("retrieval", "demo", "5%", "recall_at_10")),

@@ -26,10 +26,10 @@ from tests.pipelines.conftest import (
     run_without_spark,
 )
 
-UNTRAINED = {"random", "random_bi", "random_bow", "random_fixed", "random_single"}
+UNTRAINED = {"untrained", "untrained_bi", "untrained_bow", "untrained_fixed", "untrained_single"}
 RUNS = {"uni", "bi", "bow", "fixed", "skip_thought"} | UNTRAINED
-TRAINED = {"uni", "bi", "combine", "bow", "mc", "skip_thought", "random_combine", "random_mc"} | UNTRAINED - {
-    "random_fixed"
+TRAINED = {"uni", "bi", "combine", "bow", "mc", "skip_thought", "untrained_combine", "untrained_mc"} | UNTRAINED - {
+    "untrained_fixed"
 }
 VARIANTS = {*TRAINED, "word_average", "ensemble"}
 #: Task → metrics of its probe.
@@ -101,7 +101,7 @@ def test_every_variant_and_task_is_recorded(project: Path) -> None:
     assert set(analogies["metric"]) == {"accuracy", "accuracy_excluding"}
     assert "demo" in set(analogies["data"]) and analogies["data"].nunique() > 2
     steps = table.dropna(subset="steps").groupby("variant")["steps"].first().to_dict()
-    assert (steps["uni"], steps["combine"], steps["random"]) == (4, 8, 0)
+    assert (steps["uni"], steps["combine"], steps["untrained"]) == (4, 8, 0)
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_encoders_have_the_trained_words_and_vectors(project: Path) -> None:
     assert vectors.shape == (count_trained_words(words), 12) and (vectors != 0).any(axis=1).mean() > 0.9
     for name in RUNS:
         folder = project / f"data/06_models/quick_thoughts/pretrained/{name}/seed-0"
-        assert load_encoder(folder).dimension == (8 if name in ("skip_thought", "random_single") else 16)
+        assert load_encoder(folder).dimension == (8 if name in ("skip_thought", "untrained_single") else 16)
         assert [snapshot.name for snapshot in list_snapshots(folder)] == (
             [] if name in UNTRAINED else ["00000002", "00000004"]
         )

@@ -172,7 +172,7 @@ def test_killed_run_resumes_exactly(
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
 
 
-@pytest.mark.parametrize("run", ["uni", "skip_thought", "random"])
+@pytest.mark.parametrize("run", ["uni", "skip_thought", "untrained"])
 def test_the_same_seed_gives_the_same_weights(run: str, word_examples: Path, words: Path, tmp_path: Path) -> None:
     first, again, other = (
         train(run, word_examples, words, tmp_path / f"{i}", seed=seed) for i, seed in enumerate((0, 0, 1))
@@ -281,7 +281,7 @@ def test_parameters_of_decoders_are_counted(word_examples: Path, words: Path, tm
         ("bow", 2 * trained * 8, 0),
         ("fixed", 2 * over_fixed + all_words * 6, -all_words * 6),
         ("skip_thought", one_gru + trained * 8, 2 * (one_gru + trained * (8 + 1))),
-        ("random", 2 * (one_gru + trained * 8), 0),
+        ("untrained", 2 * (one_gru + trained * 8), 0),
     ):
         train(run, word_examples, words, tmp_path / run)
         summary = read_summary(tmp_path / run)
@@ -351,10 +351,10 @@ def test_both_objectives_train_one_encoder(word_examples: Path, words: Path, tmp
 
 
 def test_a_run_continues_another(word_examples: Path, words: Path, tmp_path: Path) -> None:
-    runs_by_name = {"random": {"schedule": []}, "more": schedule(1, quick_thoughts=1) | {"start": "random"}}
+    runs_by_name = {"untrained": {"schedule": []}, "more": schedule(1, quick_thoughts=1) | {"start": "untrained"}}
     config = quick_thoughts(runs=runs_by_name, optimizer={"learning_rate": 1e-12})
-    start = train("random", word_examples, words, tmp_path / "random", config, seed=5)
-    more = runs.train(config, "more", word_examples, words, tmp_path / "more", start=tmp_path / "random")
+    start = train("untrained", word_examples, words, tmp_path / "untrained", config, seed=5)
+    more = runs.train(config, "more", word_examples, words, tmp_path / "more", start=tmp_path / "untrained")
     assert_same({name: tensor for name, tensor in more.items() if "snapshots" not in name}, start, atol=1e-6, rtol=0)
 
 
@@ -396,7 +396,7 @@ def test_two_processes_equal_one(run: str, boundaries: str, word_examples: Path,
         for changed in [{"optimizer": STEADY, "devices": devices}]
     )
     assert_same(single, double, atol=1e-5, rtol=1e-4)
-    start = train("random", word_examples, words, tmp_path / "start") if run == "uni" else {}
+    start = train("untrained", word_examples, words, tmp_path / "start") if run == "uni" else {}
     assert all(not torch.equal(tensor, single[name]) for name, tensor in start.items())
 
 

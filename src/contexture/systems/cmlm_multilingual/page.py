@@ -20,7 +20,7 @@ TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 #: Data name of mean scores over languages, and suffix of variants with principal component removal.
 XEVAL, PCR = "xeval", "_pcr"
 #: Variants trained on text without translations.
-TEXT_ONLY = ("cmlm", "mlm", "random")
+TEXT_ONLY = ("cmlm", "mlm", "untrained")
 BITEXT, BIAS = "bitext_retrieval", "language_bias"
 PROBES = ("senteval", "skip_thoughts")
 #: Protocol → description of the vectors.

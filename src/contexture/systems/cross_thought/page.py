@@ -36,7 +36,7 @@ PICTURE_TEXT = (
     "sequence helps, this is the one with the ring."
 )
 #: Attention is compared with the best cosine score of these variants.
-COSINES = ("mlm_64", "random")
+COSINES = ("mlm_64", "untrained")
 #: Task, protocol, metric and name of the comparisons on each data set.
 MEASURED = (
     ("ranking", "frozen", "recall_at_1", "ranking without fine-tuning"),
@@ -84,7 +84,7 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
         cosines = {name: values for name in COSINES if (values := _seed_values(measured, data, name, "by_cosine"))}
         if not attention:
             continue
-        untrained = _seed_values(measured, data, "random", "by_attention")
+        untrained = _seed_values(measured, data, "untrained", "by_attention")
         comparison = f" Untrained: {mean(untrained):.1f}." if untrained else ""
         comparison += _describe_best_cosine(cosines) if cosines else ""
         chance = _compare_with_chance(confidence.get(data, {}).get("by_attention", {}))

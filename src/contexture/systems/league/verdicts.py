@@ -9,7 +9,7 @@ from contexture.systems.league.scores import BASELINE, USES, League, LeagueColum
 from contexture.tasks.spec import LeagueUse
 
 #: The same network with random weights.
-UNTRAINED = "random"
+UNTRAINED = "untrained"
 #: Variants named as equally good.
 MAX_RIVALS = 3
 
