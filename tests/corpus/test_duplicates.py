@@ -71,6 +71,7 @@ def make_variants(draw: random.Random, count: int) -> list[Text]:
     return [(f"{number:05}", "en", text) for number, text in enumerate(texts)]
 
 
+@pytest.mark.slow
 def test_recall_and_precision(spark: SparkSession) -> None:
     texts = make_variants(random.Random(1), 300)
     expected = find_by_brute_force(texts, 0.8)

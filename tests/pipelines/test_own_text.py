@@ -39,6 +39,7 @@ def test_the_users_corpus_is_replaced_on_request_only(tmp_path: Path) -> None:
         check_inputs(several, False, manifest("other.xml"))
 
 
+@pytest.mark.slow
 def test_the_users_corpus_comes_without_the_made_up_world(make_project: MakeProject) -> None:
     project = make_project()
     (project / "own.txt").write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")

@@ -162,6 +162,7 @@ def test_folders_of_models(demo: Path) -> None:
     assert (demo / "data/03_primary/tasks/answer_selection/task.json").exists()
 
 
+@pytest.mark.slow
 def test_a_run_continues_an_encoder_of_another_project(demo: Path, make_project: MakeProject) -> None:
     folder = make_project()
     copy_data(demo, folder, *TRAINING_INPUTS, "06_models/mspp/pretrained/mspp_ie")

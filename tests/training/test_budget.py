@@ -95,7 +95,9 @@ def test_stages_have_steps_a_budget_or_the_systems_budget(training: Training) ->
     stages = [{"weights": MIXTURE}, stage("tokens", 5 * step), {"weights": {"mlm": 1}, "steps": 7}]
     config = configure(stages, budget={"unit": "tokens", "amount": 3 * step})
     assert resolve_steps(config, training, "run") == [3, 5, 7]
-    with pytest.raises(ValueError, match=r"runs\.run: a stage needs steps or a budget, because pretrain\.budget is"):
+    with pytest.raises(
+        ValueError, match=r"runs.run.schedule\n.*a stage needs steps or a budget, because pretrain\.budget is"
+    ):
         configure(stages)
 
 

@@ -136,6 +136,7 @@ def test_precision_is_measured_on_samples(examples: Path, tokenizer: Path, tmp_p
     assert load_encoder(tmp_path / "run").cross is not None
 
 
+@pytest.mark.slow
 def test_stages_share_one_budget(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     stages = [{"share": share, "weights": {"cross_thought": 1}} for share in (0.25, 0.75)]
     runs = {"ct": {"schedule": stages}, "whole": {"schedule": [{"weights": {"cross_thought": 1}}]}}
