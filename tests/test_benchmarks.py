@@ -44,6 +44,7 @@ def test_cmlm_is_compared_with_its_parts(monkeypatch: pytest.MonkeyPatch, capsys
     assert 0 < float(lines[-1].split()[1]) < 10
 
 
+@pytest.mark.slow
 def test_cross_thought_is_compared_with_its_parts(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """The benchmark fails if the loss of the parts differs."""
     options = "--size tiny --special-tokens 3 --sequences 6 --tokens 20 --batch 2 --rounds 1"

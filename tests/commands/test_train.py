@@ -84,6 +84,7 @@ def test_runs_start_from_another_run(training: Training) -> None:
     assert_same(weights(more), training.train(config, "more", "here", start=base))
 
 
+@pytest.mark.slow
 def test_fine_tuning_needs_no_optional_packages(tmp_path: Path) -> None:
     modules = [f"contexture.tasks.{task}.finetune" for task in ("answer_selection", "multi_hop", "pairs", "ranking")]
     done = python(tmp_path, "-c", f"import {', '.join(modules)}")

@@ -240,9 +240,7 @@ def test_artifacts_of_a_moved_project(demo: Path, tmp_path: Path) -> None:
     """Run the code of docs/mlflow.md."""
     shutil.copytree(demo / "mlruns", tmp_path / "mlruns")
     shutil.copy(demo / "mlflow.db", tmp_path)
-    section = (
-        (PROJECT / "docs/mlflow.md").read_text(encoding="utf-8").partition("## A project folder that was moved")[2]
-    )
+    section = (PROJECT / "docs/mlflow.md").read_text(encoding="utf-8").partition("## Move the project folder")[2]
     code = section.partition("```python\n")[2].partition("```")[0]
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     parent, client = parent_of(tmp_path)
