@@ -58,8 +58,8 @@ def fuse_scores(first: Ranking, second: Ranking, weights: Sequence[float], k: in
         unique_rows, inverse = np.unique(rows[is_row], return_inverse=True)
         values = np.zeros((2, len(unique_rows)))
         num_first = int(is_row[: first[1].shape[1]].sum())
-        for part, places, line in ((0, inverse[:num_first], scaled[0]), (1, inverse[num_first:], scaled[1])):
-            values[part, places] = line[query][: len(places)]
+        for part, columns, line in ((0, inverse[:num_first], scaled[0]), (1, inverse[num_first:], scaled[1])):
+            values[part, columns] = line[query][: len(columns)]
         for weight, (scores, best_rows) in zip(weights, fused, strict=True):
             sums = weight * values[0] + (1 - weight) * values[1]
             order = np.argsort(-sums, kind="stable")[:k]

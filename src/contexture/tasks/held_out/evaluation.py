@@ -212,8 +212,8 @@ def fuse_encoders(
         choices = np.full(len(numbers), _choose_weight(ndcg, kinds, is_generated))
         weights[variant] = WEIGHTS[choices[0]]
         for half in (0, 1):
-            others = _choose_weight(ndcg, kinds, is_generated & (numbers % 2 != half))
-            choices[is_generated & (numbers % 2 == half)] = others
+            choice = _choose_weight(ndcg, kinds, is_generated & (numbers % 2 != half))
+            choices[is_generated & (numbers % 2 == half)] = choice
         for seed, results in by_weight.items():
             scores, rows = (np.stack(part)[choices, numbers] for part in zip(*results, strict=True))
             fused[variant + HYBRID, seed] = scores, rows
