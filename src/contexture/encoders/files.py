@@ -52,7 +52,7 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
         if network_dir != folder:
             encoder.vocabulary.copy(network_dir)
         limit = encoder.lengths.for_role("document" if encoder.config.shared else role)
-        _save(network, network_dir, limit, encoder.config.norm is not None)
+        _save_network(network, network_dir, limit, encoder.config.norm is not None)
     settings = {
         "encoder": asdict(encoder.config),
         "lengths": asdict(encoder.lengths),
@@ -106,11 +106,12 @@ def _extra_modules(network: Transformer) -> dict[str, nn.Module]:
     return {name: module for name, module in modules.items() if module is not None}
 
 
-def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
+def _save_network(network: Network, folder: Path, max_tokens: int, is_normalized: bool) -> None:
+    """Write the weights, and what sentence-transformers needs to load them if it can."""
     if not isinstance(network, Transformer):
         save_model(network, str(folder / WEIGHTS_FILE))
         if isinstance(network, Static):
-            _export_static(network, folder, limit, normalized)
+            _export_static(network, folder, max_tokens, is_normalized)
         return
     model_dir = folder / TRANSFORMER if network.num_leading > 1 else folder
     network.model.save_pretrained(model_dir)
@@ -128,8 +129,8 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
         modules = [(TRANSFORMER, "Transformer"), (STATES, "CNN"), (LAST_POOLING, "Pooling")]
     pooling_dir = folder / modules[-1][0]
     modules += [(PROJECTION, "Dense")] if network.projection else []
-    _write_modules(folder, modules, normalized)
-    _write_json(model_dir / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
+    _write_modules(folder, modules, is_normalized)
+    _write_json(model_dir / "sentence_bert_config.json", {"max_seq_length": max_tokens, "do_lower_case": False})
     modes = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens", "last": "lasttoken"}
     pooling = {"word_embedding_dimension": network.model.config.hidden_size * network.num_leading}
     pooling |= {f"pooling_mode_{mode}": network.pooling == name for name, mode in modes.items()}
@@ -178,7 +179,7 @@ def _save_projection(projection: nn.Linear, folder: Path) -> None:
     save_file(weights, folder / WEIGHTS_FILE)
 
 
-def _export_static(network: Static, folder: Path, limit: int, normalized: bool) -> None:
+def _export_static(network: Static, folder: Path, max_tokens: int, is_normalized: bool) -> None:
     """Write the module of sentence-transformers, which has no weights of tokens: they scale the embeddings."""
     static_dir = folder / STATIC
     static_dir.mkdir(exist_ok=True)
@@ -190,9 +191,9 @@ def _export_static(network: Static, folder: Path, limit: int, normalized: bool) 
     if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:
         weighted = torch.cat([weighted, weighted[network.tokens.unk].expand(more, -1)])
     save_file({"embedding.weight": weighted.contiguous().cpu()}, static_dir / WEIGHTS_FILE)
-    tokenizer.enable_truncation(limit)
+    tokenizer.enable_truncation(max_tokens)
     tokenizer.save(str(static_dir / TOKENIZER_FILE))
-    _write_modules(folder, [(STATIC, "StaticEmbedding")], normalized)
+    _write_modules(folder, [(STATIC, "StaticEmbedding")], is_normalized)
 
 
 def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: bool) -> None:

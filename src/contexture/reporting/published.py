@@ -196,7 +196,7 @@ def read_published(package: str) -> Published:
         raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), _Loader)
         file: _File = validate(_File, raw)
         labels = _labels(file.labels)
-        tables = {key: _table(key, table, labels, file.paper) for key, table in file.tables.items()}
+        tables = {key: _parse_table(key, table, labels, file.paper) for key, table in file.tables.items()}
     except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"{package.rpartition('.')[2]}/{FILE}: {error}") from error
     return Published(file.paper, file.title, file.note, labels, tables, file.comparisons, file.claims)
@@ -206,7 +206,7 @@ def _labels(labels: Mapping[str, str | None]) -> dict[str, str]:
     return {name: label or REFERENCES.get(name, name) for name, label in labels.items()}
 
 
-def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
+def _parse_table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
     columns = {name: _column(name, fields, table, key) for name, fields in table.columns.items()}
     rows = []
     for block in table.blocks or (_Block(table.rows),):

@@ -2,10 +2,10 @@
 
 import re
 
-from contexture.text.tables import load_table
+from contexture.text.tables import read_yaml
 
 _MAX_TEX_CHARS = 120  # longer formulas are rarely part of a sentence
-_TABLE = load_table("formulas.yml")
+_TABLE = read_yaml("formulas.yml")
 _SYMBOLS: dict[str, str] = _TABLE["symbols"] | {"quad": " ", "qquad": " "}
 _NAMES = frozenset(_TABLE["names"].split())
 _SILENT_COMMANDS = frozenset(_TABLE["silent"].split())

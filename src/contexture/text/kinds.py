@@ -5,7 +5,7 @@ import re
 from typing import Literal
 
 from contexture.text.mediawiki import Site
-from contexture.text.tables import load_table
+from contexture.text.tables import read_yaml
 
 PageKind = Literal["article", "disambiguation", "list", "index", "outline"]
 
@@ -33,7 +33,7 @@ def page_kind(title: str, text: str, site: Site) -> PageKind:
 @functools.cache
 def _load_marks() -> tuple[re.Pattern[str], dict[str, list[tuple[PageKind, re.Pattern[str]]]]]:
     """Return the pattern of disambiguations, and by language the title patterns of the other kinds."""
-    table = load_table("kinds.yml")
+    table = read_yaml("kinds.yml")
     marks = table.pop("disambiguation")
     templates, categories = (_names_pattern(marks[kind]) for kind in ("templates", "categories"))
     pattern = rf"\{{\{{\s*{templates}\s*[|}}]|\[\[[^\[\]:|]*:\s*{categories}\s*[|\]]"

@@ -2,11 +2,11 @@
 
 import re
 
-from contexture.text.tables import load_table
+from contexture.text.tables import read_yaml
 
 MEDIA, ARTICLE, FILE, CATEGORY = -2, 0, 6, 14
 
-_TABLE = load_table("namespaces.yml")
+_TABLE = read_yaml("namespaces.yml")
 #: English names, which are valid on all wikis.
 CANONICAL: dict[str, int] = _TABLE["canonical"]
 #: Older names of the file namespace by language.

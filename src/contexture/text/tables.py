@@ -13,7 +13,7 @@ def read_text(name: str) -> str:
     return (_FOLDER / name).read_text("utf-8")
 
 
-def load_table(name: str) -> dict[str, Any]:
+def read_yaml(name: str) -> dict[str, Any]:
     """Read a YAML file of this package."""
     table: dict[str, Any] = yaml.safe_load(read_text(name))
     return table

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 from contexture.text.characters import GAP
 from contexture.text.namespaces import LANGUAGE_CODE
-from contexture.text.tables import load_table
+from contexture.text.tables import read_yaml
 
 #: A template's arguments by name; unnamed ones are "1", "2", …
 Arguments = dict[str, str]
 
-_TABLE = load_table("values.yml")
+_TABLE = read_yaml("values.yml")
 # Thousands and decimal separators by language; the default is 1,234.5.
 _SEPARATORS = dict.fromkeys(_TABLE["point_languages"].split(), (".", ",")) | dict.fromkeys(
     _TABLE["space_languages"].split(), (" ", ",")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from contexture.vocabulary.tokenizers import SpecialTokens, copy_tokenizer, load_tokenizer
-from contexture.vocabulary.words import WORDS_FILE, copy_words, count_trained_words, load_table, load_word_vectors
+from contexture.vocabulary.words import WORDS_FILE, copy_words, count_trained_words, load_word_vectors, map_table
 
 IDF_FILE = "idf.npy"
 Ids = NDArray[np.integer]
@@ -44,7 +44,7 @@ class Vocabulary:
     @cached_property
     def idf(self) -> NDArray[np.float32]:
         """Inverse document frequencies of the tokens, (V,). Raises ValueError if the folder has none."""
-        return np.array(load_table(self.folder / IDF_FILE, 1))
+        return np.array(map_table(self.folder / IDF_FILE, 1))
 
     def copy(self, folder: Path) -> None:
         """Copy the vocabulary's files, without word vectors, into another folder."""

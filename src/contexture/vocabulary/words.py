@@ -114,11 +114,14 @@ def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
 
     Raises ValueError, naming the file, if it is missing, damaged or of another vocabulary.
     """
-    return load_table(folder / VECTORS_FILE, 2)
+    return map_table(folder / VECTORS_FILE, 2)
 
 
-def load_table(file: Path, dimensions: int) -> npt.NDArray[np.float32]:
-    """Map a file of numbers in a vocabulary's folder. Ids are its first dimension."""
+def map_table(file: Path, dimensions: int) -> npt.NDArray[np.float32]:
+    """Return a table of a vocabulary's folder, (words, …), which stays on disk until it is read (memory map).
+
+    Raises ValueError if the file is missing or damaged, or has another number of dimensions.
+    """
     try:
         table: npt.NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

@@ -162,7 +162,7 @@ def list_models(encoder: EvaluatedEncoder, data: PreparedSet, settings: RankingS
 
 
 def choose_score(model: TextEncoder, variant: str, tuned: bool, settings: RankingSettings) -> tuple[Score, str]:
-    """Return the score of a model, and why it differs from the settings.
+    """Return how a model scores candidates, and a note if this differs from the settings ("" if it does not).
 
     Fine-tuned encoders are scored as they were trained: by attention, or by inner products without cross-sequence
     layers.

@@ -34,8 +34,12 @@ class SentenceTasks:
     missing: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path, counts: Counts = "published", select: Collection[str] = TASK_NAMES) -> "SentenceTasks":
+    def read(
+        cls, folder: Path, row_counts: Counts = "published", select: Collection[str] = TASK_NAMES
+    ) -> "SentenceTasks":
         """Read the tasks of `select` from `folder`; `missing` has the reasons for absent ones.
+
+        `row_counts` says whether files must have the published number of rows.
 
         Raises ValueError for an unknown task, and for a file that differs from the published one.
         """
@@ -48,7 +52,7 @@ class SentenceTasks:
             for name in names:
                 try:
                     if name in select:
-                        tasks.append(read(folder, name, counts))
+                        tasks.append(read(folder, name, row_counts))
                 except BenchmarkMissing as error:
                     missing[name] = str(error)
             return tuple(tasks)
