@@ -136,4 +136,4 @@ def test_extensions_run_and_are_in_report_and_league(project: Path) -> None:
     assert {row["variant"]: row.get("steps") for row in records} == {"toy": 2, "untrained": 0}
     report = (project / "data/08_reporting/league/report/report.md").read_text(encoding="utf-8")
     assert "Toy task" in report and "toy score" in report and "toy sentences" in report
-    assert "**Play**: Recommendation for play:" in report and "Play" in output
+    assert "**Play**: Recommendation: toy objective for play" in report and "Play" in output
