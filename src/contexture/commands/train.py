@@ -78,6 +78,7 @@ def check_option(option: str, noun: str, name: str, known: Collection[str], conf
 
 
 def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
+    """Pre-train the run `--run` with one seed."""
     check_option("--run", "run", args.run, config.pretrain.runs, args.config)
     from contexture.systems.launch import pretrain_arguments, training_files
     from contexture.training.launcher import launch_pretraining

@@ -123,7 +123,8 @@ def _judge_paragraphs(paragraphs: DataFrame, config: CleaningConfig, model: Main
     none = F.lit(None).cast("string")
     schema = rows.select(*_ID, none.alias("dropped"), none.alias("duplicate_of")).schema
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def judge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield id and reason of each dropped paragraph."""
         for batch in batches:
             texts, langs, rejects = (batch.column(name).to_pylist() for name in ("text", "lang", "rejected"))
             verdicts = [
@@ -134,7 +135,7 @@ def _judge_paragraphs(paragraphs: DataFrame, config: CleaningConfig, model: Main
             columns = [*batch.select(_ID).columns, reasons, pa.nulls(len(reasons), pa.string())]
             yield pa.RecordBatch.from_arrays(columns, names=schema.names).filter(reasons.is_valid())
 
-    return rows.mapInArrow(run, schema)
+    return rows.mapInArrow(judge_batches, schema)
 
 
 def _find_repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:

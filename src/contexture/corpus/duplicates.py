@@ -88,7 +88,7 @@ def _sketch_texts(texts: DataFrame, similarity: float) -> DataFrame:
     """Return id, lang, digest (of the normalized text) and bands (keys; none for a text without words)."""
     schema = texts.select("id", "lang").schema.add("digest", BinaryType()).add("bands", ArrayType(LongType()))
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def sketch_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bands = BandHasher(similarity) if similarity < 1 else None
         for batch in batches:
             rows = [normalize_text(text) for text in batch.column("text").to_pylist()]
@@ -97,7 +97,7 @@ def _sketch_texts(texts: DataFrame, similarity: float) -> DataFrame:
             columns = [pa.array(digests, pa.binary()), pa.array(keys, pa.list_(pa.int64()))]
             yield pa.RecordBatch.from_arrays([batch.column("id"), batch.column("lang"), *columns], names=schema.names)
 
-    return texts.select("id", "lang", "text").mapInArrow(run, schema)
+    return texts.select("id", "lang", "text").mapInArrow(sketch_batches, schema)
 
 
 def _hash_bands(texts: list[str], bands: BandHasher) -> list[list[int]]:
@@ -119,10 +119,10 @@ def _filter_similar(pairs: DataFrame, similarity: float) -> DataFrame:
     """Return id and original of the pairs (with text and original_text) that reach the similarity."""
     schema = pairs.select("id", "original").schema
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def filter_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             texts = zip(batch.column("text").to_pylist(), batch.column("original_text").to_pylist(), strict=True)
             are_similar = pa.array([jaccard(a, b) >= similarity for a, b in texts], pa.bool_())
             yield batch.select(schema.names).filter(are_similar)
 
-    return pairs.select(*schema.names, "text", "original_text").mapInArrow(run, schema)
+    return pairs.select(*schema.names, "text", "original_text").mapInArrow(filter_batches, schema)

@@ -54,7 +54,7 @@ def find_evaluation_documents(paragraphs: DataFrame, evaluation: EvaluationTexts
     shared_texts = paragraphs.sparkSession.sparkContext.broadcast(evaluation)
     rows = paragraphs.select("doc_id", "title", "text")
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def match_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         hash_runs = _make_run_hasher()
         slices = (
             batch.slice(start, _BATCH_ROWS) for batch in batches for start in range(0, batch.num_rows, _BATCH_ROWS)
@@ -70,7 +70,7 @@ def find_evaluation_documents(paragraphs: DataFrame, evaluation: EvaluationTexts
             yield pa.RecordBatch.from_arrays([hit_ids, hit_runs], names=["doc_id", "run"])
 
     # One row for each document and run. The run is null if the title matches.
-    hits = checkpoint_on_disk(rows.mapInArrow(run, "doc_id string, run bigint").distinct())
+    hits = checkpoint_on_disk(rows.mapInArrow(match_batches, "doc_id string, run bigint").distinct())
     run_counts = hits.where("run is not null").groupBy("run").count()
     common_runs = run_counts.where(F.col("count") > MAX_DOCUMENTS).select("run")
     return checkpoint_and_broadcast(hits.join(common_runs, "run", "left_anti").select("doc_id").distinct())

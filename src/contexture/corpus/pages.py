@@ -168,7 +168,7 @@ def _make_task(
     languages: Mapping[str, SentenceParameters],
     schema: StructType,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_splits(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrow_schema = to_arrow_schema(schema)
         splitters = {lang: Splitter(language) for lang, language in languages.items()}
         for batch in batches:
@@ -178,7 +178,7 @@ def _make_task(
                 ):
                     yield to_record_batch(rows, arrow_schema)
 
-    return run
+    return read_splits
 
 
 def _read_split(split: Split, readers: Mapping[SourceName, Reader], splitters: Mapping[str, Splitter]) -> Iterator[Row]:

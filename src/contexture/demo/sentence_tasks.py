@@ -174,7 +174,7 @@ def _make_scored_pair(frame: str, seed: int, rng: Random) -> tuple[float, list[s
 
 
 def sick(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Yield two sentences on facts of a town per line, with label and relatedness of `_SICK_KINDS`."""
+    """Yield one SICK file per split: pairs of sentences on facts of a town, by `_SICK_KINDS`."""
     number = 0
     for split, count in _SICK_PAIRS.items():
         lines = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]

@@ -189,7 +189,7 @@ class Transformer(Network):
         return flops - skipped_flops(self.base, self.num_leading, lengths) if self.reads_first_only else flops
 
     def layer_flops(self, lengths: Tensor) -> Tensor:
-        """Return forward and backward FLOPs of the layers for rows of `lengths` (B,) real tokens.
+        """Return the total forward and backward FLOPs (a scalar) of the layers for rows of `lengths` (B,) real tokens.
 
         6 per parameter and token, and 12·H per layer for each pair of tokens in attention; a lower bound, without
         embeddings and logits.

@@ -97,7 +97,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
 
 
 def select_sentences(documents: DataFrame) -> DataFrame:
-    """Select `doc_id`, `paragraph_indices` and `sentences` of documents; other columns are not read from disk."""
+    """Return `doc_id`, and indices and sentences of its paragraphs; other columns are not read from disk."""
     return documents.select(
         "doc_id",
         F.col("paragraphs.paragraph_index").alias("paragraph_indices"),

@@ -32,7 +32,7 @@ class Recorder(pl.Callback):
         self._reset()
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
-        """Count the cost of the pass, and set `watched` of objectives whose metrics will be logged."""
+        """Add the tokens and FLOPs of the batch to the totals; set `is_logged` of each objective."""
         assert isinstance(module, ScheduledObjectives)
         tokens, flops = measure_cost(batch, module.get_weights(module.step), module.stream_by_objective, module)
         self.tokens, self.flops = self.tokens + tokens, self.flops + flops

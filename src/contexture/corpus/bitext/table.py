@@ -100,12 +100,12 @@ def _side_struct(side: str) -> Column:
 
 
 def _make_task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_sets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from _batches(*sets[number])
 
-    return run
+    return read_sets
 
 
 def _batches(name: str, pairs: BitextSet) -> Iterator[pa.RecordBatch]:

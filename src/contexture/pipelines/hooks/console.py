@@ -381,7 +381,7 @@ class Console:
             self.log = None
 
     def _show_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """`sys.excepthook` of `kedro run`: print the message and the file with the traceback."""
+        """`sys.excepthook` of `kedro run`: print the message and the path of the log file."""
         if not isinstance(error, Exception):
             sys.__excepthook__(kind, error, trace)
             return

@@ -52,7 +52,7 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> d
 
 
 def demo_inputs(world: DemoConfig, demo_dir: Path) -> list[CorpusInput]:
-    """Return the text of the made-up world: novels in each language, or the encyclopedia and novels in English."""
+    """Return the demo world as inputs: novels in each language, or the encyclopedia and novels in English."""
     novels = [CorpusInput(str(demo_dir / BOOKS_DIR), "books", "en")]
     if not world.languages:
         return [CorpusInput(str(demo_dir / EXPORT_FILE), "mediawiki"), *novels]

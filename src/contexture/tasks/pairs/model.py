@@ -86,7 +86,7 @@ class PairInputs(Examples):
         return len(self.trained_on)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """Return first, then second sentences by role, and `labels`."""
+        """Return `labels`, and for each role all 2·B sentences: the B first ones, then the B second ones."""
         rows = self.trained_on[step.device_rows]
         sentences = select_rows(self.parts, self.sentences[:, rows].ravel())
         roles = self.encoder.plain_roles
