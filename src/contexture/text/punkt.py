@@ -56,9 +56,9 @@ class Punkt:
         self._token = regex.compile(rf"{runs}|{word}|\S")
 
     def spans(self, text: str, token_ends: set[int] | None = None) -> list[tuple[int, int]]:
-        """Return start and end of each sentence, like NLTK's `span_tokenize(text)`.
+        """Return start and end of each sentence, like NLTK's `span_tokenize(text)`, and fill `token_ends`.
 
-        Adds the ends that Punkt's tokens decided to `token_ends`.
+        `token_ends` gets the ends that Punkt's tokens decided.
         """
         spans: list[tuple[int, int]] = []
         breaks = self._breaks(text, set() if token_ends is None else token_ends)

@@ -61,6 +61,7 @@ def _check_file(entry: InputFile, lang: str) -> SourceFile:
 
 
 def _read_rows(split: Split, min_characters: int) -> Iterator[Row]:
+    """Yield a row for each page of the split; paragraphs with fewer characters are dropped."""
     records = read_warc_records(read_chunks(split.file.path, split.file.encoding))
     pages = (record for record in records if _is_page(record))
     for number, record in enumerate(pages):

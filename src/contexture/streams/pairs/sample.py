@@ -212,6 +212,7 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
         return packed.withColumn("held_out", uniform_draw(seed, "held out", "doc_id") < sampling.held_out)
 
     def sample(task: PairTask) -> ExampleTable:
+        """Define the table of a task's pairs; Spark makes it later."""
         def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
             seen = passages.where(~F.col("held_out"))
             if sampling.held_out:

@@ -72,7 +72,7 @@ class HeldOutEvidence:
 def gather_evidence(
     passages: Path, paragraphs: Path, user_rows: pd.DataFrame, settings: HeldOutSettings, folder: Path
 ) -> HeldOutEvidence:
-    """Write the candidates to `folder` and draw questions of each kind by hashes.
+    """Write the candidates to `folder`; return questions drawn from held-out documents, and those of the user.
 
     `passages` and `paragraphs` are the folders of these tables, `user_rows` has `questions.QUESTION_COLUMNS`. Only
     passages of held-out documents are in memory.
