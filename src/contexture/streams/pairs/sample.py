@@ -213,6 +213,7 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
 
     def sample(task: PairTask) -> ExampleTable:
         """Define the table of a task's pairs; Spark makes it later."""
+
         def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
             seen = passages.where(~F.col("held_out"))
             if sampling.held_out:
