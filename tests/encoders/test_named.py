@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
@@ -58,3 +59,13 @@ def test_a_hub_that_does_not_answer_fails_soon(hub: None) -> None:
 def test_an_impossible_name_fails(hub: None) -> None:
     with pytest.raises(ValueError, match="a b: there is no such folder, and no model is named so"):
         find_models("a b")
+
+
+def test_a_path_of_three_parts_is_found_from_a_subfolder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two parts may be a name on the hub, so that only longer paths are searched in parent folders."""
+    model = tmp_path / "models/own/tiny"
+    (tmp_path / "notebooks").mkdir()
+    model.mkdir(parents=True)
+    (model / "encoder.json").touch()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    assert find_models("models/own/tiny") == [str(model)]
