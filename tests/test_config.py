@@ -11,7 +11,8 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from contexture.config import ConfigurationError, check_parameters, merged
+from contexture.config import check_parameters, merged
+from contexture.config_errors import ConfigurationError
 from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import ENCODER_PACKAGES

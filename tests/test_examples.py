@@ -25,7 +25,7 @@ from kedro.framework.project import configure_project, pipelines
 
 from contexture.cli import run as kedro_run
 from contexture.commands.main import build_parser
-from contexture.config import ConfigurationError
+from contexture.config_errors import ConfigurationError
 from contexture.corpus.config import CorpusConfig
 from contexture.pipelines.hooks.check import check_options
 from contexture.pipelines.hooks.console import QUIET

@@ -7,7 +7,8 @@ import pytest
 import yaml
 from kedro.config import OmegaConfigLoader
 
-from contexture.config import ConfigurationError, Parameters, check_parameters
+from contexture.config import Parameters, check_parameters
+from contexture.config_errors import ConfigurationError
 from contexture.pipelines.system import create_included_pipeline, create_pipeline, resolve_all
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.systems.config import SystemConfig

@@ -1,24 +1,23 @@
 """All parameters of the project, checked when a run starts."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from textwrap import shorten
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
-import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from contexture.config_errors import ConfigurationError, describe_errors
 from contexture.corpus.bitext.config import BitextConfig
 from contexture.corpus.bitext.files import check_files
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import find_language_files
 from contexture.demo.config import DEMO, DemoConfig
-from contexture.encoders.config import AnyEncoderConfig, TransformerConfig
+from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import read_settings, seed_dir
+from contexture.messages import errors_at, explain_unknown
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
 from contexture.strict import (
@@ -29,13 +28,10 @@ from contexture.strict import (
     check_names,
     drop_null,
     key_error,
-    list_fields,
-    list_kinds,
     move_errors,
 )
-from contexture.suggestions import explain_unknown, suggest
 from contexture.systems.ablation import build_ablation
-from contexture.systems.config import BEST, FORMER_KEYS, SystemConfig
+from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.registry import TASKS
 from contexture.vocabulary.tokenizers import VocabularyConfig, have_same_tokens
@@ -43,17 +39,6 @@ from contexture.vocabulary.words import WordsConfig
 
 #: Settings that say how a new encoder is made. They may differ from those of the encoder that a run continues.
 INITIALIZATION_KEYS = {"start", "init_from", "initialization"}
-#: Values of `kind` of an encoder.
-ENCODER_KINDS = frozenset(kind for option in get_args(get_args(AnyEncoderConfig)[0]) for kind in list_kinds(option))
-#: An error shows at most so much of a wrong value.
-MAX_INPUT_CHARS = 60
-#: Former names of keys → the present ones.
-RENAMED_KEYS = FORMER_KEYS | {"own_text": "adapt", "tour": "demo_systems"}
-RENAMED_KEYS |= {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
-
-
-class ConfigurationError(ValueError):
-    """A key that does not exist or a value that cannot be used; the message names file and key."""
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -225,21 +210,12 @@ def check_system(name: str, system: SystemConfig, parameters: Parameters) -> Non
             raise key_error(f"{published} are published models: name them in {name}.published_models", *location)
 
 
-@contextmanager
-def errors_at(key: str) -> Iterator[None]:
-    """Turn errors of the block into ConfigurationError that names `key`."""
-    try:
-        yield
-    except ValueError as error:
-        raise ConfigurationError(f"{key}: {error}") from None
-
-
 def check_bitext(name: str, bitext: BitextConfig) -> None:
     """Raise ConfigurationError if no parallel sentences are configured or a file cannot be used."""
     if not bitext.input:
         raise ConfigurationError(f"{name} reads parallel sentences, and bitext.input names none: see docs/bitext.md")
     for key, pair_set in bitext.sets.items():
-        with errors_at(f"bitext.input.{key}"):
+        with errors_at(f"bitext.input.{key}", kind=ConfigurationError):
             check_files(pair_set)
 
 
@@ -250,14 +226,14 @@ def check_nli(name: str, nli: NliConfig) -> None:
             f"{name} reads labelled pairs, and nli.input names none: see docs/cmlm-multilingual.md"
         )
     if nli.input != DEMO:
-        with errors_at("nli.input"):
+        with errors_at("nli.input", kind=ConfigurationError):
             find_language_files(nli, Path(nli.input).expanduser())
 
 
 def check_starts(name: str, system: SystemConfig) -> None:
     """Raise ConfigurationError if a run continues an encoder that is missing or has another architecture."""
     for key, encoder in system.encoders.items():
-        with errors_at(f"{name}.encoders.{key}.init_from"):
+        with errors_at(f"{name}.encoders.{key}.init_from", kind=ConfigurationError):
             encoder_path(getattr(encoder, "init_from", None) or "")
     for run in system.pretrain.runs:
         if (folder := system.previous_dir(run)) is None:
@@ -279,7 +255,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
 
 def check_tokens(name: str, system: SystemConfig, published: str) -> None:
     """Raise ConfigurationError if published weights and the published tokenizer do not belong together."""
-    with errors_at("vocabulary.published"):
+    with errors_at("vocabulary.published", kind=ConfigurationError):
         tokenizer = encoder_path(published)
     for key, encoder in system.encoders.items():
         weights = getattr(encoder, "init_from", None)
@@ -315,60 +291,8 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], runtime: Ma
     try:
         return TypeAdapter(Parameters).validate_python(nest(values)).select()
     except ValidationError as error:
-        lines = list(describe_errors(error, folders, runtime))
+        lines = list(describe_errors(error, Parameters, folders, runtime))
         raise ConfigurationError("\n  ".join(["the configuration has errors:", *lines])) from None
-
-
-def describe_errors(error: ValidationError, folders: list[Path], runtime: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one line for each error, with file and key; `demo_systems` repeats none of a system."""
-    known = set[tuple[str, ...]]()
-    for details in sorted(error.errors(), key=lambda details: details["loc"][:1] == ("demo_systems",)):
-        key = [str(part) for part in details["loc"]]
-        key = key[1:] if key[:1] in (["systems"], ["sources"]) else key
-        if key[:1] == ["demo_systems"] and key[2:3] == ["system"]:
-            if (key[1], *key[3:]) in known:
-                continue
-            key[2] = "changes"
-        known.add(tuple(key))
-        key = drop_kind(key)
-        message = details["msg"].removeprefix("Value error, ")
-        if details["type"] == "unexpected_keyword_argument":
-            message = explain_key(details["loc"])
-        elif details["type"] in ("missing", "missing_argument"):
-            message = "missing"
-        elif details["type"] == "union_tag_invalid":
-            key.append("kind")
-            message = explain_unknown("kind", [details["ctx"]["tag"]], ENCODER_KINDS)
-        else:
-            if details["type"] in ("dataclass_type", "dict_type"):
-                message = "Input should be a mapping of keys to values"
-            if isinstance(details["input"], str | int | float | list):
-                message += f" (is {shorten(repr(details['input']), MAX_INPUT_CHARS)})"
-        yield ": ".join(filter(None, [find_source(key, folders, runtime), ".".join(key), message]))
-
-
-def drop_kind(key: list[str]) -> list[str]:
-    """Return a key without the kind of an encoder, which pydantic adds to it."""
-    return [
-        part
-        for i, part in enumerate(key)
-        if not (part in ENCODER_KINDS and ("encoders" in key[i - 2 : i - 1] or "encoder" in key[i - 1 : i]))
-    ]
-
-
-def explain_key(location: Sequence[str | int]) -> str:
-    """Return a message about an unknown key, with its new name or the closest known one."""
-    *around, key = map(str, location)
-    if key in RENAMED_KEYS:
-        return f"renamed to {RENAMED_KEYS[key]}"
-    known = set(list_fields(Parameters, around))
-    if around[-2:-1] == ["objectives"] and around[-1] in OBJECTIVES:
-        known = set(list_fields(OBJECTIVES[around[-1]], []))
-    if not around:
-        known = known - {"sources", "systems"} | {*SYSTEMS, *TASKS}
-    elif around[0] == "demo_systems" and len(around) == 2:
-        known -= {"system"}
-    return f"no such parameter{suggest(key, known) if known else ''}"
 
 
 def nest(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -416,28 +340,3 @@ def add_objective_runs(system: Any) -> Any:
                 runs.setdefault(name, {"schedule": [{"weights": {name: 1}}]})
         completed["pretrain"] = pretrain | {"runs": runs}
     return completed
-
-
-def find_source(key: list[str], folders: list[Path], runtime: Mapping[str, Any]) -> str:
-    """Return the file, or --params, that sets a key or else the nearest key around it."""
-    for depth in range(len(key), 0, -1):
-        if _has_key(runtime, key[:depth]):
-            return "--params"
-        for folder in folders:
-            for file in sorted(folder.glob("parameters*/**/*.yml")) + sorted(folder.glob("parameters*.yml")):
-                if _has_key(yaml.safe_load(file.read_text(encoding="utf-8")), key[:depth]):
-                    return shorten_path(file)
-    return shorten_path(folders[-1] / "parameters")
-
-
-def shorten_path(path: Path) -> str:
-    """Return a path relative to the working folder if it is inside."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def _has_key(tree: Any, key: list[str]) -> bool:
-    for part in key:
-        if not isinstance(tree, Mapping) or part not in tree:
-            return False
-        tree = tree[part]
-    return True

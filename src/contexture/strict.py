@@ -8,7 +8,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails
 
-from contexture.suggestions import explain_unknown
+from contexture.messages import explain_unknown
 
 #: Unknown keys are errors, defaults are validated, and numbers are finite.
 STRICT = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)

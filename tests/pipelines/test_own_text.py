@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from contexture.config import ConfigurationError
+from contexture.config_errors import ConfigurationError
 from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.pipelines.hooks.announce import corpus_line
 from contexture.pipelines.sources.nodes import check_inputs, describe_corpus, get_text_name

@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from contexture.commands.options import MODEL_HELP, check_output, errors_at
+from contexture.commands.options import MODEL_HELP, check_output
 from contexture.encoders.lines import open_vectors_file
 from contexture.encoders.named import find_models
+from contexture.messages import errors_at
 
 
 def add_arguments(embed: argparse.ArgumentParser) -> None:

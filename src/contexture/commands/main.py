@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from contexture import __version__
 from contexture.commands import adapt, embed, evaluate, search, train
-from contexture.suggestions import explain_unknown
+from contexture.messages import explain_unknown
 
 
 def build_parser() -> argparse.ArgumentParser:

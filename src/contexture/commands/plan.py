@@ -14,15 +14,14 @@ import yaml
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
-from contexture.commands.options import errors_at
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.encoders.named import PUBLISHED_FILES, first_error_line, is_hub_reachable, is_model_path
 from contexture.folders import find_upwards
 from contexture.imports import resolve
+from contexture.messages import errors_at, find_closest
 from contexture.packages import ENCODER_PACKAGES, encoder_path
-from contexture.suggestions import find_closest
 from contexture.tasks.registry import TASKS
 
 ENVIRONMENT, SYSTEM = "adapt", "adapt"

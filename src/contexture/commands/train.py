@@ -14,7 +14,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contexture.suggestions import explain_unknown
+from contexture.messages import explain_unknown
 
 # Slow imports are local, so that other commands start quickly.
 if TYPE_CHECKING:

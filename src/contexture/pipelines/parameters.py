@@ -6,9 +6,10 @@ from typing import Any
 
 from kedro.config import OmegaConfigLoader
 
-from contexture.config import ConfigurationError, Parameters, check_parameters
+from contexture.config import Parameters, check_parameters
+from contexture.config_errors import ConfigurationError
+from contexture.messages import explain_unknown
 from contexture.pipelines.config_loader import ARGUMENTS
-from contexture.suggestions import explain_unknown
 
 
 class RunParameters:

@@ -10,11 +10,11 @@ from pydantic import AfterValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
+from contexture.messages import suggest
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, apply_run_settings
 from contexture.streams.config import STREAMS
 from contexture.strict import STRICT, DropNull, Positive, TypedValues, check_names, key_error, move_errors
-from contexture.suggestions import suggest
 from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 

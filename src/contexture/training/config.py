@@ -9,11 +9,11 @@ from pydantic import BeforeValidator, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import AnyEncoderConfig, Lengths
+from contexture.messages import explain_unknown
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, apply_run_settings
 from contexture.strict import STRICT, DropNull, Positive, check_names, key_error, validate
-from contexture.suggestions import explain_unknown
 
 Precision = Literal["auto", "fp32", "bf16"]
 

@@ -11,11 +11,11 @@ from kedro.framework.project import pipelines
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
-from contexture.config import ConfigurationError
+from contexture.config_errors import ConfigurationError
+from contexture.messages import explain_unknown
 from contexture.pipelines.datasets import find_missing
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.parameters import RunParameters
-from contexture.suggestions import explain_unknown
 
 #: Options that select nodes of a pipeline, as `Pipeline.filter` calls them.
 NODE_OPTIONS = ("tags", "from_nodes", "to_nodes", "node_names", "from_inputs", "to_outputs")

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from contexture.config import ConfigurationError
+from contexture.config_errors import ConfigurationError
 from contexture.corpus.config import CorpusConfig, CorpusInput
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from contexture.suggestions import explain_unknown
+from contexture.messages import explain_unknown
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import (

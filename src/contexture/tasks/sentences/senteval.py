@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.suggestions import explain_unknown
+from contexture.messages import explain_unknown
 from contexture.tasks.sentences.files import (
     Counts,
     find_file,

@@ -1,6 +1,7 @@
-"""Messages about unknown names, with the closest known one."""
+"""Messages of errors: where an error is, and unknown names with the closest known one."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 
 #: A message lists at most this many known names.
@@ -33,3 +34,12 @@ def suggest(name: str, known: Collection[str]) -> str:
 def explain_unknown(noun: str, names: Iterable[str], known: Collection[str]) -> str:
     """Return a message about unknown names: "unknown run 'mml'; did you mean 'mlm'?"."""
     return " ".join(f"unknown {noun} {name!r}{suggest(name, known)}" for name in names)
+
+
+@contextmanager
+def errors_at(source: str, hint: str = "", kind: type[ValueError] = ValueError) -> Iterator[None]:
+    """Turn ValueErrors of the block into errors of `kind` that begin with an option or key, and end with a hint."""
+    try:
+        yield
+    except ValueError as error:
+        raise kind(f"{source}: {error}{hint}") from error

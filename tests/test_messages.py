@@ -2,7 +2,7 @@
 
 import pytest
 
-from contexture.suggestions import MAX_LISTED_NAMES, explain_unknown, suggest
+from contexture.messages import MAX_LISTED_NAMES, explain_unknown, suggest
 
 
 @pytest.mark.parametrize(
