@@ -30,9 +30,10 @@ RECORDS = [
 ]
 
 
-def write_results(folder: Path, means: Mapping[str, float] | None) -> Path:
+def write_results(folder: Path, means: Mapping[str, float] | None, take: str = "bm25") -> Path:
     folder.mkdir()
-    details = {} if means is None else {"advice": {"means": means, "encoder": "whatever is best"}}
+    advice = {"means": means, "encoder": "whatever is best", "take": take}
+    details = {} if means is None else {"advice": advice, "weights": dict.fromkeys(("a", "b", "hub"), 0.3)}
     (folder / "details.json").write_text(json.dumps(details))
     (folder / "records.json").write_text(json.dumps([] if means is None else RECORDS))
     return folder
@@ -49,19 +50,27 @@ def write_encoders(pretrained: Path, *runs: str) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize(
-    ("means", "best"),
+    ("means", "take", "best", "method"),
     [
-        ({"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7}, "b"),
-        ({"bm25": 0.1, "a": 0.8, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7}, "a"),
+        ({"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7}, "bm25", "b", "words"),
+        ({"bm25": 0.1, "a": 0.8, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7}, "a", "a", "vectors"),
         # Published encoders are measured, but not exported.
-        ({"bm25": 0.1, "hub": 0.9, "hub+bm25": 0.9, "a": 0.2, "a+bm25": 0.1, "b": 0.1, "b+bm25": 0.3}, "b"),
-        (None, "a"),
+        (
+            {"bm25": 0.1, "hub": 0.9, "hub+bm25": 0.9, "a": 0.2, "a+bm25": 0.1, "b": 0.1, "b+bm25": 0.3},
+            "hub",
+            "b",
+            "both",
+        ),
+        (None, "", "a", "both"),
     ],
 )
-def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None, best: str, tmp_path: Path) -> None:
+def test_the_best_run_of_the_first_seed_is_copied(
+    means: dict[str, float] | None, take: str, best: str, method: str, tmp_path: Path
+) -> None:
     runs = write_encoders(tmp_path / "pretrained", "a", "b")
-    results, output = write_results(tmp_path / "results", means), tmp_path / "exported"
-    assert export("held_out", results, output, **name_group("encoders", runs)) == output
+    results, output = write_results(tmp_path / "results", means, take), tmp_path / "exported"
+    exported, defaults = export("held_out", results, output, **name_group("encoders", runs))
+    assert exported == output and defaults == {"method": method, "weight": 0.3 if means else 0.5}
     assert (output / "vocabulary/words.json").read_text() == f"words of {best}, 0"
     card = ModelCard.load(output / "README.md")
     assert f"# {best}, 0\n" in card.text and ("## Results" in card.text) == (means is not None)

@@ -46,14 +46,14 @@ def make_ranking(*queries: dict[int, float]) -> Ranking:
 def test_scores_are_scaled_and_summed_by_hand() -> None:
     vectors = make_ranking({5: 0.9, 3: 0.5, 8: 0.1}, {1: 0.2}, {})
     words = make_ranking({3: 12.0, 7: 4.0}, {}, {})
-    (balanced, by_words) = fuse_scores(vectors, words, [0.5, 0.0], 4)
+    balanced, by_words = (fuse_scores(vectors, words, weight, 4) for weight in (0.5, 0.0))
     # Scaled: vectors 5: 1, 3: 0.5, 8: 0; words 3: 1, 7: 0.
     assert balanced[1].tolist() == [[3, 5, 7, 8], [1, -1, -1, -1], [-1] * 4]
     assert balanced[0][0].tolist() == pytest.approx([0.75, 0.5, 0, 0])
     assert balanced[0][1, 0] == 0.5  # a single result is the best
     assert by_words[1][0].tolist() == [3, 5, 7, 8] and by_words[0][0].tolist() == [1, 0, 0, 0]
     with pytest.raises(ValueError, match="rankings of 3 and 1 queries"):
-        fuse_scores(vectors, make_ranking({1: 1.0}), [0.5], 3)
+        fuse_scores(vectors, make_ranking({1: 1.0}), 0.5, 3)
 
 
 queries = st.dictionaries(st.integers(0, 20), st.integers(-50, 50), max_size=8)
@@ -67,7 +67,7 @@ def test_fused_scores_match_a_loop(first: dict[int, float], second: dict[int, fl
         for row, score in results.items():
             sums[row] = sums.get(row, 0.0) + share * ((score - low) / (high - low) if high > low else 1.0)
     rankings = (make_ranking(dict(sorted(part.items(), key=lambda item: -item[1]))) for part in (first, second))
-    ((scores, rows),) = fuse_scores(*rankings, [weight], k)
+    scores, rows = fuse_scores(*rankings, weight, k)
     expected = sorted(sums, key=lambda row: (-sums[row], row))[:k]
     assert rows[0].tolist() == [*expected, *[-1] * (k - len(expected))]
     assert scores[0][: len(expected)].tolist() == pytest.approx([sums[row] for row in expected], abs=1e-6)

@@ -1,7 +1,5 @@
 """Fuse two rankings of the same queries: by their ranks, or by their scores."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +11,7 @@ RANK_OFFSET = 60
 EQUAL_WEIGHT = 0.5
 
 
-def fuse_ranks(first: Rows, second: Rows, weight: float, k: int) -> tuple[Scores, Rows]:
+def fuse_ranks(first: Rows, second: Rows, weight: float, k: int) -> Ranking:
     """Fuse two rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009); return the k best.
 
     The rankings are rows (Q, K) and (Q, L) of the same queries, best first, padded with −1; the second has the weight
@@ -25,46 +23,35 @@ def fuse_ranks(first: Rows, second: Rows, weight: float, k: int) -> tuple[Scores
             f"cannot fuse rankings of {len(first)} and {len(second)} queries with weight {weight}: they need the same "
             "queries, and a weight from 0 to 1"
         )
-    weights = np.concatenate(
-        [part / (RANK_OFFSET + 1 + np.arange(rows.shape[1])) for part, rows in ((weight, first), (1 - weight, second))]
-    )
-    scores = np.full((len(first), k), -np.inf, np.float32)
-    fused = np.full((len(first), k), NO_ROW, np.int64)
-    for query, rows in enumerate(np.concatenate([first, second], axis=1)):
-        is_row = rows != NO_ROW
-        unique_rows, inverse = np.unique(rows[is_row], return_inverse=True)
-        sums = np.bincount(inverse, weights[is_row], len(unique_rows))
-        order = np.argsort(-sums, kind="stable")[:k]
-        scores[query, : len(order)], fused[query, : len(order)] = sums[order], unique_rows[order]
-    return scores, fused
+    parts = ((weight, first), (1 - weight, second))
+    values = [part / (RANK_OFFSET + 1 + np.arange(rows.shape[1])) for part, rows in parts]
+    rows = np.concatenate([first, second], axis=1)
+    return _sum_values(rows, np.broadcast_to(np.concatenate(values), rows.shape), k)
 
 
-def fuse_scores(first: Ranking, second: Ranking, weights: Sequence[float], k: int) -> list[Ranking]:
-    """Fuse two rankings by weight · first + (1 − weight) · second of their scores, for each weight; return the k best.
+def fuse_scores(first: Ranking, second: Ranking, weight: float, k: int) -> Ranking:
+    """Fuse two rankings by weight · first + (1 − weight) · second of their scores; return the k best.
 
     The scores of a query are scaled to 0 … 1 in each ranking, by their minimum and maximum; a row that a ranking lacks
     has 0 there (convex combination of Bruch, Gai and Ingber, 2023, with min-max scaling). Ties are ordered by row.
     """
-    num_queries = len(first[1])
-    if num_queries != len(second[1]):
-        raise ValueError(f"cannot fuse rankings of {num_queries} and {len(second[1])} queries")
-    fused = [
-        (np.full((num_queries, k), -np.inf, np.float32), np.full((num_queries, k), NO_ROW, np.int64)) for _ in weights
-    ]
-    scaled = [_scale(scores, rows) for scores, rows in (first, second)]
-    for query in range(num_queries):
-        rows = np.concatenate([first[1][query], second[1][query]])
-        is_row = rows != NO_ROW
-        unique_rows, inverse = np.unique(rows[is_row], return_inverse=True)
-        values = np.zeros((2, len(unique_rows)))
-        num_first = int(is_row[: first[1].shape[1]].sum())
-        for part, columns, line in ((0, inverse[:num_first], scaled[0]), (1, inverse[num_first:], scaled[1])):
-            values[part, columns] = line[query][: len(columns)]
-        for weight, (scores, best_rows) in zip(weights, fused, strict=True):
-            sums = weight * values[0] + (1 - weight) * values[1]
-            order = np.argsort(-sums, kind="stable")[:k]
-            scores[query, : len(order)], best_rows[query, : len(order)] = sums[order], unique_rows[order]
-    return fused
+    if len(first[1]) != len(second[1]):
+        raise ValueError(f"cannot fuse rankings of {len(first[1])} and {len(second[1])} queries")
+    values = [weight * _scale(*first), (1 - weight) * _scale(*second)]
+    return _sum_values(np.concatenate([first[1], second[1]], axis=1), np.concatenate(values, axis=1), k)
+
+
+def _sum_values(rows: Rows, values: NDArray[np.float64], k: int) -> Ranking:
+    """Add the values (Q, N) of equal rows (Q, N); return the k rows with the largest sums, ties by row."""
+    scores = np.full((len(rows), k), -np.inf, np.float32)
+    best_rows = np.full((len(rows), k), NO_ROW, np.int64)
+    for query, (query_rows, query_values) in enumerate(zip(rows, values, strict=True)):
+        is_row = query_rows != NO_ROW
+        unique_rows, inverse = np.unique(query_rows[is_row], return_inverse=True)
+        sums = np.bincount(inverse, query_values[is_row], len(unique_rows))
+        order = np.argsort(-sums, kind="stable")[:k]
+        scores[query, : len(order)], best_rows[query, : len(order)] = sums[order], unique_rows[order]
+    return scores, best_rows
 
 
 def _scale(scores: Scores, rows: Rows) -> NDArray[np.float64]:

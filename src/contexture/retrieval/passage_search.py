@@ -134,7 +134,7 @@ class PassageSearch:
         results = {name: ranking.search([query], depth) for name, ranking in self.rankings.items()}
         (scores, rows), *other = results.values()
         if other:
-            ((scores, rows),) = fuse_scores((scores, rows), other[0], [self.defaults.weight], k)
+            scores, rows = fuse_scores((scores, rows), other[0], self.defaults.weight, k)
         ranks: dict[str, dict[int, int]] = {"vectors": {}, "words": {}} | {
             name: {row: rank for rank, row in enumerate(ranked[0].tolist(), start=1)}
             for name, (_, ranked) in results.items()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from contexture.metrics.bootstrap import bootstrap_interval
@@ -11,7 +12,7 @@ from contexture.retrieval.candidates import Retriever, build_bm25
 from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import search_exact
-from contexture.retrieval.top import NO_ROW, Ranking
+from contexture.retrieval.top import NO_ROW, Ranking, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, list_seeds, measure_encoders
 from contexture.tasks.sentences.vectors import folder_name
 
@@ -59,6 +60,14 @@ def rank_by_vectors(
     scores, rows = search_exact(vectors, query_vectors, depth)
     rows[~query_vectors.any(axis=1)] = NO_ROW
     return scores, rows
+
+
+def drop_row(ranking: Ranking, rows: Rows, k: int) -> Ranking:
+    """Return the first k results of each query without one row: `rows` (Q,), −1 for none."""
+    scores, ranked = ranking
+    others = np.where(ranked == rows[:, None], NO_ROW, ranked)
+    order = np.argsort(others == NO_ROW, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(others, order, axis=1)
 
 
 def rank_all(

@@ -71,8 +71,9 @@ def pretraining_metadata(config: Pretraining, examples: Mapping[str, Path]) -> M
     """Return languages and licence of the text of the examples; `examples`: kind → folder."""
     corpora = [read_corpus_info(examples[config.streams[name].examples]) for name in config.stream_names]
     languages = list(dict.fromkeys(code for corpus in corpora for code in corpus.languages))
-    licenses = {corpus.license for corpus in corpora if corpus.license}
-    return ModelCardData(language=languages or None, license=licenses.pop().lower() if licenses else UNKNOWN_LICENSE)
+    licenses = {corpus.license.lower() for corpus in corpora}
+    known = licenses.pop() if len(licenses) == 1 else ""  # texts of several licences: not known for all
+    return ModelCardData(language=languages or None, license=known or UNKNOWN_LICENSE)
 
 
 def finetuning_metadata(encoders: Sequence[str]) -> ModelCardData:

@@ -14,9 +14,9 @@ from contexture.encoders.models import load_model
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
-from contexture.tasks.beir.evaluation import RANK_DEPTH, drop_own_documents
+from contexture.tasks.beir.evaluation import RANK_DEPTH
 from contexture.tasks.beir.task import BeirTask
-from contexture.tasks.passage_ranking import measure_intervals
+from contexture.tasks.passage_ranking import drop_row, measure_intervals
 from tests.tasks.beir.toys import write_beir_set, write_drawn_set, write_small_set
 from tests.tasks.retrieval import toys
 
@@ -135,7 +135,7 @@ def test_documents_with_the_id_of_the_query_are_left_out() -> None:
     rows[1, :3] = [4, 2, 3]
     rows[2, :2] = [4, 2]
     expected = [list(range(RANK_DEPTH)), [4, 3] + [-1] * (RANK_DEPTH - 2), [4, 2] + [-1] * (RANK_DEPTH - 2)]
-    scores, kept = drop_own_documents((-rows.astype(np.float32), rows), np.array([-1, 2, 9]))
+    scores, kept = drop_row((-rows.astype(np.float32), rows), np.array([-1, 2, 9]), RANK_DEPTH)
     assert kept.tolist() == expected
     assert (scores[kept >= 0] == -kept[kept >= 0]).all()
 

@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from contexture.retrieval.config import Bm25Config
 from contexture.tasks.held_out.evidence import CANDIDATE_SCHEMA, KINDS, HeldOutEvidence, HeldOutQuestion
 from tests.tasks.held_out.toys import PASSAGES, make_evidence, make_paragraph, select_kind
 
@@ -39,7 +38,7 @@ def test_candidates_are_all_passages_and_some_rests(evidence: HeldOutEvidence) -
     assert [row["id"] for row in rows[: evidence.passages]] == [row[0] for row in PASSAGES]
     assert [row["text"] for row in rows[: evidence.passages]] == [row[3] for row in PASSAGES]
     assert (evidence.passages, evidence.documents, evidence.held_out) == (9, 4, 2)
-    assert evidence.unknown == frozenset() and evidence.bm25_config == Bm25Config()
+    assert evidence.unknown == frozenset()
 
 
 def test_heading_questions(evidence: HeldOutEvidence) -> None:

@@ -42,7 +42,7 @@ def _create_stream_pipeline(system: str, config: SystemConfig, kind: str, stream
     nodes.append(
         node(
             fixed(count_examples, made.count),
-            [f"params:{kind}-folder_dir", "sources", "cleaning_report", *counted, corpus["documents"]],
+            [f"params:{kind}-examples_dir", "sources", "cleaning_report", *counted, corpus["documents"]],
             [f"{kind}-counts", f"{kind}-folder"],
             name=f"count_{kind}",
         )

@@ -17,6 +17,6 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     inputs = {"results_dir": f"{chooser}-results", "output_dir": "params:exported_dir"} | name_group(
         "encoders", variants
     )
-    return Pipeline(
-        [node(fixed(export, chooser), inputs, "exported", name="export_encoder", tags="export")], namespace=system.name
-    )
+    outputs = ["exported", "search_defaults"]
+    choose = node(fixed(export, chooser), inputs, outputs, name="export_encoder", tags="export")
+    return Pipeline([choose], namespace=system.name)

@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.named import fixed
-from contexture.pipelines.search.nodes import index_exported, index_passages
+from contexture.pipelines.search.nodes import index_passages
 from contexture.systems.config import BEST
 from contexture.systems.resolved import ResolvedSystem
 
@@ -13,11 +13,9 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     config = system.config
     if config.search is None or "pairs" not in config.examples():
         return Pipeline([])
-    if config.search == BEST:
-        index = fixed(index_exported, config.choosing_task, list(config.search_candidates))
-        inputs = ["passages-examples@files", "exported", "params:search_dir", f"{config.choosing_task}-results"]
-    else:
-        index = fixed(index_passages, list(config.tasks.values()))
-        inputs = ["passages-examples@files", f"{config.search}-pretrained", "params:search_dir"]
+    best = config.search == BEST
+    encoder = "exported" if best else f"{config.search}-pretrained"
+    inputs = ["passages-examples@files", encoder, "params:search_dir", *(["search_defaults"] if best else [])]
+    index = fixed(index_passages, list(config.tasks.values()))
     build = node(index, inputs, "search_index", name="index_passages", tags="index")
     return Pipeline([build], namespace=system.name)

@@ -12,11 +12,11 @@ from contexture.metrics.measures import RECALL_DEPTHS
 from contexture.metrics.scores import RUN_COLUMNS, to_records
 from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_ranks
 from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.top import NO_ROW, Ranking, Rows
+from contexture.retrieval.top import NO_ROW
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE
-from contexture.tasks.passage_ranking import BM25, FROZEN, HYBRID, measure_intervals, rank_all
+from contexture.tasks.passage_ranking import BM25, FROZEN, HYBRID, drop_row, measure_intervals, rank_all
 
 NAME = "beir"
 #: Number of documents that are ranked for each query.
@@ -48,18 +48,6 @@ def evaluate_beir(
     return Results(records, details, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
-def drop_own_documents(ranking: Ranking, own_rows: Rows) -> Ranking:
-    """Return the first RANK_DEPTH of (Q, RANK_DEPTH + 1) results without the documents that have the query's id.
-
-    `own_rows` (Q,) are the rows of these documents, −1 for none. BEIR leaves them out, too.
-    """
-    scores, rows = ranking
-    other_rows = np.where(rows == own_rows[:, None], NO_ROW, rows)
-    order = np.argsort(other_rows == NO_ROW, axis=1, kind="stable")
-    scores, rows = (np.take_along_axis(values, order, axis=1)[:, :RANK_DEPTH] for values in (scores, other_rows))
-    return scores, rows
-
-
 def _evaluate_set(
     settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], beir_set: BeirSet, parallel_map: ParallelMap
 ) -> pd.DataFrame:
@@ -77,7 +65,7 @@ def _evaluate_set(
         beir_set.vectors_dir,
         settings.bm25,
         RANK_DEPTH + 1,
-        lambda ranking: drop_own_documents(ranking, own_rows),
+        lambda ranking: drop_row(ranking, own_rows, RANK_DEPTH),  # as BEIR does
     )
     for encoder in encoders:
         if encoder.variant in settings.hybrid:

@@ -1,6 +1,6 @@
 """Evaluate BM25, encoders and both fused on questions from held-out documents, and recommend a search."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -15,7 +15,7 @@ from contexture.metrics.graded import METRICS, graded_metrics
 from contexture.metrics.measures import RECALL_DEPTHS
 from contexture.metrics.scores import to_records
 from contexture.retrieval.candidates import build_bm25
-from contexture.retrieval.config import SearchDefaults, SearchMethod
+from contexture.retrieval.config import Bm25Config, SearchDefaults, SearchMethod
 from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_scores
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NO_ROW, Ranking, Rows
@@ -27,6 +27,7 @@ from contexture.tasks.passage_ranking import (
     COMPARED_METRIC,
     FROZEN,
     HYBRID,
+    drop_row,
     mean_with_interval,
     measure_intervals,
     rank_all,
@@ -74,7 +75,7 @@ def evaluate_held_out(
         evidence.candidates,
         [question.text for question in questions],
         vectors_dir,
-        evidence.bm25_config,
+        Bm25Config(),
         ranking.depth,
         ranking.select,
     )
@@ -106,7 +107,7 @@ class _RankingMetrics:
 
     def __init__(self, evidence: HeldOutEvidence, questions: Sequence[HeldOutQuestion]) -> None:
         self.questions, self.passages = questions, evidence.passages
-        self.candidates, self.bm25_config = evidence.candidates, evidence.bm25_config
+        self.candidates = evidence.candidates
         self.kinds = np.array([question.kind for question in questions])
         table = pq.read_table(evidence.candidates, columns=["id", "doc_id"])
         self.ids, self.documents = (table[name].to_numpy(zero_copy_only=False) for name in ("id", "doc_id"))
@@ -144,25 +145,29 @@ class _RankingMetrics:
 
     def add_whole_pages(self, words: Ranking, folder: Path) -> Ranking:
         """Fuse BM25's ranking of pages by their best passages with that of whole pages, where pages answer."""
-        numbers = [number for number, question in enumerate(self.questions) if question.by_document]
-        if not numbers:
+        questions = [question for question in self.questions if question.by_document]
+        if not questions:
             return words
+        bm25 = build_bm25(self._page_texts(), folder, Bm25Config())
+        first_rows = np.unique(self.first[: self.passages])
+        assert len(bm25) == len(first_rows)  # the passages of a page follow one another
+        scores, pages = bm25.search([question.text for question in questions], _RANK_DEPTH + 1)
+        rows = np.where(pages == NO_ROW, NO_ROW, first_rows[pages])
+        row_by_page = dict(zip(self.documents, self.first, strict=True))
+        sources = np.array([row_by_page.get(question.source, NO_ROW) for question in questions])
+        by_page = drop_row((scores, rows), sources, _RANK_DEPTH)
+        is_page = np.array([question.by_document for question in self.questions])
+        all_scores, all_rows = words[0].copy(), words[1].copy()
+        by_passage = all_scores[is_page], all_rows[is_page]
+        all_scores[is_page], all_rows[is_page] = fuse_scores(by_passage, by_page, EQUAL_WEIGHT, _RANK_DEPTH)
+        return all_scores, all_rows
+
+    def _page_texts(self) -> Iterator[str]:
+        """Yield title and text of each page; one page is in memory."""
         passages = islice(ParquetRows(self.candidates).tuples(["doc_id", "title", "text"]), self.passages)
-        pages = [list(rows) for _, rows in groupby(passages, key=itemgetter(0))]
-        texts = (" ".join([rows[0][1], *(text for _, _, text in rows)]) for rows in pages)
-        bm25 = build_bm25(texts, folder, self.bm25_config)
-        first_rows = self.first[np.cumsum([0, *map(len, pages[:-1])])]
-        scores, page_numbers = bm25.search([self.questions[number].text for number in numbers], _RANK_DEPTH + 1)
-        rows = np.where(page_numbers == NO_ROW, NO_ROW, first_rows[page_numbers])
-        for line, number in enumerate(numbers):  # the page with the question is no candidate
-            is_other = (rows[line] == NO_ROW) | (self.documents[rows[line]] != self.questions[number].source)
-            order = np.argsort(~is_other, kind="stable")
-            scores[line], rows[line] = scores[line][order], np.where(is_other, rows[line], NO_ROW)[order]
-        ((fused_scores, fused_rows),) = fuse_scores(
-            (words[0][numbers], words[1][numbers]), (scores, rows), [EQUAL_WEIGHT], _RANK_DEPTH
-        )
-        words[0][numbers], words[1][numbers] = fused_scores, fused_rows
-        return words
+        for _, rows in groupby(passages, key=itemgetter(0)):
+            page = list(rows)
+            yield " ".join([page[0][1], *(text for _, _, text in page)])
 
     def ndcg(self, rows: Rows) -> NDArray[np.float64]:
         """Return nDCG@10 of each question."""
@@ -204,7 +209,7 @@ def fuse_encoders(
     numbers, is_generated = np.arange(len(kinds)), kinds != "questions"
     for variant in dict.fromkeys(variant for variant, _ in rankings if variant != BM25):
         by_weight = {
-            seed: fuse_scores(ranking, words, WEIGHTS, _RANK_DEPTH)
+            seed: [fuse_scores(ranking, words, weight, _RANK_DEPTH) for weight in WEIGHTS]
             for (name, seed), ranking in rankings.items()
             if name == variant
         }

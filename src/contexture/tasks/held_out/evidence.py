@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contexture.folders import work_folder
-from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ROWS_PER_GROUP, read_batches
 from contexture.splits import uniform
 from contexture.tasks.held_out.config import HeldOutSettings
@@ -66,7 +65,6 @@ class HeldOutEvidence:
     held_out: int
     #: Answers of the user that name no document.
     unknown: frozenset[str]
-    bm25_config: Bm25Config
 
 
 def gather_evidence(
@@ -104,7 +102,7 @@ def gather_evidence(
     questions += [*sentences, *_make_user_questions(user_rows, items_by_name)]
     num_held = len({row["doc_id"] for row in held_rows})
     unknown = frozenset(name for name, items in items_by_name.items() if not items)
-    return HeldOutEvidence(questions, folder / CANDIDATES_FILE, rows, len(documents), num_held, unknown, Bm25Config())
+    return HeldOutEvidence(questions, folder / CANDIDATES_FILE, rows, len(documents), num_held, unknown)
 
 
 def _passage_names(passage: Mapping[str, Any]) -> Iterator[tuple[str, _Item]]:
