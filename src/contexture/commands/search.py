@@ -34,7 +34,7 @@ def add_arguments(search: argparse.ArgumentParser) -> None:
     search.add_argument(
         "--by",
         choices=["vectors", "words", "both"],
-        help="rank by the encoder, by BM25, or by both (default: both if available)",
+        help="rank by the encoder, by BM25, or by both (default: as the index recommends)",
     )
     search.add_argument(
         "--approximate", choices=["ivf", "hnsw"], help="approximate vector search; the index is built on first use"
