@@ -8,7 +8,7 @@ import pytest
 
 from contexture.encoders.models import load_model
 from contexture.retrieval.config import Bm25Config
-from contexture.tasks.passage_ranking import COLUMNS, rank_by_vectors, rank_by_words
+from contexture.tasks.passage_ranking import COLUMNS, drop_row, rank_by_vectors, rank_by_words
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 
 QUERIES = ["piers of gulls", "islands, Ferries", "the of"]
@@ -58,3 +58,10 @@ def test_vectors_are_cached_per_model(candidates: Path, tmp_path: Path) -> None:
         rank_by_vectors(encoders, candidates, QUERIES, vectors_dir, 4)[1].tolist() for encoders in models
     ] == rankings
     assert contents(vectors_dir) == made and {file: file.stat().st_mtime_ns for file in vectors_dir.rglob("*")} == times
+
+
+def test_one_row_of_each_query_is_dropped() -> None:
+    rows = np.array([[0, 1, 2, 3], [4, 2, 3, -1], [4, 2, -1, -1]])
+    scores, kept = drop_row((-rows.astype(np.float32), rows), np.array([-1, 2, 9]), 3)
+    assert kept.tolist() == [[0, 1, 2], [4, 3, -1], [4, 2, -1]]
+    assert (scores[kept >= 0] == -kept[kept >= 0]).all()

@@ -65,9 +65,9 @@ def rank_by_vectors(
 def drop_row(ranking: Ranking, rows: Rows, k: int) -> Ranking:
     """Return the first k results of each query without one row: `rows` (Q,), −1 for none."""
     scores, ranked = ranking
-    others = np.where(ranked == rows[:, None], NO_ROW, ranked)
-    order = np.argsort(others == NO_ROW, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(others, order, axis=1)
+    kept = np.where(ranked == rows[:, None], NO_ROW, ranked)
+    order = np.argsort(kept == NO_ROW, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(kept, order, axis=1)
 
 
 def rank_all(

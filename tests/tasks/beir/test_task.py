@@ -14,9 +14,8 @@ from contexture.encoders.models import load_model
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
-from contexture.tasks.beir.evaluation import RANK_DEPTH
 from contexture.tasks.beir.task import BeirTask
-from contexture.tasks.passage_ranking import drop_row, measure_intervals
+from contexture.tasks.passage_ranking import measure_intervals
 from tests.tasks.beir.toys import write_beir_set, write_drawn_set, write_small_set
 from tests.tasks.retrieval import toys
 
@@ -127,17 +126,6 @@ def test_intervals_of_gains_are_paired_by_query() -> None:
     better = measure_intervals(table)["better"]
     assert better["over_bm25"] == pytest.approx([0.1] * 3)
     assert better["ndcg_at_10"] == pytest.approx([1.7 / 3, 0.1, 1.0])
-
-
-def test_documents_with_the_id_of_the_query_are_left_out() -> None:
-    rows = np.full((3, RANK_DEPTH + 1), -1)
-    rows[0] = np.arange(RANK_DEPTH + 1)
-    rows[1, :3] = [4, 2, 3]
-    rows[2, :2] = [4, 2]
-    expected = [list(range(RANK_DEPTH)), [4, 3] + [-1] * (RANK_DEPTH - 2), [4, 2] + [-1] * (RANK_DEPTH - 2)]
-    scores, kept = drop_row((-rows.astype(np.float32), rows), np.array([-1, 2, 9]), RANK_DEPTH)
-    assert kept.tolist() == expected
-    assert (scores[kept >= 0] == -kept[kept >= 0]).all()
 
 
 def test_unknown_relevant_documents_count_as_not_retrieved(encoder: str, tmp_path: Path) -> None:
