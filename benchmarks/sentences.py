@@ -26,22 +26,25 @@ from tests.text import gold
 from tests.text.nltk_punkt import make_nltk_punkt
 
 from contexture.text.punkt import Punkt
-from contexture.text.punkt_training import train
+from contexture.text.punkt_training import train_parameters
 from contexture.text.sentences import Splitter, load_parameters
 
 Spans = Callable[[str], list[tuple[int, int]]]
 
 
 def splitters(lang: str, texts: list[str]) -> Iterator[tuple[str, Spans]]:
-    yield "Contexture", Splitter(load_parameters(lang)).spans
+    yield "Contexture", Splitter(load_parameters(lang)).find_spans
     start = time.process_time()
-    language = train(texts, lang)
+    language = train_parameters(texts, lang)
     seconds = time.process_time() - start
     characters = min(sum(map(len, texts)), 4_000_000)
-    yield f"Contexture, trained ({seconds / characters * 1e6:.1f} s a million characters)", Splitter(language).spans
+    yield (
+        f"Contexture, trained ({seconds / characters * 1e6:.1f} s a million characters)",
+        Splitter(language).find_spans,
+    )
     words = load_parameters(lang)
     parameters = words["abbreviations"], words["common_words"], words["after_numbers"], words["sentence_ends"]
-    yield "Contexture, Punkt alone", Punkt(*parameters).spans
+    yield "Contexture, Punkt alone", Punkt(*parameters).find_spans
     same = make_nltk_punkt(*parameters)
     yield "NLTK Punkt, the same parameters", lambda text: list(same.span_tokenize(text))
     untrained = PunktSentenceTokenizer()

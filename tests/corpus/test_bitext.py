@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.corpus.bitext.files import Pair, check_files, read_pairs
-from contexture.corpus.bitext.table import clean, count_pairs, read_sets, select_kept
+from contexture.corpus.bitext.table import count_pairs, mark_dropped_pairs, read_sets, select_kept
 from contexture.corpus.errors import SourceError, explain_error
 from tests.streams.make import spark_settings, write_files
 
@@ -171,7 +171,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> BitextConfig:
 
 
 def read_and_clean(spark: SparkSession, settings: BitextConfig) -> DataFrame:
-    return clean(read_sets(spark, settings)).cache()
+    return mark_dropped_pairs(read_sets(spark, settings)).cache()
 
 
 @pytest.fixture(scope="module")

@@ -14,15 +14,15 @@ from contexture.corpus import cleaning
 from contexture.corpus.cleaning import (
     REASONS,
     SAMPLE_PARAGRAPHS,
-    clean,
     count_documents,
     count_paragraphs,
+    mark_dropped_paragraphs,
     sample_dropped,
     select_kept,
 )
 from contexture.corpus.config import CleaningConfig
 from contexture.corpus.evaluation import EvaluationTexts
-from contexture.corpus.main_content import MainContentModel, features
+from contexture.corpus.main_content import MainContentModel, build_features
 from contexture.text.quality import Filters
 from tests.corpus.make import partition_rows
 
@@ -69,7 +69,7 @@ def paragraphs(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def cleaned(paragraphs: DataFrame) -> DataFrame:
-    return clean(paragraphs, CONFIG, 3).cache()
+    return mark_dropped_paragraphs(paragraphs, CONFIG, 3).cache()
 
 
 def test_reasons(cleaned: DataFrame) -> None:
@@ -121,7 +121,7 @@ def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("partitions", [1, 7])
 def test_the_same_table_for_any_partitions(spark: SparkSession, cleaned: DataFrame, partitions: int) -> None:
     shuffled = spark.createDataFrame(make_rows()[::-1], SCHEMA).repartition(partitions, "text")
-    again = partition_rows(clean(shuffled, CONFIG, 3))
+    again = partition_rows(mark_dropped_paragraphs(shuffled, CONFIG, 3))
     assert again == partition_rows(cleaned)
     assert len(again) == 3
     assert all(part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"])) for part in again)
@@ -131,16 +131,16 @@ def test_everything_off(paragraphs: DataFrame) -> None:
     nothing: dict[str, Any] = dict.fromkeys(("too_short", "too_long", "few_letters", "repetition", "wrong_language"))
     filters = Filters(markup_left=False, **nothing)
     off = CleaningConfig(filters=filters, duplicate_documents=None, duplicate_paragraphs=None)
-    frame = clean(paragraphs, off, 2)
+    frame = mark_dropped_paragraphs(paragraphs, off, 2)
     assert frame.where("dropped is not null or duplicate_of is not null").count() == 0
     assert select_kept(frame).count() == paragraphs.count()
 
 
 def test_main_content_and_exact_copies(paragraphs: DataFrame) -> None:
-    weights = dict.fromkeys(features({}), 0.0) | {"log_characters": 1.0}
+    weights = dict.fromkeys(build_features({}), 0.0) | {"log_characters": 1.0}
     model = MainContentModel(-4.7, weights, {})  # main content has at least 110 characters
     config = dataclasses.replace(CONFIG, main_content=0.5, duplicate_documents=None, duplicate_paragraphs=1.0)
-    dropped = count_paragraphs(clean(paragraphs, config, 2, model))["en"]["dropped"]
+    dropped = count_paragraphs(mark_dropped_paragraphs(paragraphs, config, 2, model))["en"]["dropped"]
     assert dropped == {
         "too_short": 2,
         "markup_left": 1,
@@ -150,14 +150,14 @@ def test_main_content_and_exact_copies(paragraphs: DataFrame) -> None:
         "duplicate_paragraph": 2,
     }
     with pytest.raises(ValueError, match=r"main_content is on, but no main content model"):
-        clean(paragraphs, config, 2)
+        mark_dropped_paragraphs(paragraphs, config, 2)
 
 
 def test_evaluation_documents_come_first(paragraphs: DataFrame) -> None:
     """The reason applies to all their paragraphs, and they are not originals of duplicates."""
     config = dataclasses.replace(CONFIG, duplicate_paragraphs=None)
     evaluation = EvaluationTexts.from_documents(["title EN:3"], [WELL])
-    cleaned = clean(paragraphs, config, 2, evaluation=evaluation).cache()
+    cleaned = mark_dropped_paragraphs(paragraphs, config, 2, evaluation=evaluation).cache()
     reasons = {(row.doc_id, row.paragraph_index): row.dropped for row in cleaned.collect()}
     assert {key for key, reason in reasons.items() if reason == "evaluation_document"} == {
         ("en:3", 0), *(("en:2", index) for index in range(6))
@@ -169,7 +169,7 @@ def test_evaluation_documents_come_first(paragraphs: DataFrame) -> None:
 
 
 def test_an_empty_table(spark: SparkSession) -> None:
-    cleaned = clean(spark.createDataFrame([], SCHEMA), CONFIG, 2)
+    cleaned = mark_dropped_paragraphs(spark.createDataFrame([], SCHEMA), CONFIG, 2)
     assert count_paragraphs(cleaned) == {}
     assert sample_dropped(cleaned) == {}
 

@@ -32,7 +32,7 @@ paragraphs, kept = SparkTable(f"{folder}/paragraphs"), SparkTable(f"{folder}/kep
 read = SparkTable(f"{folder}/pages")
 read.save(pages.read_pages(spark, find_sources(config), config))
 paragraphs.save(pages.extract_paragraphs(read.load(), config))
-kept.save(cleaning.select_kept(cleaning.clean(paragraphs.load(), CleaningConfig(), config.files)))
+kept.save(cleaning.select_kept(cleaning.mark_dropped_paragraphs(paragraphs.load(), CleaningConfig(), config.files)))
 print(spark.sparkContext.defaultParallelism)
 """
 

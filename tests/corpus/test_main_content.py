@@ -12,7 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from sklearn.linear_model import LogisticRegression
 
 from contexture.corpus import main_content
-from contexture.corpus.main_content import MainContentModel, features, load_model, probability, train
+from contexture.corpus.main_content import (
+    MainContentModel,
+    build_features,
+    load_model,
+    main_content_probability,
+    train_classifier,
+)
 from tests.corpus.test_cleaning import SCHEMA
 
 NAMES = ["Anna", "Boris", "Clara", "David", "Emil", "Fiona", "Greta", "Hugo"]
@@ -50,7 +56,7 @@ def test_features(spark: SparkSession) -> None:
     frame = spark.createDataFrame(
         [make_row(1, "", 4, text, "prose", 8), ("el:2", "T", "el", 0, "", 0, "", [], [], "prose")], SCHEMA
     )
-    columns = features({"en": ["the", "of", "and"], "it": ["il"]})
+    columns = build_features({"en": ["the", "of", "and"], "it": ["il"]})
     first, second = frame.select(*(column.alias(name) for name, column in columns.items())).collect()
     assert first.asDict() == pytest.approx(
         {
@@ -80,7 +86,7 @@ def test_training_separates_prose_from_lists(
     assert quality["train_main_content"] + quality["held_out"]["main_content"] == 40 * 3
     assert quality["held_out"]["paragraphs"] % 8 == 0  # whole documents
     assert {"the", "of", "was"} <= set(model.common_words["en"])
-    scored = paragraphs.select("kind", "section", probability(model).alias("p")).collect()
+    scored = paragraphs.select("kind", "section", main_content_probability(model).alias("p")).collect()
     for scored_row in scored:
         if scored_row.section != "Mixed":
             assert (scored_row.p > 0.5) == (scored_row.kind == "prose")
@@ -88,13 +94,13 @@ def test_training_separates_prose_from_lists(
 
 @pytest.fixture(scope="module")
 def trained(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
-    return train(paragraphs)
+    return train_classifier(paragraphs)
 
 
 def test_training_depends_only_on_the_rows(
     spark: SparkSession, trained: tuple[MainContentModel, dict[str, Any]]
 ) -> None:
-    assert train(spark.createDataFrame(make_corpus()[::-1], SCHEMA).repartition(7)) == trained
+    assert train_classifier(spark.createDataFrame(make_corpus()[::-1], SCHEMA).repartition(7)) == trained
 
 
 def test_a_model_is_readable_json(trained: tuple[MainContentModel, dict[str, Any]]) -> None:
@@ -106,7 +112,7 @@ def test_a_model_is_readable_json(trained: tuple[MainContentModel, dict[str, Any
 
 def test_one_kind_is_not_enough(paragraphs: DataFrame) -> None:
     with pytest.raises(ValueError, match="keep list items"):
-        train(paragraphs.where("kind = 'prose'"))
+        train_classifier(paragraphs.where("kind = 'prose'"))
 
 
 def test_the_fit_is_logistic_regression() -> None:
@@ -130,7 +136,7 @@ def test_quality_of_a_ranking() -> None:
 
 
 def test_probability(spark: SparkSession) -> None:
-    weights = dict.fromkeys(features({}), 0.0) | {"digit_share": 4.0}
+    weights = dict.fromkeys(build_features({}), 0.0) | {"digit_share": 4.0}
     frame = spark.createDataFrame([make_row(1, "", 0, "1234abcd", "prose")], SCHEMA)
-    (scored_row,) = frame.select(probability(MainContentModel(-1.0, weights, {})).alias("p")).collect()
+    (scored_row,) = frame.select(main_content_probability(MainContentModel(-1.0, weights, {})).alias("p")).collect()
     assert scored_row.p == pytest.approx(1 / (1 + math.exp(-1)))

@@ -195,6 +195,22 @@ def test_notes_next_to_dumps_are_skipped(tmp_path: Path, source: SourceName, cap
     assert len(find_sources(make_config(tmp_path))) == 8
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_queries_of_a_beir_folder_are_skipped(tmp_path: Path, suffix: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Without a corpus next to them, they are documents."""
+    for name in ("corpus", "queries"):
+        content = json.dumps({"_id": name, "text": "The boats lie in the harbour."}).encode()
+        (tmp_path / f"{name}.jsonl{suffix}").write_bytes(gzip.compress(content) if suffix else content)
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nqueries\tcorpus\t1\n")
+    with caplog.at_level(logging.INFO):
+        assert [file.name for file in find_sources(make_config(tmp_path))] == [f"corpus.jsonl{suffix}"]
+    assert f"{tmp_path}: skipped: 1 .tsv, 1 queries" in caplog.messages
+    assert [row["doc_id"] for row in read_path(tmp_path)] == ["en:corpus"]
+    (tmp_path / f"corpus.jsonl{suffix}").unlink()
+    assert [file.name for file in find_sources(make_config(tmp_path))] == [f"queries.jsonl{suffix}"]
+
+
 def test_html_of_markdown_pages_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "other").mkdir()
     for name in ("fs.md", "fs.html", "fs.htm", "fs.txt", "fs.json.gz", "os.html", "other/os.md", "x.png", "y.PNG"):

@@ -35,7 +35,9 @@ def test_the_task_that_reads_pages_loads_nothing_heavy(spark: SparkSession, tmp_
     files = find_sources(config)
     schema = StructType.fromDDL(f"{pages.PAGES_SCHEMA}, revision bigint, path string")
     assert isinstance(schema, StructType)
-    task = pages._make_task(bundle_splits(plan_splits(files, 1), files, 1), open_readers(files, config), {}, schema)
+    task = pages._make_bundle_reader(
+        bundle_splits(plan_splits(files, 1), files, 1), open_readers(files, config), {}, schema
+    )
     sent = cloudpickle.dumps((task, pa.record_batch({"id": [0]})))  # as Spark sends it
     done = subprocess.run([sys.executable, "-c", WORKER], input=sent, capture_output=True, check=True)
     rows, *modules = done.stdout.decode().split()

@@ -134,7 +134,7 @@ def test_the_page_shows_examples_of_questions(demo: Path) -> None:
     right = set(answers.loc[answers["label"] == 1, ["question", "candidate"]].itertuples(index=False, name=None))
     assert examples["variant"] in VARIANTS and examples["missed"]
     for row, answered in [(row, kind == "answered") for kind in ("answered", "missed") for row in examples[kind]]:
-        assert ((row["question"], row["found"]) in right) == answered and (row["question"], row["right"]) in right
+        assert ((row["question"], row["predicted"]) in right) == answered and (row["question"], row["right"]) in right
         assert row["question"] in check_report(demo, "mspp")
 
 

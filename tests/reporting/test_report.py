@@ -116,8 +116,8 @@ DETAILS = {
                 "variant": "b",
                 "protocol": "80%",
                 "data": "squad",
-                "answered": [{"question": "What?", "found": HOSTILE, "right": HOSTILE}],
-                "missed": [{"question": "Who?", "found": "A", "right": "B"}],
+                "answered": [{"question": "What?", "predicted": HOSTILE, "right": HOSTILE}],
+                "missed": [{"question": "Who?", "predicted": "A", "right": "B"}],
             }
         ]
     },

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-from contexture.text.punkt import NUMBER, is_abbreviation, nltk_language_variables
+from contexture.text.punkt import NUMBER, has_abbreviation_form, nltk_language_variables
 
 OCCURS_IN_LOWER_CASE = 1 << 6  # in the midst of a sentence
 
@@ -14,7 +14,7 @@ def make_nltk_punkt(
 ) -> PunktSentenceTokenizer:
     """Return NLTK's tokenizer for the parameters of `Punkt`."""
     parameters = PunktParameters()
-    parameters.abbrev_types.update(filter(is_abbreviation, abbreviations))
+    parameters.abbrev_types.update(filter(has_abbreviation_form, abbreviations))
     parameters.collocations.update((NUMBER, word) for word in after_numbers)
     parameters.ortho_context.update(dict.fromkeys(common_words, OCCURS_IN_LOWER_CASE))
     return PunktSentenceTokenizer(parameters, lang_vars=nltk_language_variables(ends))

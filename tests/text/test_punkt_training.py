@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from contexture.text.punkt_training import train
+from contexture.text.punkt_training import train_parameters
 from contexture.text.sentences import Splitter, load_parameters
 
 NOUNS = ["ship", "tower", "river", "garden", "bridge", "letter", "market", "window", "forest", "harbour"]
@@ -25,7 +25,7 @@ def texts(seed: int = 0) -> list[str]:
 
 
 def test_trained_parameters() -> None:
-    language = train(texts(), "xx")
+    language = train_parameters(texts(), "xx")
     assert set(language) == set(load_parameters("xx"))
     assert language["abbreviations"] == ["zq"]
     assert language["after_numbers"] == ["moonday"]
@@ -40,14 +40,14 @@ def test_trained_parameters() -> None:
 
 def test_the_order_of_the_texts_does_not_matter() -> None:
     made_up = texts()
-    first = train(iter(made_up), "xx", characters=20_000)
+    first = train_parameters(iter(made_up), "xx", characters=20_000)
     random.Random(1).shuffle(made_up)
-    assert train(made_up, "xx", characters=20_000) == first
-    assert train(made_up, "xx", characters=1)["abbreviations"] == []  # a sample is read
+    assert train_parameters(made_up, "xx", characters=20_000) == first
+    assert train_parameters(made_up, "xx", characters=1)["abbreviations"] == []  # a sample is read
 
 
 def test_the_language_s_own_list_is_kept() -> None:
-    listed, learned = load_parameters("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
+    listed, learned = load_parameters("en"), train_parameters([*texts(), "There is no ship at all, no. " * 50], "en")
     assert "zq" in learned["abbreviations"]
     assert set(listed["abbreviations"]) <= set(learned["abbreviations"])
     assert set(listed["common_words"]) <= set(learned["common_words"])
@@ -56,4 +56,4 @@ def test_the_language_s_own_list_is_kept() -> None:
 @pytest.mark.parametrize("nothing", [[], ["", "  "]])
 def test_no_text_raises(nothing: list[str]) -> None:
     with pytest.raises(ValueError, match="no text in the language 'en'"):
-        train(nothing, "en")
+        train_parameters(nothing, "en")

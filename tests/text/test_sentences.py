@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.text.punkt import is_abbreviation
+from contexture.text.punkt import has_abbreviation_form
 from contexture.text.sentences import Splitter, get_splitter, list_languages, load_parameters
 from tests.text import gold
 
@@ -26,7 +26,7 @@ TEXT = st.lists(st.tuples(st.sampled_from(PIECES.split()), st.sampled_from([" ",
 @settings(max_examples=500, deadline=None)
 @given(TEXT | st.text(max_size=200), st.sampled_from([*list_languages(), "xx"]))
 def test_sentences_are_substrings_in_order_that_cover_the_text(text: str, lang: str) -> None:
-    spans = list(get_splitter(lang).spans(text))
+    spans = list(get_splitter(lang).find_spans(text))
     end = 0
     for start, stop in spans:
         assert text[end:start].strip() == ""
@@ -74,7 +74,7 @@ def test_languages_have_well_formed_parameters() -> None:
             assert words == sorted(set(words))
             assert all(word == word.lower().strip(". ") and " " not in word for word in words)
         if lang not in ("bn", "hi"):  # their letters come with marks that Punkt knows no words with
-            assert all(map(is_abbreviation, language["abbreviations"]))
+            assert all(map(has_abbreviation_form, language["abbreviations"]))
 
 
 def test_only_files_of_the_package_are_opened() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.text.punkt_training import train
+from contexture.text.punkt_training import train_parameters
 from contexture.text.sentences import Splitter, load_parameters
 from tests.text import gold
 
@@ -25,7 +25,7 @@ def test_marks(lang: str) -> None:
 @pytest.mark.parametrize("lang", LEAST)
 def test_boundaries(shared_data: Path, lang: str) -> None:
     texts = list(gold.read_paragraphs(shared_data, lang))
-    for language in (load_parameters(lang), train((text for _, text in texts), lang)):
-        scores = gold.score_splitter(texts, lang, Splitter(language).spans)
+    for language in (load_parameters(lang), train_parameters((text for _, text in texts), lang)):
+        scores = gold.score_splitter(texts, lang, Splitter(language).find_spans)
         assert scores["all"].lost <= 0.05 * len(gold.read_decisions(lang))
         assert {half: score.f1 >= LEAST[lang] for half, score in scores.items()} == dict.fromkeys(scores, True), scores

@@ -43,6 +43,7 @@ def build_card(paragraphs: DataFrame, sample: int = 10) -> dict[str, Any]:
 
 
 def _histogram(rows: DataFrame, value: Column) -> list[tuple[int, int, int]]:
+    """Return (lower bound, upper bound, count) of each bar of a column's histogram, with two bars per doubling."""
     step = F.floor(F.log2(F.greatest(value, F.lit(1))) * _BARS_PER_DOUBLING).cast("int")
     counts = {row.step: row["count"] for row in rows.groupBy(step.alias("step")).count().collect()}
     steps = range(min(counts, default=0), max(counts, default=-1) + 1)
@@ -52,6 +53,7 @@ def _histogram(rows: DataFrame, value: Column) -> list[tuple[int, int, int]]:
 
 
 def _sample_paragraphs(paragraphs: DataFrame, size: int) -> list[dict[str, Any]]:
+    """Return `size` paragraphs, drawn by a hash of their ids, as dictionaries with shortened texts."""
     text = F.substring("text", 1, _MAX_PARAGRAPH_CHARS).alias("text")
     drawn = paragraphs.orderBy(F.xxhash64("doc_id", "paragraph_index"), "doc_id", "paragraph_index").limit(size)
     return [row.asDict() for row in drawn.select("lang", "doc_id", "title", "section", text).collect()]

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from contexture.corpus.config import CleaningConfig
 from contexture.corpus.duplicates import checkpoint_and_broadcast, find_duplicates
 from contexture.corpus.evaluation import EvaluationTexts, find_evaluation_documents
-from contexture.corpus.main_content import MainContentModel, probability
+from contexture.corpus.main_content import MainContentModel, main_content_probability
 from contexture.text.quality import TEXT_REASONS, drop_reason
 
 #: Reason for paragraphs of documents that an evaluation uses.
@@ -33,18 +33,19 @@ SAMPLE_PARAGRAPHS = 20  # by reason
 _MAX_SAMPLE_CHARS = 1_000
 
 
-def clean(
+def mark_dropped_paragraphs(
     paragraphs: DataFrame,
     config: CleaningConfig,
     files: int,
     model: MainContentModel | None = None,
     evaluation: EvaluationTexts | None = None,
 ) -> DataFrame:
-    """Add the columns `dropped` and `duplicate_of`; `files` partitions, each sorted by doc_id and paragraph_index.
+    """Add the columns `dropped` and `duplicate_of` to all paragraphs; no row is removed.
 
-    `dropped` is one of REASONS, or null. `duplicate_of` is the doc_id of the repeated text, with "#paragraph_index" for
-    a paragraph. Rows, reasons and order do not depend on the partitions of the input. Runs Spark jobs immediately.
-    Raises ValueError if `main_content` is on and `model` is None.
+    `dropped` is the first of REASONS that applies, or null. `duplicate_of` is the doc_id of the repeated text, with
+    "#paragraph_index" for a paragraph. The table has `files` partitions, each sorted by doc_id and paragraph_index.
+    Rows, reasons and order do not depend on the partitions of the input. Runs Spark jobs immediately. Raises ValueError
+    if `main_content` is on and `model` is None.
     """
     texts = paragraphs.select(*_ID, "lang", "text")
     if evaluation is None:
@@ -70,12 +71,12 @@ def clean(
 
 
 def select_kept(cleaned: DataFrame) -> DataFrame:
-    """Return the paragraphs that were not dropped, without the columns that `clean` added."""
+    """Return the paragraphs that were not dropped, without the columns `dropped` and `duplicate_of`."""
     return cleaned.where(F.col("dropped").isNull()).drop("dropped", "duplicate_of")
 
 
 def count_paragraphs(cleaned: DataFrame) -> dict[str, Any]:
-    """Return paragraphs in, out, and dropped by language and reason; in = out + the sum of the dropped."""
+    """Return by language the paragraphs in, out, and dropped by reason; in = out + the sum of the dropped."""
     rows = cleaned.groupBy("lang", "dropped").agg(F.count("*").alias("n")).collect()
     languages: dict[str, Any] = {}
     for lang in sorted({row.lang for row in rows}):
@@ -94,7 +95,7 @@ def count_documents(cleaned: DataFrame, reason: str) -> int:
 
 
 def sample_dropped(cleaned: DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """Return by reason up to SAMPLE_PARAGRAPHS dropped paragraphs, drawn by a hash of ids; at most 1,000 characters."""
+    """Return up to SAMPLE_PARAGRAPHS dropped paragraphs by reason, drawn by a hash of ids, with shortened texts."""
     draw_order = Window.partitionBy("dropped").orderBy(F.xxhash64(*_ID), *_ID)
     sample = (
         cleaned.where(F.col("dropped").isNotNull())
@@ -113,18 +114,18 @@ def sample_dropped(cleaned: DataFrame) -> dict[str, list[dict[str, Any]]]:
 
 
 def _judge_paragraphs(paragraphs: DataFrame, config: CleaningConfig, model: MainContentModel | None) -> DataFrame:
-    """Return verdicts (ids, dropped, duplicate_of) that need only the paragraph."""
+    """Return ids and reasons (`dropped`) of the paragraphs that the text filters or the main content model drop."""
     rejected = F.lit(False)
     if config.main_content is not None:
         if model is None:
             raise ValueError("cleaning.main_content is on, but no main content model was trained: set it to null")
-        rejected = probability(model) < config.main_content
+        rejected = main_content_probability(model) < config.main_content
     rows = paragraphs.select(*_ID, "lang", "text", rejected.alias("rejected"))
     none = F.lit(None).cast("string")
     schema = rows.select(*_ID, none.alias("dropped"), none.alias("duplicate_of")).schema
 
     def judge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield id and reason of each dropped paragraph."""
+        """Yield ids and reason of each dropped paragraph."""
         for batch in batches:
             texts, langs, rejects = (batch.column(name).to_pylist() for name in ("text", "lang", "rejected"))
             verdicts = [
@@ -139,7 +140,7 @@ def _judge_paragraphs(paragraphs: DataFrame, config: CleaningConfig, model: Main
 
 
 def _find_repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:
-    """Return verdicts (doc_id, dropped, duplicate_of) on documents; their text is that of their paragraphs."""
+    """Return doc_id, dropped and duplicate_of of documents that repeat another; a document is its joined paragraphs."""
     in_order = F.array_sort(F.collect_list(F.struct("paragraph_index", "text")))["text"]
     documents = texts.groupBy(F.col("doc_id").alias("id"), "lang").agg(F.array_join(in_order, "\n").alias("text"))
     columns = F.col("id").alias("doc_id"), _duplicate_reason("document"), F.col("original").alias("duplicate_of")
@@ -147,12 +148,13 @@ def _find_repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:
 
 
 def _find_repeated_paragraphs(texts: DataFrame, similarity: float) -> DataFrame:
-    """Return verdicts (ids, dropped, duplicate_of) on paragraphs."""
+    """Return ids, dropped and duplicate_of of paragraphs that repeat another."""
     repeated = find_duplicates(texts.select(F.struct(*_ID).alias("id"), "lang", "text"), similarity)
     original = F.concat_ws("#", "original.doc_id", "original.paragraph_index")
     return repeated.select("id.*", _duplicate_reason("paragraph"), original.alias("duplicate_of"))
 
 
 def _duplicate_reason(unit: str) -> Column:
+    """Return the column `dropped`: "duplicate_<unit>" if `exact`, else "near_duplicate_<unit>"."""
     kind = F.when(F.col("exact"), f"duplicate_{unit}").otherwise(f"near_duplicate_{unit}")
     return kind.alias("dropped")

@@ -45,7 +45,7 @@ class CorpusConfig:
     files: Annotated[int, Field(gt=0)] = 8
 
     def inputs(self) -> list[CorpusInput]:
-        """Return all inputs as CorpusInput."""
+        """Return all entries of `input` as CorpusInput."""
         entries = [self.input] if isinstance(self.input, str) else self.input
         return [CorpusInput(entry) if isinstance(entry, str) else entry for entry in entries]
 

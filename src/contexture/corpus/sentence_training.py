@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import open_readers, read_rows
 from contexture.corpus.sources.protocol import SourceFile, Split, plan_splits
-from contexture.text.punkt_training import train
+from contexture.text.punkt_training import train_parameters
 from contexture.text.sentences import SentenceParameters
 
 #: Read for each language.
@@ -16,15 +16,18 @@ _NUM_TASKS = 8  # fixed, so that the splits do not depend on the number of cores
 
 
 def train_splitters(files: Sequence[SourceFile], config: CorpusConfig) -> dict[str, SentenceParameters]:
-    """Return parameters by language, from SAMPLE_CHARS characters each. Raises SourceError for a damaged file."""
+    """Return language → parameters of sentence splitting, trained on SAMPLE_CHARS characters of the files each.
+
+    Raises SourceError for a damaged file.
+    """
     texts: dict[str, list[str]] = {}
     for lang, text in _sample_texts(files, config):
         texts.setdefault(lang, []).append(text)
-    return {lang: train(texts[lang], lang, SAMPLE_CHARS) for lang in sorted(texts)}
+    return {lang: train_parameters(texts[lang], lang, SAMPLE_CHARS) for lang in sorted(texts)}
 
 
 def _sample_texts(files: Sequence[SourceFile], config: CorpusConfig) -> Iterator[tuple[str, str]]:
-    """Yield language and text of paragraphs from the start of some splits, drawn by their hashes."""
+    """Yield language and text of paragraphs at the start of some splits, which are drawn by their hashes."""
     readers = open_readers(files, config)
     by_language: dict[str, list[Split]] = {}
     for split in plan_splits(files, _NUM_TASKS):
@@ -42,4 +45,5 @@ def _sample_texts(files: Sequence[SourceFile], config: CorpusConfig) -> Iterator
 
 
 def _hash_split(split: Split) -> bytes:
+    """Return the hash of a split by which splits are drawn."""
     return hashlib.sha256(f"{split.file.name}\0{split.start}\0{split.part}".encode()).digest()

@@ -50,6 +50,7 @@ def start_spark(settings: Mapping[str, Any], log_file: Path | None = None) -> Sp
 
 
 def _launch_java(settings: Mapping[str, Any], log_file: Path) -> None:
+    """Start Spark's Java process with `settings`; its standard error is appended to `log_file`."""
     conf = SparkConf(loadDefaults=False).setAppName("contexture")
     for key, value in settings.items():
         conf.set(key, str(value).lower() if isinstance(value, bool) else str(value))
@@ -63,9 +64,9 @@ def _launch_java(settings: Mapping[str, Any], log_file: Path) -> None:
 
 
 def prepare_class_sharing(java: Java, archive_dir: Path = ARCHIVE_DIR) -> str:
-    """Return Java options that use the archive in `archive_dir`, or write it at exit; "" if neither is possible.
+    """Return Java options that load Spark's classes from the archive in `archive_dir`, or write the archive at exit.
 
-    Processes that start at the same time each write a file; one is kept.
+    "" if neither is possible. Processes that start at the same time each write a file; one is kept.
     """
     archive_name = _archive_name(java)
     try:
@@ -83,17 +84,18 @@ def prepare_class_sharing(java: Java, archive_dir: Path = ARCHIVE_DIR) -> str:
                 file.unlink(missing_ok=True)
     except OSError:  # no permission, or another process was faster
         return ""
-    return _options("SharedArchiveFile", archive)
+    return _archive_options("SharedArchiveFile", archive)
 
 
 def _archive_name(java: Java) -> str:
+    """Return the start of the archive's file name, which identifies Java and Spark's jars."""
     jars = Path(pyspark.__file__).with_name("jars")
     identity = f"{java.home} {java.version} {pyspark.__version__} {jars} {jars.stat().st_mtime_ns}"
     return f"classes-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
 
 
 def _is_finished(file: Path) -> bool:
-    """Return whether Java has finished writing: it writes the archive's head last."""
+    """Return whether Java has finished writing an archive: it writes the archive's head last."""
     with file.open("rb") as archive:
         return any(archive.read(4))
 
@@ -104,12 +106,13 @@ def _is_usable(file: Path) -> bool:
 
 
 def _creation_options(file: Path, java: Java) -> str:
-    """Return options for a new archive; "" if Java cannot write one, e.g. without an archive of its own classes."""
+    """Return Java options that write a new archive; "" if Java cannot, e.g. without an archive of its own classes."""
     is_started = query_java(java.home / "bin" / "java", f"-XX:ArchiveClassesAtExit={file}", *_QUIET_OPTIONS)
     can_write = file.exists() and _is_finished(file)
     file.unlink(missing_ok=True)
-    return _options("ArchiveClassesAtExit", file) if is_started and can_write else ""
+    return _archive_options("ArchiveClassesAtExit", file) if is_started and can_write else ""
 
 
-def _options(name: str, file: Path) -> str:
+def _archive_options(name: str, file: Path) -> str:
+    """Return the Java option `name` with an archive's path, and options that keep Java quiet about it."""
     return " ".join([f'"-XX:{name}={file}"', *_QUIET_OPTIONS])

@@ -25,7 +25,7 @@ _MIN_EVIDENCE, _MAX_EVIDENCE = 2, 4
 
 
 def claim_rows(config: DemoConfig, page: Article) -> Iterator[dict[str, Any]]:
-    """Yield the claims about a page, equally many of each label."""
+    """Yield the claims about a page with their evidence as rows of FEVER, equally many of each label."""
     outline, sentences = page.outline, page_sentences(page)
     for number, (label, fact) in enumerate(draw_claims(config, page), start=1):
         yield {
@@ -37,11 +37,11 @@ def claim_rows(config: DemoConfig, page: Article) -> Iterator[dict[str, Any]]:
 
 
 def draw_claims(config: DemoConfig, page: Article) -> list[tuple[str, Fact]]:
-    """Return the label and the fact of each claim about a page."""
+    """Return label and fact (topic, aspect) of each claim about a page, drawn at random."""
     rng = seeded_random(config.seed, page.outline.index, "claims")
     sentences = page_sentences(page)
     facts_of_page = {(s.topic, s.aspect) for s in (row.sentence for row in sentences) if s.topic and s.aspect}
-    decided = [fact for fact in sorted(facts_of_page) if _find_deciding(page.outline, sentences, fact)]
+    decided = [fact for fact in sorted(facts_of_page) if _find_deciding_sentences(page.outline, sentences, fact)]
     labels = shuffle(LABELS * CLAIMS_PER_LABEL, rng)
     return list(zip(labels, shuffle(decided, rng), strict=False))
 
@@ -51,7 +51,8 @@ def has_fact_words(outline: Outline, fact: Fact, slots: Slots, text: str) -> boo
     return any(words.lower() in text.lower() for words in fact_words(outline, *fact, slots))
 
 
-def _find_deciding(outline: Outline, sentences: list[PageSentence], fact: Fact) -> list[PageSentence]:
+def _find_deciding_sentences(outline: Outline, sentences: list[PageSentence], fact: Fact) -> list[PageSentence]:
+    """Return the sentences that state a fact with words for its value, and so decide a claim about it."""
     topic = topics()[fact[0]]
     slots = draw_facts(outline, topic)
     stating = [row for row in sentences if row.has_fact(topic, fact[1])]
@@ -59,7 +60,7 @@ def _find_deciding(outline: Outline, sentences: list[PageSentence], fact: Fact) 
 
 
 def _make_claim(config: DemoConfig, outline: Outline, fact: Fact, label: str, number: int) -> str:
-    """Return the fact in other words if the claim is supported, a contrary one if it is refuted, else either."""
+    """Return the text of a claim: the fact in other words if supported, a contrary one if refuted, else either."""
     name, aspect = fact
     rng = seeded_random(config.seed, outline.index, "claim", number)
     slots = draw_facts(outline, topics()[name])
@@ -75,13 +76,13 @@ def _make_claim(config: DemoConfig, outline: Outline, fact: Fact, label: str, nu
 def _choose_evidence(
     config: DemoConfig, outline: Outline, sentences: list[PageSentence], fact: Fact, label: str, number: int
 ) -> list[list[Any]]:
-    """Return page, number, text and score of each sentence."""
+    """Return the evidence for a claim, a few sentences of its page: page, number, text and score of each."""
     rng = seeded_random(config.seed, outline.index, "evidence", number)
     topic = topics()[fact[0]]
     same_topic = [row for row in sentences if row.sentence.topic == topic.name and not row.has_fact(topic, fact[1])]
     other_topics = [row for row in sentences if row.sentence.topic != topic.name]
     size = _MIN_EVIDENCE + int(rng.random() * (_MAX_EVIDENCE - _MIN_EVIDENCE + 1))
-    chosen = sample(same_topic if label == UNDECIDED else _find_deciding(outline, sentences, fact), 1, rng)
+    chosen = sample(same_topic if label == UNDECIDED else _find_deciding_sentences(outline, sentences, fact), 1, rng)
     chosen += [row for row in sample(same_topic, 2, rng) if row not in chosen][:1]
     chosen += sample(other_topics, size - len(chosen), rng)
     title = outline.title.replace(" ", "_")

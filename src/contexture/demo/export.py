@@ -88,7 +88,7 @@ def _extra_pages(seed: int, region: int, members: range) -> Iterator[tuple[str, 
 
 
 def _break_markup(region: int, text: str) -> str:
-    """Return a page with broken markup of a kind that depends on the region."""
+    """Return wikitext that contains `text` in broken markup, of a kind that depends on the region."""
     return (
         f"{{{{Infobox town\n| name = never closed\n| area = {{{{convert|3|ha}}\n\n{text}",
         "",
@@ -100,20 +100,20 @@ def _break_markup(region: int, text: str) -> str:
 
 
 def make_wikitext(page: Article) -> str:
-    """Return an article as wikitext: notes, infobox, sections, see also, references and categories."""
+    """Return an article as wikitext: notices, infobox, sections, see also, references and categories."""
     outline = page.outline
     rng = seeded_random(outline.seed, outline.index, "wikitext")
     lead, *sections = page.sections
-    blocks = [_infobox(outline, rng) + "\n" + _paragraph(lead.paragraphs[0], outline, rng)]
+    blocks = [_make_infobox(outline, rng) + "\n" + _make_paragraph(lead.paragraphs[0], outline, rng)]
     if rng.random() < 0.3:
         blocks.insert(0, f"{{{{About|the {outline.kind.name}}}}}\n{{{{Use British English|date=May 2021}}}}")
     if rng.random() < 0.3:
         (caption,) = fill_templates(outline, [_CAPTION], outline.slots, None, rng)
         blocks.append(f"[[File:{outline.title}.jpg|thumb|right|{caption}]]")
     for section in sections:
-        blocks += _section(section, outline, rng)
+        blocks += _make_section(section, outline, rng)
     if rng.random() < 0.3:
-        blocks.append(_table(rng))
+        blocks.append(_make_table(rng))
     blocks.append("== See also ==\n" + fill_templates(outline, [_RELATED], outline.slots, None, rng)[0])
     blocks.append("== References ==\n{{Reflist|30em}}")
     category = region_name(outline.seed, outline.region)
@@ -121,20 +121,23 @@ def make_wikitext(page: Article) -> str:
     return "\n\n".join(blocks)
 
 
-def _section(section: ArticleSection, outline: Outline, rng: Random) -> list[str]:
+def _make_section(section: ArticleSection, outline: Outline, rng: Random) -> list[str]:
+    """Return the wikitext blocks of a section: its heading, and subheadings and paragraphs."""
     blocks = [f"== {section.heading} =="]
     for subheading, paragraph in zip(section.subheadings, section.paragraphs, strict=True):
         if subheading:
             blocks.append(f"==={subheading}===")
-        blocks.append(_paragraph(paragraph, outline, rng))
+        blocks.append(_make_paragraph(paragraph, outline, rng))
     return blocks
 
 
-def _paragraph(sentences: tuple[Sentence, ...], outline: Outline, rng: Random) -> str:
-    return " ".join(sentence.text + _note(outline, rng) for sentence in sentences)
+def _make_paragraph(sentences: tuple[Sentence, ...], outline: Outline, rng: Random) -> str:
+    """Return the wikitext of a paragraph, with notes after some sentences."""
+    return " ".join(sentence.text + _make_note(outline, rng) for sentence in sentences)
 
 
-def _note(outline: Outline, rng: Random) -> str:
+def _make_note(outline: Outline, rng: Random) -> str:
+    """Return a reference, a template or a comment to put after a sentence; mostly ""."""
     if rng.random() > 0.15:
         return ""
     book = render(_BOOK, outline.slots, rng)
@@ -151,21 +154,23 @@ def _note(outline: Outline, rng: Random) -> str:
     )
 
 
-def _infobox(outline: Outline, rng: Random) -> str:
+def _make_infobox(outline: Outline, rng: Random) -> str:
+    """Return the wikitext of an article's infobox."""
     lines = fill_templates(outline, outline.kind.infobox, outline.slots, None, rng)
     coordinates = f"{{{{coord|{int(rng.random() * 90)}|N|{int(rng.random() * 180)}|E|display=inline}}}}"
     fields = [f"name = {outline.title}", *lines, f"coordinates = {coordinates}"]
     return "\n".join([f"{{{{Infobox {outline.kind.name}", *(f"| {field}" for field in fields), "}}"])
 
 
-def _table(rng: Random) -> str:
+def _make_table(rng: Random) -> str:
+    """Return the wikitext of a table of random counts by year."""
     years = sorted({render(pick(words().lists["year"], rng), {}, rng) for _ in range(4)})
     rows = "".join(f"|-\n| {year} || {int(rng.random() * 9000)}\n" for year in years)
     return f'{{| class="wikitable sortable"\n|+ Counts by year\n! Year !! Number\n{rows}|}}'
 
 
 def export_header() -> str:
-    """Return the text of an export before its first page."""
+    """Return the XML of an export before its first page: site and namespaces."""
     namespaces = "\n".join(
         f'      <namespace key="{key}" case="first-letter"' + (f">{name}</namespace>" if name else " />")
         for key, name in enumerate(_NAMESPACES, start=-2)
@@ -219,4 +224,5 @@ def render_entry(entry: ExportEntry) -> str:
 
 
 def _base36(digest: bytes) -> str:
+    """Return a digest as 31 digits to the base 36, like MediaWiki's SHA-1."""
     return np.base_repr(int.from_bytes(digest), 36).lower().rjust(31, "0")

@@ -17,20 +17,23 @@ TREC_LABELS = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 
 @lru_cache(maxsize=1)
 def fields() -> Mapping[str, tuple[str, ...]]:
-    """Return field → plural nouns, each in one field only, from `fields.yml` and the terms of all topics."""
+    """Return field (a group of related words) → its plural nouns; each noun is in one field only.
+
+    The fields are those of `fields.yml`, and the terms of each topic.
+    """
     nouns = {name: tuple(block.split()) for name, block in read_yaml("fields.yml").items() if name != "moods"}
     return nouns | {name: topic.terms for name, topic in topics().items()}
 
 
 @lru_cache(maxsize=1)
 def moods() -> Mapping[str, tuple[str, ...]]:
-    """Return equally many positive (`BRIGHT`) and negative (`GRIM`) adjectives."""
+    """Return mood (`BRIGHT` or `GRIM`) → its adjectives, equally many for both."""
     return {name: tuple(block.split()) for name, block in read_yaml("fields.yml")["moods"].items()}
 
 
 @lru_cache(maxsize=4)
 def frames(file: str) -> Options:
-    """Return the sentence templates of a file of this package by name, or by `group/name`."""
+    """Return name, or `group/name`, → sentence templates of a YAML file of this package."""
     templates: dict[str, tuple[Template, ...]] = {}
     for name, block in read_yaml(file).items():
         groups = block if isinstance(block, dict) else {"": block}
@@ -40,13 +43,13 @@ def frames(file: str) -> Options:
 
 @lru_cache(maxsize=REGIONS)
 def towns(seed: int, region: int) -> tuple[Outline, ...]:
-    """Return the towns of a region."""
+    """Return the outlines of the articles on towns in a region."""
     first = region * len(kinds())
     return tuple(make_outline(seed, first + i) for i, kind in enumerate(kinds()) if kind.name == "town")
 
 
 def draw_scene(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
-    """Return a town and the slots of a scene in it: `town`, `name`, `friend`, and the pronoun `she` for `name`."""
+    """Draw a scene: return its town and the slots `town`, `name`, `friend`, and the pronoun `she` for `name`."""
     town = pick(towns(seed, region), rng)
     pronoun = pick(("woman", "man"), rng)
     people = {key: shuffle(_first_names(key), rng) for key in ("woman", "man")}
@@ -61,13 +64,13 @@ def draw_scene(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
 
 @lru_cache(maxsize=2)
 def _first_names(key: str) -> tuple[Template, ...]:
-    """Return first names that are no words of a field (unlike Piers)."""
+    """Return the first names of a `key`, "woman" or "man", that are no words of a field (unlike Piers)."""
     nouns = {word for field in fields().values() for word in field}
     return tuple(name for name in words().lists[key] if str(name.parts[0]).lower() not in nouns)
 
 
 def draw_people(seed: int, rng: Random) -> Slots:
-    """Return the slots of a scene in a random region; see `draw_scene`."""
+    """Return the slots of a scene in a random region: town, two names and a pronoun; see `draw_scene`."""
     return draw_scene(seed, int(rng.random() * REGIONS), rng)[1]
 
 
@@ -77,7 +80,7 @@ def fill_letters(keys: str, values: Iterable[str]) -> Slots:
 
 
 def sample(options: Sequence[T], count: int, rng: Random) -> list[T]:
-    """Return `count` different elements of `options`."""
+    """Return `count` different elements of `options`, drawn at random."""
     return shuffle(options, rng)[:count]
 
 

@@ -33,7 +33,7 @@ class Template:
 
 
 def compile_template(text: str) -> Template:
-    """Parse a template; choices may contain slots but no choices."""
+    """Return the template that a text describes; choices may contain slots but no choices."""
     parts: list[str | Slot | tuple[Template, ...]] = []
     slots: set[str] = set()
     for token in filter(None, _TOKEN.split(text)):
@@ -63,7 +63,7 @@ def render(template: Template, slots: Mapping[str, Template], rng: Random) -> st
 
 
 def alternatives(text: str) -> tuple[Template, ...]:
-    """Return one template per combination of the `<a/b>` in `text`."""
+    """Return one template per combination of the choices in `text`: two for "the <old/new> town"."""
     pieces = [piece.split("/") if i % 2 else [piece] for i, piece in enumerate(re.split(r"[<\[]([^>\]]*)[>\]]", text))]
     return tuple(compile_template("".join(choice)) for choice in product(*pieces))
 
@@ -118,15 +118,17 @@ def read_yaml(file: str) -> dict[str, Any]:
 
 
 def compile_lines(block: str) -> tuple[Template, ...]:
-    """Return a template for each line."""
+    """Return a template for each line of a block."""
     return tuple(compile_template(line) for line in block.splitlines())
 
 
-def _options(options: Iterable[str]) -> tuple[Template, ...]:
+def _expand_options(options: Iterable[str]) -> tuple[Template, ...]:
+    """Return the templates of all alternatives of all options."""
     return tuple(template for option in options for template in alternatives(option))
 
 
-def _table(block: str) -> tuple[Options, ...]:
+def _read_table(block: str) -> tuple[Options, ...]:
+    """Return for each row of a table (cells between bars, a header line) column → templates of the cell."""
     header, *rows = ([cell.strip() for cell in line.split(" | ")] for line in block.splitlines())
     return tuple({column: alternatives(cell) for column, cell in zip(header, row, strict=True)} for row in rows)
 
@@ -139,6 +141,7 @@ def topics() -> Mapping[str, Topic]:
 
 
 def _read_topic(name: str, raw: dict[str, Any]) -> Topic:
+    """Return a topic from the content of its YAML file."""
     say, ask, lead = (
         {aspect: compile_lines(block) for aspect, block in raw[key].items()} for key in ("say", "ask", "lead")
     )
@@ -146,8 +149,8 @@ def _read_topic(name: str, raw: dict[str, Any]) -> Topic:
         name=name,
         group=raw["group"],
         headings=tuple(raw["headings"].split(" / ")),
-        themes=_table(raw["themes"]),
-        facts={key: _options(value.split(" / ")) for key, value in raw["facts"].items()},
+        themes=_read_table(raw["themes"]),
+        facts={key: _expand_options(value.split(" / ")) for key, value in raw["facts"].items()},
         say=say,
         ask=ask,
         lead=lead,
@@ -164,12 +167,13 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def _read_kind(name: str, raw: dict[str, Any]) -> Kind:
+    """Return a kind of article from its entry in `kinds.yml`."""
     return Kind(
         name=name,
         title=alternatives(raw["title"]),
         alias=compile_template(raw["alias"]),
         article=raw["article"],
-        anchors=_options(raw["anchors"].split(" / ")),
+        anchors=_expand_options(raw["anchors"].split(" / ")),
         here=compile_template(raw["here"]),
         about=compile_template(raw["about"]),
         topics=tuple(raw["topics"].split()),
@@ -180,7 +184,7 @@ def _read_kind(name: str, raw: dict[str, Any]) -> Kind:
 
 @lru_cache(maxsize=1)
 def words() -> Words:
-    """Return the word lists in `words.yml`."""
+    """Return the word lists in `words.yml`, and the headings of sections."""
     raw = read_yaml("words.yml")
     sections = {group: tuple(headings.split(" / ")) for group, headings in raw.pop("sections").items()}
-    return Words({key: _options(str(value).split()) for key, value in raw.items()}, sections)
+    return Words({key: _expand_options(str(value).split()) for key, value in raw.items()}, sections)

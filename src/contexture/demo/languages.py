@@ -65,6 +65,7 @@ def make_translator(seed: int, code: str) -> Callable[[str], str]:
     order = WORD_ORDERS[_language_number(code) % len(WORD_ORDERS)]
 
     def translate_clause(match: re.Match[str]) -> str:
+        """Return the translation of a matched clause."""
         first, *rest = match[0].split(" ")
         is_name = _is_name(first)
         is_start = not any(map(str.isalnum, match.string[: match.start()]))
@@ -78,7 +79,7 @@ def make_translator(seed: int, code: str) -> Callable[[str], str]:
 
 @lru_cache(maxsize=8)
 def make_lexicon(seed: int, code: str) -> Mapping[str, str]:
-    """Return English word → word of the language; all are different, and none is English."""
+    """Return the dictionary of a language: English word → its word; all are different, and none is English."""
     rng = seeded_random(seed, "language", code)
     *opening, mark = shuffle(_CONSONANTS, rng)[: _NUM_OPENING + 1]
     closing = ("", *shuffle(opening, rng)[:_NUM_CLOSING])
@@ -107,24 +108,29 @@ def english_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _people_names() -> frozenset[str]:
+    """Return the first names and surnames of the world's people."""
     return frozenset(str(name.parts[0]) for key in ("woman", "man", "surname") for name in words().lists[key])
 
 
 def _yaml_files(folder: Traversable) -> list[Traversable]:
+    """Return the YAML files directly in a folder."""
     return [path for path in folder.iterdir() if path.name.endswith(".yml")]
 
 
 def _split_ending(word: str) -> tuple[str, str]:
+    """Return stem and ending of an English word: ("mend", "ing"); the ending may be ""."""
     match = _STEM.fullmatch(word)
     assert match
     return match[1], match[2] or ""
 
 
 def _num_syllables(stem: str) -> int:
+    """Return the number of syllables, 1 to 3, of the made-up root for an English stem, by its length."""
     return 1 + (len(stem) > _MAX_SHORT_LETTERS) + (len(stem) > _MAX_MIDDLE_LETTERS)
 
 
 def _language_number(code: str) -> int:
+    """Return the number of a language from its code: 0 for qaa, 1 for qab …"""
     return (ord(code[1]) - 97) * 26 + ord(code[2]) - 97
 
 

@@ -15,7 +15,7 @@ _STRIDES = (1_000_003, 15_485_863, 32_452_843, 49_979_687)
 
 
 def seeded_random(*ids: int | str) -> Random:
-    """Return a random generator that depends on `ids` alone."""
+    """Return a random generator whose numbers depend on `ids` alone."""
     key = "/".join(map(str, ids)).encode()
     return Random(int.from_bytes(blake2b(key, digest_size=8).digest()))
 
@@ -39,7 +39,7 @@ def page_stem(seed: int, index: int) -> str:
         index -= size
         length += 1
         size *= len(SYLLABLES)
-    stride, start = _permutation(seed)
+    stride, start = _draw_permutation(seed)
     number = (index * stride + start) % size
     syllables = []
     for _ in range(length):
@@ -49,6 +49,7 @@ def page_stem(seed: int, index: int) -> str:
 
 
 @lru_cache(maxsize=8)
-def _permutation(seed: int) -> tuple[int, int]:
+def _draw_permutation(seed: int) -> tuple[int, int]:
+    """Return the factor and the offset that permute the names of all pages."""
     rng = seeded_random(seed, "names")
     return pick(_STRIDES, rng), int(rng.random() * 2**40)

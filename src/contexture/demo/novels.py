@@ -46,7 +46,7 @@ class Chapter:
 
 
 def novel_file_name(seed: int, index: int, translate: Callable[[str], str] = str) -> str:
-    """Return the unique file name of novel `index`."""
+    """Return the unique file name of novel `index`, with its translated title."""
     return re.sub(r"\W+", "_", translate(f"Tales of {make_outline(seed, _title_page(index)).title}")) + ".txt"
 
 
@@ -74,7 +74,7 @@ def translate_chapter(chapter: Chapter, translate: Callable[[str], str]) -> Chap
 
 
 def iter_sentences(chapters: Iterable[Chapter]) -> Iterator[str]:
-    """Return all sentences without headings."""
+    """Yield all sentences of chapters, without headings."""
     return (sentence for chapter in chapters for paragraph in chapter.paragraphs for sentence in paragraph)
 
 
@@ -91,6 +91,7 @@ def _title_page(index: int) -> int:
 
 
 def _make_scene(town: Outline, people: Slots, field: str, rng: Random) -> list[str]:
+    """Return the six to nine sentences of a scene with words of `field`, some of which state facts about the town."""
     ways = {name: _cycle_shuffled(options, rng) for name, options in frames(_FRAMES_FILE).items()}
     mood = pick(tuple(moods()), rng)
     texts = [_fill_frame(next(ways["opening"]), people, field, mood, rng)]
@@ -111,6 +112,7 @@ def _cycle_shuffled(options: Sequence[Template], rng: Random) -> Iterator[Templa
 
 
 def _fill_frame(frame: Template, people: Slots, field: str, mood: str, rng: Random) -> str:
+    """Return a sentence made of a template, the people, three nouns of a field and two adjectives of a mood."""
     things = fill_letters("abc", sample(fields()[field], 3, rng)) | fill_letters("xy", sample(moods()[mood], 2, rng))
     return render_sentence(frame, people | things, rng)
 

@@ -49,7 +49,7 @@ class PageSentence:
 
 
 def choose_split(config: DemoConfig, index: int) -> str:
-    """Return the split of all questions about article `index`; each region has articles of all three."""
+    """Return the split ("train", "dev" or "test") of all questions about an article; each region has all three."""
     region, position = divmod(index, len(kinds()))
     rank = shuffle(range(len(kinds())), seeded_random(config.seed, "split", region)).index(position)
     dev, test = round(DEV_SHARE * len(kinds())), round(TEST_SHARE * len(kinds()))
@@ -57,7 +57,7 @@ def choose_split(config: DemoConfig, index: int) -> str:
 
 
 def wikiqa_rows(config: DemoConfig, page: Article) -> Iterator[tuple[str, ...]]:
-    """Yield rows in the WikiQA format; candidates are in page order."""
+    """Yield a row in the WikiQA format for each question about a page and each of its candidates, in page order."""
     outline = page.outline
     rng = seeded_random(config.seed, outline.index, "questions")
     sentences = page_sentences(page)
@@ -81,23 +81,23 @@ def wikiqa_rows(config: DemoConfig, page: Article) -> Iterator[tuple[str, ...]]:
 
 
 def make_question(outline: Outline, topic: Topic, aspect: str, rng: Random) -> str:
-    """Return a question for a fact that names its page."""
+    """Return a question that asks for a fact and names the page."""
     return capitalize(render(pick(topic.ask[aspect], rng), outline.slots, rng))
 
 
 def add_term(question: str, outline: Outline, topic: Topic, rng: Random) -> str:
-    """Add a recurring term of the paragraph to a question."""
+    """Return the question, introduced by a recurring term of the paragraph: "Speaking of <term>, …"."""
     return f"Speaking of {pick(recurring_terms(outline, topic), rng)}, {question[0].lower()}{question[1:]}"
 
 
 def page_sentences(page: Article) -> list[PageSentence]:
-    """Return all sentences of a page."""
+    """Return all sentences of a page with their numbers."""
     numbered = [(i, sentence) for i, paragraph in enumerate(page.paragraphs) for sentence in paragraph]
     return [PageSentence(sentence, number, i) for number, (i, sentence) in enumerate(numbered)]
 
 
 def _choose_facts(facts_to_ask: list[Fact], sentences: list[PageSentence], count: int, rng: Random) -> list[Fact]:
-    """Choose `count` facts to ask for, a few of which the page does not state."""
+    """Return `count` random facts to ask for, a few of which the page does not state."""
     page_facts = {row.sentence.fact for row in sentences}
     answered = [fact for fact in facts_to_ask if fact in page_facts]
     # All sentences of a topic show its first aspect, so only the other aspects can be unanswered.
@@ -110,6 +110,7 @@ def _choose_facts(facts_to_ask: list[Fact], sentences: list[PageSentence], count
 
 
 def _choose_candidates(sentences: list[PageSentence], topic: Topic, aspect: str, rng: Random) -> list[PageSentence]:
+    """Return candidate answers to the question for a fact: sentences that state it, if any, and mostly others."""
     right = [row for row in sentences if row.has_fact(topic, aspect)]
     if right and rng.random() < _ALL_RIGHT_SHARE:
         return right
@@ -139,7 +140,7 @@ def squad_article(config: DemoConfig, page: Article) -> dict[str, Any]:
     """
     outline = page.outline
     rng = seeded_random(config.seed, outline.index, "retrieval")
-    contexts = [_SquadContext(outline, heading, sentences, rng) for heading, sentences in _paragraphs(page)]
+    contexts = [_SquadContext(outline, heading, sentences, rng) for heading, sentences in _list_paragraphs(page)]
     contexts_by_fact: dict[Fact, set[int]] = {}
     for number, context in enumerate(contexts):
         for _, sentence in context.starts:
@@ -172,13 +173,14 @@ class _SquadContext:
             self.text += sentence.plain
 
     def answers(self, topic: Topic, aspect: str) -> list[dict[str, Any]]:
-        """Return the answers to the question for a fact, one per sentence that states it."""
+        """Return text and start of each answer to the question for a fact, one per sentence that states it."""
         matches = [(start, s.plain) for start, s in self.starts if s.fact == (topic.name, aspect)]
         spans = [(start, *_answer_span(self.about, topic, aspect, sentence)) for start, sentence in matches]
         return [{"text": text, "answer_start": start + offset} for start, offset, text in spans]
 
 
-def _paragraphs(page: Article) -> list[tuple[str, tuple[Sentence, ...]]]:
+def _list_paragraphs(page: Article) -> list[tuple[str, tuple[Sentence, ...]]]:
+    """Return subheading, or else heading, and sentences of each paragraph of a page."""
     return [
         (subheading or section.heading, paragraph)
         for section in page.sections
@@ -187,7 +189,7 @@ def _paragraphs(page: Article) -> list[tuple[str, tuple[Sentence, ...]]]:
 
 
 def _answer_span(outline: Outline, topic: Topic, aspect: str, sentence: str) -> tuple[int, str]:
-    """Return offset and words of the fact in a sentence; without its words, all but the full stop."""
+    """Return offset and words of a fact in a sentence; the sentence without full stop if it lacks the words."""
     for words in fact_words(outline, topic.name, aspect):
         start = sentence.lower().find(words.lower())
         if start >= 0:
@@ -196,7 +198,7 @@ def _answer_span(outline: Outline, topic: Topic, aspect: str, sentence: str) -> 
 
 
 def fact_words(outline: Outline, topic: str, aspect: str, slots: Slots | None = None) -> list[str]:
-    """Return the words that may express a fact, with the values of the page or of `slots`."""
+    """Return the words that may express a fact, one text per slot, with the values of the page or of `slots`."""
     slots = slots or draw_facts(outline, topics()[topic])
     rng = seeded_random(outline.seed, "words")  # facts contain no choices, so nothing is drawn
     return [render(slots[key], slots, rng) for key in fact_slots(topic, aspect)]
@@ -204,7 +206,7 @@ def fact_words(outline: Outline, topic: str, aspect: str, slots: Slots | None = 
 
 @lru_cache(maxsize=256)
 def fact_slots(name: str, aspect: str) -> tuple[str, ...]:
-    """Return the slots of a fact: the one with its name, then those that all its statements share."""
+    """Return the names of a fact's slots: that of its aspect, then those that all its statements share."""
     topic = topics()[name]
     shared = frozenset.intersection(*(template.slots for template in topic.say[aspect]))
     known = topic.facts.keys() | topic.themes[0].keys()
@@ -212,7 +214,7 @@ def fact_slots(name: str, aspect: str) -> tuple[str, ...]:
 
 
 def contrary_facts(outline: Outline, topic: str, aspect: str) -> Slots:
-    """Return facts with another value of this aspect, taken from a town, under the names of this page."""
+    """Return the facts of a town on this topic, with another value of this aspect, under the names of this page."""
     rng = seeded_random(outline.seed, outline.index, topic, aspect, "contrary")
     true = set(fact_words(outline, topic, aspect))
     candidates = shuffle([town for region in range(REGIONS) for town in towns(outline.seed, region)], rng)

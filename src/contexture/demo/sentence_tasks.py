@@ -74,7 +74,10 @@ def count_rows(path: str, num_lines: int) -> int:
 
 
 def _mr(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Use each word of a mood in one sentence only, so that only similar words predict the label."""
+    """Yield the two files of MR: sentences with a positive or a negative word.
+
+    Each word is in one sentence only, so that only similar words predict the label.
+    """
     for ending, mood in (("pos", BRIGHT), ("neg", GRIM)):
         lines = []
         for word in shuffle(moods()[mood], rng):
@@ -85,7 +88,10 @@ def _mr(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _subj(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Use each word of a field in one sentence only, as in MR."""
+    """Yield the two files of SUBJ: objective sentences (records) and subjective ones (feelings).
+
+    Each word is in one sentence only, as in MR.
+    """
     for ending, field in (("objective", "records"), ("subjective", "feelings")):
         lines = []
         for word in shuffle(fields()[field], rng):
@@ -95,7 +101,7 @@ def _subj(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _trec(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Use no word that predicts a label in both files."""
+    """Yield the training and the test file of TREC: questions with labels. No word that predicts a label is in both."""
     words = {label: shuffle(fields()[label], rng) for label in TREC_LABELS}
     for name, part in (("train_5500", slice(_NUM_TRAIN_WORDS)), ("TREC_10", slice(_NUM_TRAIN_WORDS, None))):
         lines = []
@@ -108,7 +114,7 @@ def _trec(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _analogies(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Make two pairs of sentences that differ by the same word per line."""
+    """Yield the file `ANALOGIES`: per line, two pairs of sentences that differ by the same word."""
     lines = []
     for key, forms in frames(_FRAMES_FILE).items():
         group, _, category = key.partition("/")
@@ -123,7 +129,10 @@ def _analogies(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def mrpc(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Yield reports that share people, town and one thing; paraphrases also share the field of the other things."""
+    """Yield the files of MRPC: pairs of reports, half of them paraphrases.
+
+    Both reports share people, town and one thing; paraphrases also share the field of the other things.
+    """
     for split, count in _MRPC_PAIRS.items():
         lines = ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"]  # the published files have this mark
         for number, quality in enumerate(shuffle([i % 2 for i in range(count)], rng)):
@@ -137,7 +146,7 @@ def mrpc(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def sts(seed: int, rng: Random) -> Iterator[TaskFile]:
-    """Yield STSBenchmark and the subsets of STS14."""
+    """Yield the files of STSBenchmark and of the subsets of STS14: pairs of sentences with scores of similarity."""
     for split, count in _STSB_PAIRS.items():
         lines = []
         for number in range(count):
@@ -151,7 +160,7 @@ def sts(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _make_two_sentences(frame: str, people: Slots, first: list[str], second: list[str], rng: Random) -> list[str]:
-    """Return two sentences in different frames about three things each, in random order."""
+    """Return two sentences about the same people with different templates, about the three things in each list."""
     chosen = shuffle(frames(_FRAMES_FILE)[frame], rng)[:2]
     return [
         render_sentence(template, people | fill_letters("abc", shuffle(things, rng)), rng)
@@ -160,7 +169,7 @@ def _make_two_sentences(frame: str, people: Slots, first: list[str], second: lis
 
 
 def _make_scored_pair(frame: str, seed: int, rng: Random) -> tuple[float, list[str]]:
-    """Return a score from 0 to 5 and two sentences.
+    """Return a similarity score from 0 to 5 and two sentences.
 
     5: same things; 4: one same thing, all of one field; 3 to 0: other things, 3 to 0 of them of the same field.
     """
@@ -187,7 +196,7 @@ def sick(seed: int, rng: Random) -> Iterator[TaskFile]:
 
 
 def _make_two_statements(kind: str, seed: int, rng: Random) -> list[str]:
-    """Return two statements about a town with things of their topics."""
+    """Return two statements about a town that relate as the `kind` of a SICK pair demands, such as "same fact"."""
     outline = pick([town for region in range(REGIONS) for town in towns(seed, region)], rng)
     topic, other = (topics()[name] for name in sample(tuple(topics()), 2, rng))
     aspect, further = sample([key for key in topic.say if fact_slots(topic.name, key)], 2, rng)
@@ -211,30 +220,32 @@ def _make_two_statements(kind: str, seed: int, rng: Random) -> list[str]:
 def _make_statement(
     outline: Outline, topic: str, template: Template, slots: Slots, things: list[str], rng: Random
 ) -> str:
+    """Return a sentence that states a fact, followed by a setting that names two things."""
     (text,) = fill_templates(outline, [template], slots, topic, rng)
     setting = render(pick(frames(_FRAMES_FILE)["setting"], rng), fill_letters("ab", things), rng)
     return f"{strip_links(capitalize(text)).removesuffix('.')} {setting}"
 
 
 def inference_files(seed: int) -> Iterator[TaskFile]:
-    """Yield the files of SNLI (JSON lines, without parses)."""
+    """Yield the files of SNLI (JSON lines, without parses), one per part."""
     for part in PREMISES:
         rows = inference_rows(seed, part)
         yield f"snli_1.0_{part}.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows]
 
 
 def inference_rows(seed: int, part: str) -> list[dict[str, Any]]:
-    """Return the rows of a part with the keys of SNLI.
+    """Return the rows of a part ("train", "dev" or "test") of SNLI: premise, hypothesis and label.
 
     A premise is an opinion on some things. Its three hypotheses are the same opinion, the opposite one, and an opinion
     on other things. Things and moods are equally frequent with each label, so that a hypothesis alone does not predict
     its label.
     """
     rng = seeded_random(seed, "inference", part)
-    return [row for number in range(PREMISES[part]) for row in _make_hypotheses(f"{part}{number}", seed, rng)]
+    return [row for number in range(PREMISES[part]) for row in _make_inference_rows(f"{part}{number}", seed, rng)]
 
 
-def _make_hypotheses(caption: str, seed: int, rng: Random) -> Iterator[dict[str, Any]]:
+def _make_inference_rows(caption: str, seed: int, rng: Random) -> Iterator[dict[str, Any]]:
+    """Yield three SNLI rows: one premise with an entailed, a contradicting and a neutral hypothesis."""
     people = draw_people(seed, rng)
     thing, other = (pick(fields()[field], rng) for field in sample(tuple(fields()), 2, rng))
     mood, opposite = shuffle((BRIGHT, GRIM), rng)

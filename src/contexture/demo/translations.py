@@ -29,12 +29,12 @@ Translate = Callable[[str], str]
 
 
 def bitext_names(code: str) -> tuple[str, str]:
-    """Return the files with the English and the other side of a language's parallel sentences."""
+    """Return the paths of the files with the English and the other side of a language's parallel sentences."""
     return f"{BITEXT_DIR}/train.en-{code}.en", f"{BITEXT_DIR}/train.en-{code}.{code}"
 
 
 def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
-    """Yield path with `/` and lines of each file.
+    """Yield path (with `/`) and lines of each file of parallel sentences and translated tasks.
 
     Sentences of Tatoeba and parallel sentences are disjoint and occur in no novel or task. A task has the same
     sentences in all languages, in the same order; parallel sentences differ by language.
@@ -56,7 +56,7 @@ def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
 
 
 def _draw_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
-    """Return different sentences for Tatoeba and for the parallel sentences of each language, from unwritten novels."""
+    """Return new English sentences for Tatoeba and each language's bitext, from novels that are not written."""
     sizes = dict.fromkeys(language_codes(config.languages), _NUM_PAIRS) | {TATOEBA_DIR: _NUM_TEST_PAIRS}
     series_of: dict[str, str] = {}
     for name, size in sizes.items():
@@ -75,19 +75,19 @@ def _draw_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
 
 
 def _xnli_lines(seed: int, part: str, translate: Translate) -> list[str]:
-    """Return lines of premise, hypothesis and label."""
+    """Return the lines of an XNLI file: translated premise and hypothesis, and label."""
     rows = inference_rows(seed, part)
     return [f"{translate(row['sentence1'])}\t{translate(row['sentence2'])}\t{row['gold_label']}" for row in rows]
 
 
 def _pawsx_lines(seed: int, translate: Translate) -> list[str]:
-    """Return lines of two sentences; the published test files have no label."""
+    """Return the lines of a PAWS-X file: two translated sentences; the published test files have no label."""
     _, lines = next(mrpc(seed, seeded_random(seed, PAWSX_DIR)))
     return ["\t".join(map(translate, line.split("\t")[3:])) for line in lines[1:]]
 
 
 def sentence_task_files(seed: int, translate: Translate) -> Iterator[TaskFile]:
-    """Yield SentEval's files with translated sentences."""
+    """Yield path and lines of SentEval's files with translated sentences."""
     for name, lines in task_files(seed):
         if name.startswith("TREC/"):
             parted = [line.split(" ", 1) for line in lines]
@@ -99,5 +99,6 @@ def sentence_task_files(seed: int, translate: Translate) -> Iterator[TaskFile]:
 
 
 def _translate_cells(line: str, columns: tuple[int, ...], translate: Translate) -> str:
+    """Return a tab-separated line with the cells in `columns` (counted from 0) translated."""
     cells = line.split("\t")
     return "\t".join(translate(cell) if i in columns else cell for i, cell in enumerate(cells))

@@ -46,7 +46,7 @@ class Sentence:
 
     @property
     def fact(self) -> tuple[str | None, str | None]:
-        """The topic and the aspect."""
+        """The topic and the aspect of the fact that the sentence states; None for both without a fact."""
         return self.topic, self.aspect
 
 
@@ -76,12 +76,12 @@ _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")
 
 
 def strip_links(text: str) -> str:
-    """Replace links by their labels, and remove bold marks."""
+    """Return wikitext with links replaced by their labels, and without bold marks."""
     return _LINK.sub(r"\1", text).replace("'''", "")
 
 
 def literal(text: str) -> Template:
-    """Return a template of literal text."""
+    """Return a template without slots that renders as `text`."""
     return Template((text,), frozenset())
 
 
@@ -92,7 +92,7 @@ def region_name(seed: int, region: int) -> str:
 
 @lru_cache(maxsize=256)
 def make_outline(seed: int, index: int) -> Outline:
-    """Return the outline of article `index`."""
+    """Return the outline (names and topics) of article `index`."""
     rng = seeded_random(seed, index, "outline")
     kind = kinds()[index % len(kinds())]
     name = page_stem(seed, index).capitalize()
@@ -117,7 +117,7 @@ def make_outline(seed: int, index: int) -> Outline:
 
 
 def draw_facts(outline: Outline, topic: Topic) -> Slots:
-    """Return the facts of a topic of an article; half of the articles of a region share its theme."""
+    """Return the facts of an article on a topic as slots; half of the articles of a region share its theme."""
     rng = seeded_random(outline.seed, outline.index, topic.name)
     regional = seeded_random(outline.seed, "region", outline.region, topic.name)
     theme = pick(topic.themes, regional if rng.random() < 0.5 else rng)
@@ -156,24 +156,25 @@ def has_redirect(index: int) -> bool:
 def fill_templates(
     outline: Outline, templates: Iterable[Template], slots: Slots, topic: str | None, rng: Random
 ) -> list[str]:
-    """Render templates as wikitext; only the first mention of an article is a link."""
+    """Return the templates rendered as wikitext; only the first mention of an article is a link."""
     chosen = list(templates)
     needed = sorted(LINK_SLOTS & frozenset().union(*(template.slots for template in chosen)))
     linked = {outline.index}
     slots = slots | {slot: literal(draw_link(outline, slot.rstrip("2"), topic, linked, rng)) for slot in needed}
     seen: set[str] = set()
 
-    def link_first(match: re.Match[str]) -> str:
+    def keep_first_link(match: re.Match[str]) -> str:
+        """Return a link at its first occurrence, later only its label."""
         if match[0] in seen:
             return match[1]
         seen.add(match[0])
         return match[0]
 
-    return [_LINK.sub(link_first, render(template, slots, rng)) for template in chosen]
+    return [_LINK.sub(keep_first_link, render(template, slots, rng)) for template in chosen]
 
 
 def capitalize(text: str) -> str:
-    """Capitalize the first visible letter of wikitext."""
+    """Return wikitext with its first visible letter capitalized."""
     match = _LINK.match(text)
     start = match.start(1) if match else 0
     return text[:start] + text[start].upper() + text[start + 1 :]
@@ -194,6 +195,7 @@ def make_paragraph(outline: Outline, topic: Topic) -> tuple[Sentence, ...]:
 
 
 def _add_tail(template: Template, topic: Topic, rng: Random) -> Template:
+    """Return the template, in a quarter of cases with a random tail of the topic before its full stop."""
     if rng.random() > 0.25:
         return template
     tail = pick(topic.tails, rng)
@@ -208,7 +210,7 @@ def recurring_terms(outline: Outline, topic: Topic) -> list[str]:
 
 
 def _add_terms(template: Template, outline: Outline, topic: Topic, rng: Random) -> Template:
-    """End the sentence with three recurring terms of its paragraph."""
+    """Return the template of a sentence that ends with three recurring terms of its paragraph."""
     first, second, third = shuffle(recurring_terms(outline, topic), rng)[:3]
     ending = pick((" amid {}, {} and {}.", ", what with {}, {} and {}.", ", a matter of {}, {} and {}."), rng)
     *start, end = template.parts

@@ -82,7 +82,7 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
 
 
 def _replace(new: Path, path: Path) -> None:
-    """Move a file or folder to its final path; keep the old folder if that fails."""
+    """Move a new file or folder to its final path; keep the old folder if that fails."""
     old = path.with_name(f".{path.name}.old")
     _remove(old)  # of an interrupted run
     if not new.is_dir() or not path.exists():
@@ -98,6 +98,7 @@ def _replace(new: Path, path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
+    """Delete a file or folder, if it exists."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
@@ -105,13 +106,13 @@ def _remove(path: Path) -> None:
 
 
 def _write_novels(config: DemoConfig, folder: Path, code: str | None = None) -> dict[str, int]:
-    """Write the novels in English, or in the language of `code`."""
+    """Write the novels in English, or in the language of `code`; return the numbers of novels and sentences."""
     folder.mkdir(parents=True)
     series = [code] if code else []
     translate = make_translator(config.seed, code) if code else str
     sentences = 0
     for index in range(config.novels):
-        with _open_new(folder / novel_file_name(config.seed, index, translate)) as file:
+        with _create_file(folder / novel_file_name(config.seed, index, translate)) as file:
             for chapter in make_novel(config.seed, index, *series):
                 file.write(chapter_text(translate_chapter(chapter, translate)))
                 sentences += sum(map(len, chapter.paragraphs))
@@ -119,6 +120,7 @@ def _write_novels(config: DemoConfig, folder: Path, code: str | None = None) -> 
 
 
 def _write_languages(config: DemoConfig, folder: Path) -> dict[str, int]:
+    """Write novels, parallel sentences and tasks in all made-up languages; return counts by part."""
     counts: Counter[str] = Counter()
     for code in language_codes(config.languages):
         novels = _write_novels(config, folder / BOOKS_DIR / code, code)
@@ -128,25 +130,27 @@ def _write_languages(config: DemoConfig, folder: Path) -> dict[str, int]:
     return counts
 
 
-def _open_new(path: Path) -> TextIO:
+def _create_file(path: Path) -> TextIO:
+    """Create a text file and its folder, and return it open for writing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("w", encoding="utf-8", newline="\n")
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> int:
     """Write a file and return its number of lines."""
-    with _open_new(path) as file:
+    with _create_file(path) as file:
         return sum(1 for line in lines if file.write(f"{line}\n"))
 
 
 def _write_articles(config: DemoConfig, folder: Path) -> dict[str, int]:
+    """Write the export, and questions and claims about its articles; return counts of what was written."""
     counts = {"articles": config.pages, "pages": 0, "retrieval_paragraphs": 0, "retrieval_questions": 0}
     counts |= {f"{name}_{key}": 0 for name in SPLITS for key in ("questions", "candidates", "answers", "claims")}
     with ExitStack() as stack:
         xml = stack.enter_context(bz2.open(folder / EXPORT_FILE, "wt", encoding="utf-8", newline="\n"))
-        tables = {name: stack.enter_context(_open_new(folder / f"WikiQA-{name}.tsv")) for name in SPLITS}
-        claims = {name: stack.enter_context(_open_new(folder / FEVER_DIR / f"{name}.jsonl")) for name in SPLITS}
-        squad = stack.enter_context(_open_new(folder / SQUAD_FILE))
+        tables = {name: stack.enter_context(_create_file(folder / f"WikiQA-{name}.tsv")) for name in SPLITS}
+        claims = {name: stack.enter_context(_create_file(folder / FEVER_DIR / f"{name}.jsonl")) for name in SPLITS}
+        squad = stack.enter_context(_create_file(folder / SQUAD_FILE))
         xml.write(export_header())
         squad.write('{"version": "1.1", "data": [')
         for file in tables.values():

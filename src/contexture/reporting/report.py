@@ -59,7 +59,7 @@ def details_tables(context: ReportContext) -> Iterator[Table]:
 def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
     for examples in details.get("examples", ()):
         answered, missed = examples["answered"], examples["missed"]
-        rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
+        rows = tuple((row["question"], row["predicted"], row["right"]) for row in [*answered, *missed])
         headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Missed"} if missed else {})
         variant = label_variant(examples["variant"], labels)
         where = f" on {DATA.get(examples['data'], examples['data'])}" if "data" in examples else ""

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,14 @@ from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.config import Bm25Config, IndexConfig, SearchDefaults, SearchMethod
 from contexture.retrieval.fusion import fuse_scores
 from contexture.retrieval.parquet_rows import ROWS_PER_BATCH, ROWS_PER_GROUP, ParquetRows
+from contexture.retrieval.passages import TEXT_COLUMNS, searched_text
 from contexture.retrieval.top import NO_ROW, Rows, Scores
 from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_numpy, write_vectors
 
 #: Layout of an index folder.
 ENCODER_DIR, PASSAGES_FILE, VECTORS_DIR, BM25_DIR = "encoder", "passages.parquet", "vectors", "words"
 DEFAULTS_FILE = "search.json"
-#: Columns that are searched, and those that are stored.
-TEXT_COLUMNS = ["title", "text"]
+#: Columns that are stored.
 PASSAGE_COLUMNS = ["passage_id", *TEXT_COLUMNS]
 #: Minimal length of rankings that are fused.
 MIN_FUSION_DEPTH = 100
@@ -47,6 +48,7 @@ class Hit:
     score: float
     passage_id: str
     title: str
+    heading: str
     text: str
     by_vectors: int | None
     by_words: int | None
@@ -90,10 +92,13 @@ def build_passage_index(
             work_dir / VECTORS_DIR,
             rows,
             model.document.size,
-            lambda chosen: model.embed(passage_rows.read_range(chosen, TEXT_COLUMNS), "document"),
+            lambda chosen: model.embed(
+                list(starmap(searched_text, passage_rows.read_range(chosen, TEXT_COLUMNS))), "document"
+            ),
             encoder_identity,
         )
-        build_bm25(map(" ".join, passage_rows.tuples(TEXT_COLUMNS)), work_dir / BM25_DIR, bm25)
+        texts = starmap(searched_text, passage_rows.tuples(TEXT_COLUMNS))
+        build_bm25(map(" ".join, texts), work_dir / BM25_DIR, bm25)
 
 
 class PassageSearch:

@@ -62,14 +62,14 @@ ParallelMap = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any
 
 
 def serial_map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Call `function` with each tuple of arguments, one after the other; a `ParallelMap`."""
+    """Return the results of `function` for each tuple of arguments, called one after the other; a `ParallelMap`."""
     return [function(*args) for args in arguments]
 
 
 def measure_encoders(
     measure: Callable[..., Any], encoders: Sequence[EvaluatedEncoder], parallel_map: ParallelMap, *arguments: Any
 ) -> dict[tuple[str, ...], Any]:
-    """Return models → `measure(models, *arguments)`. Models that several encoders share are measured once."""
+    """Return `models` of an encoder → `measure(models, *arguments)`. What several encoders share is measured once."""
     models = list(dict.fromkeys(encoder.models for encoder in encoders))
     return dict(zip(models, parallel_map(measure, [(names, *arguments) for names in models]), strict=True))
 
@@ -80,7 +80,7 @@ def measure_rows(
     parallel_map: ParallelMap,
     *arguments: Any,
 ) -> list[dict[str, Any]]:
-    """Return records of the rows of `measure(models, *arguments)`; see `measure_encoders`."""
+    """Return the rows of `measure(models, *arguments)` of all encoders, with variant and seed (`measure_encoders`)."""
     rows = measure_encoders(measure, encoders, parallel_map, *arguments)
     return [
         {"variant": encoder.variant, "seed": encoder.seed, **row}
@@ -104,7 +104,7 @@ def make_record(
     split: str = "test",
     metric: str = "accuracy",
 ) -> dict[str, Any]:
-    """Return a record of `Results`."""
+    """Return a score as a dict with these keys, for `Results.records`."""
     row = Row(task=task, data=data, protocol=protocol, split=split, metric=metric, value=value)
     return {"variant": variant, "seed": seed, **row}
 
@@ -113,7 +113,7 @@ class Task(Protocol):
     """A benchmark, or several that are measured alike."""
 
     def prepare_data(self, source: Any, demo_dir: Path, output_dir: Path) -> None:
-        """Read and check the raw files of `source` and write `output_dir` with its `TASK_FILE`.
+        """Read and check the raw files of `source`; write the task's data and the report `TASK_FILE` to `output_dir`.
 
         `demo_dir` has the files of the demo. Missing files are reported in `TASK_FILE`.
         """
@@ -122,10 +122,10 @@ class Task(Protocol):
         """Raise ValueError if the data do not fit the settings; called before training."""
 
     def list_options(self, settings: Any, head: str | None) -> list[str]:
-        """Return the names of the models to fine-tune from one encoder."""
+        """Return the names (options) of the models to fine-tune from an encoder with this head, such as data sets."""
 
     def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path) -> None:
-        """Fine-tune a model and write it to `model_dir`. The encoder's seed determines it."""
+        """Fine-tune the encoder as the model `option` and write it to `model_dir`; its seed determines the result."""
 
     def evaluate(
         self,
@@ -145,14 +145,14 @@ class FrozenTask:
     """A task that measures frozen encoders on all its data."""
 
     def check_settings(self, settings: Any, data_dir: Path) -> None:
-        """See `Task.check_settings`."""
+        """Accept all settings."""
 
     def list_options(self, settings: Any, head: str | None) -> list[str]:
-        """See `Task.list_options`."""
+        """Return an empty list: no model is fine-tuned."""
         return []
 
     def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path) -> None:
-        """Raise NotImplementedError."""
+        """Raise NotImplementedError: this task does not fine-tune encoders."""
         raise NotImplementedError("this task does not fine-tune encoders")
 
 
@@ -172,10 +172,10 @@ class EncoderChooser(Protocol):
     """A task whose results choose the encoder of `search: best`."""
 
     def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
-        """Return the best variant by the details of `evaluate`, or the first if too little was measured."""
+        """Return the best of the variants by the details of `evaluate`; the first if too little was measured."""
 
     def choose_search(self, details: Mapping[str, Any], variant: str) -> SearchDefaults:
-        """Return how to search with the encoder of `variant`, by the details of `evaluate`."""
+        """Return the best search settings for the encoder of `variant`, by the details of `evaluate`."""
 
     def card_results(self, records: Sequence[Mapping[str, Any]], variant: str) -> "tuple[str, list[EvalResult]]":
-        """Return a section and the results for the model card of `variant`, from records of `evaluate`."""
+        """Return a section of text, and the results as metadata, for the model card of `variant`; from all records."""

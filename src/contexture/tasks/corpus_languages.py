@@ -20,12 +20,12 @@ PURPOSE = "corpus"
 
 
 def list_corpus_languages(paragraphs_dir: Path) -> set[str]:
-    """Return the languages of the table of paragraphs."""
+    """Return the codes of the languages in the table of paragraphs, by the names of its subfolders."""
     return {folder.name.removeprefix(PARTITION_PREFIX) for folder in paragraphs_dir.glob(f"{PARTITION_PREFIX}*")}
 
 
 def match_languages(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
-    """Return the code in the task → the code in the corpus, for languages that both have."""
+    """Return code of the task → code of the corpus, for the languages that both have."""
     codes = {two_letter_code(lang): lang for lang in corpus}
     return {lang: codes[two_letter_code(lang)] for lang in sorted(set(languages)) if two_letter_code(lang) in codes}
 
@@ -37,7 +37,7 @@ def draw_corpus_sentences(paragraphs_dir: Path, lang: str, count: int) -> list[s
 
 
 def draw_all_corpus_sentences(paragraphs_dir: Path, count: int) -> dict[str, list[str]]:
-    """Return language → sentences; see `draw_corpus_sentences`."""
+    """Return language → `draw_corpus_sentences`, at most `count` sentences, for all languages of the corpus."""
     return {
         lang: draw_corpus_sentences(paragraphs_dir, lang, count)
         for lang in sorted(list_corpus_languages(paragraphs_dir))
@@ -47,7 +47,7 @@ def draw_all_corpus_sentences(paragraphs_dir: Path, count: int) -> dict[str, lis
 def compute_components(
     encoders: Sequence[str], languages: Mapping[str, str], sentences: Mapping[str, Sequence[str]], vectors_dir: Path
 ) -> dict[str, Array]:
-    """Return language → first component of the vectors of its sentences.
+    """Return language → first principal component of the vectors of its corpus sentences.
 
     `languages` is a result of `match_languages`; `vectors_dir` caches vectors of `sentences` of all corpus languages.
     """
@@ -59,7 +59,7 @@ def compute_components(
 
 
 def subtract_component(lookup: Lookup, component: Array | None) -> Lookup:
-    """Return `lookup` with the component removed from all vectors; None: unchanged."""
+    """Return a `Lookup` like `lookup` whose vectors lack the component; None: `lookup` itself."""
     if component is None:
         return lookup
     return lambda texts: remove_component(np.asarray(lookup(texts)), component)

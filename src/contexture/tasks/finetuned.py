@@ -46,11 +46,11 @@ class Step:
 
     @property
     def device_rows(self) -> Ints:
-        """Example numbers of this device."""
+        """The example numbers of this device in the step."""
         return self.rows[self.rank :: self.ranks]
 
     def make_generator(self, row: int) -> np.random.Generator:
-        """Return a random generator for one example in this epoch."""
+        """Return a random generator that seed, epoch and example number `row` determine."""
         return np.random.default_rng(mix(self.seed, self.epoch, row))
 
 
@@ -65,11 +65,11 @@ class Examples(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Number of examples."""
+        """Return the number of examples."""
 
     @abstractmethod
     def training_batch(self, step: Step) -> Mapping[str, Any]:
-        """Return this device's part of the batch."""
+        """Return the model inputs and labels of this device's examples in an optimizer step."""
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
         """Return states (B, T, H) of a batch of tokens, or role → vectors (B, D) of a batch of texts."""
@@ -98,11 +98,11 @@ class FinetunedModel(nn.Module):
 
     @classmethod
     def create(cls, encoder: Encoder, **settings: Any) -> Self:
-        """Return a model with a new head. Raise ValidationError for invalid settings."""
+        """Return a model of an encoder and a new, untrained head. Raise ValidationError for invalid settings."""
         return cls(encoder, TypeAdapter(cls.settings_class).validate_python(settings))
 
     def save(self, folder: Path) -> None:
-        """Write the encoder, the head and the settings, in this order."""
+        """Write the encoder, the head and the settings to `folder`, in this order."""
         save_encoder(self.encoder, folder)
         save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD_FILE)
         (folder / self.settings_file).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
@@ -114,7 +114,7 @@ class FinetunedModel(nn.Module):
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Load a saved model in evaluation mode, on the GPU if there is one.
+        """Return a saved model in evaluation mode, on the GPU if there is one.
 
         Raise ValueError with the folder if a file is missing or damaged.
         """
@@ -129,7 +129,7 @@ class FinetunedModel(nn.Module):
 
     @torch.inference_mode()
     def predict(self, make_batch: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
-        """Yield row numbers, batch and logits of each chunk of rows, without dropout."""
+        """Yield row numbers, batch (by `make_batch`) and logits of each chunk of row numbers, without dropout."""
         device = next(self.parameters()).device
         with evaluation_mode(self.encoder, self.task):
             for rows in chunks:
@@ -144,7 +144,10 @@ def lay_out(
     layout: LayoutConfig,
     pairwise: bool = False,
 ) -> Batch:
-    """Lay out token ids (examples, texts ≤ `slots`) as joint inputs or pairs, with row `lengths`."""
+    """Return a Transformer batch of examples: joint inputs of up to `slots` texts (token ids), or pairs of texts.
+
+    `lengths` in the batch are the numbers of tokens of its rows.
+    """
     lengths = np.full((len(texts), slots), -1, np.int64)
     for row, example in zip(lengths, texts, strict=True):
         row[: len(example)] = [len(text) for text in example]
@@ -154,14 +157,14 @@ def lay_out(
 
 
 def chunk_by_length(lengths: Ints) -> list[Ints]:
-    """Return row numbers in chunks of `CHUNK_ROWS`, shortest rows first."""
+    """Return the row numbers sorted by length, shortest first, in chunks of `CHUNK_ROWS`."""
     order = np.argsort(lengths, kind="stable")
     return [order[start : start + CHUNK_ROWS] for start in range(0, len(order), CHUNK_ROWS)]
 
 
 @contextmanager
 def evaluation_mode(*modules: nn.Module) -> Iterator[None]:
-    """Put modules in evaluation mode inside the `with` block."""
+    """Put modules in evaluation mode inside the `with` block, and back in their modes after it."""
     modes = [module.training for module in modules]
     for module in modules:
         module.eval()

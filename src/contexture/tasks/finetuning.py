@@ -81,22 +81,31 @@ class Finetuning:
 
     @classmethod
     def from_model(
-        cls, model: FinetunedModel, label: str, examples: Examples, metric: str, score: Callable[[], float], **more: Any
+        cls,
+        model: FinetunedModel,
+        label: str,
+        examples: Examples,
+        metric: str,
+        score: Callable[[], float],
+        **flags: Any,
     ) -> Self:
-        """Fine-tune an encoder with a head and save both."""
-        return cls(label, model.encoder, model.task, examples, metric, score, model.save, **more)
+        """Return the parts to fine-tune a model's encoder and head to a high dev score, and to save both."""
+        return cls(label, model.encoder, model.task, examples, metric, score, model.save, **flags)
 
     @classmethod
     def from_loss(
         cls, label: str, encoder: Encoder, head: Objective, examples: Examples, loss: Callable[[Encoder], float]
     ) -> Self:
-        """Fine-tune an encoder to a low dev loss, from its initial weights on, and save the encoder alone."""
+        """Return the parts to fine-tune an encoder to a low dev loss, and to save it without the head.
+
+        The loss is also measured before training.
+        """
         score, save = partial(loss, encoder), partial(save_encoder, encoder)
         return cls(label, encoder, head, examples, "loss", score, save, lower_is_better=True, from_start=True)
 
 
 class _KeepBest(pl.Callback):
-    """Measure every few steps and after the last, keep the best weights, stop when patience runs out."""
+    """Measures every few steps and after the last, keeps the best weights, stops when patience runs out."""
 
     def __init__(self, task: Finetuning, evaluate_every: int, patience: int) -> None:
         self.task, self.evaluate_every, self.patience = task, evaluate_every, patience
@@ -106,10 +115,12 @@ class _KeepBest(pl.Callback):
         self.trained, self.trained_step = math.nan, 0
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        """Measure the dev score of the initial weights if the task wants it."""
         if self.task.from_start:
             self._measure(trainer, module)
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
+        """Measure the dev score if it is due, and stop the training if patience has run out."""
         assert isinstance(module, ScheduledObjectives)
         if module.step % self.evaluate_every and module.step != module.steps:
             return
@@ -119,6 +130,7 @@ class _KeepBest(pl.Callback):
         trainer.should_stop = module.step - self.trained_step >= self.patience * self.evaluate_every
 
     def _measure(self, trainer: pl.Trainer, module: pl.LightningModule) -> float:
+        """Compute, log and return the dev score; copy the weights if it is the best so far."""
         assert isinstance(module, ScheduledObjectives)
         # The first device measures, so that all devices stop together with the same weights.
         score: float = trainer.strategy.broadcast(self.task.score() if trainer.is_global_zero else math.nan)
@@ -129,12 +141,13 @@ class _KeepBest(pl.Callback):
             self.weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
         return score
 
-    def _is_better(self, score: float, known: float) -> bool:
-        return math.isfinite(score) and not self.sign * score <= self.sign * known
+    def _is_better(self, score: float, best: float) -> bool:
+        """Return whether a score is finite and better than the best so far; NaN: there is none yet."""
+        return math.isfinite(score) and not self.sign * score <= self.sign * best
 
 
 def load_start_encoder(encoder: EvaluatedEncoder) -> Encoder:
-    """Load the encoder to fine-tune and seed PyTorch for its head.
+    """Return the encoder of a variant, without its pre-training head, and seed PyTorch for a new head.
 
     Raise ValueError if the variant concatenates several encoders, or its encoder is damaged.
     """
@@ -147,7 +160,7 @@ def load_start_encoder(encoder: EvaluatedEncoder) -> Encoder:
 def load_joint_encoder(
     task: str, settings: JointSettings, evaluated: EvaluatedEncoder, pairwise: bool
 ) -> tuple[Encoder, LayoutConfig]:
-    """Load the encoder (`load_start_encoder`) with room for joint inputs or pairs, and return it with their layout.
+    """Return the encoder of `load_start_encoder`, resized for joint inputs or pairs, and the layout of these inputs.
 
     Raise ValueError if no layout is set.
     """
@@ -158,7 +171,7 @@ def load_joint_encoder(
 
 
 def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEncoder, model_dir: Path) -> float:
-    """Fine-tune encoder and head, write the model with the best dev score to `model_dir`, and return that score.
+    """Fine-tune encoder and head, write the model with the best dev score to `model_dir`, and return this score.
 
     Encoder and head end with the best weights on every device. The arguments determine the result.
 

@@ -28,7 +28,9 @@ COMPARED_METRIC = METRICS[0]
 def rank_by_words(
     candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int
 ) -> Ranking:
-    """Rank candidates (a Parquet file with `COLUMNS`) by BM25; write its index below `vectors_dir`.
+    """Return the BM25 ranking of candidates (a Parquet file with `COLUMNS`) for each query.
+
+    The BM25 index is written below `vectors_dir`.
 
     Returns:
         Scores and rows (Q, min(depth, candidates)), best first; row −1 where no other candidate shares a word with the
@@ -44,7 +46,7 @@ def rank_by_words(
 def rank_by_vectors(
     encoders: Sequence[str], candidates: Path, queries: Sequence[str], vectors_dir: Path, depth: int
 ) -> Ranking:
-    """Rank candidates (a Parquet file with `COLUMNS`) by inner products of vectors; see `Retriever`.
+    """Return the ranking of candidates (a Parquet file with `COLUMNS`) by vectors, for each query; see `Retriever`.
 
     The candidates' vectors are cached below `vectors_dir`.
 
@@ -62,10 +64,10 @@ def rank_by_vectors(
     return scores, rows
 
 
-def drop_row(ranking: Ranking, rows: Rows, k: int) -> Ranking:
-    """Return the first k results of each query without one row: `rows` (Q,), −1 for none."""
+def drop_row(ranking: Ranking, dropped_rows: Rows, k: int) -> Ranking:
+    """Return the first k results of each query without the candidate in `dropped_rows` (Q,); −1 drops none."""
     scores, ranked = ranking
-    kept = np.where(ranked == rows[:, None], NO_ROW, ranked)
+    kept = np.where(ranked == dropped_rows[:, None], NO_ROW, ranked)
     order = np.argsort(kept == NO_ROW, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(kept, order, axis=1)
 
@@ -80,7 +82,7 @@ def rank_all(
     depth: int,
     select: Callable[[Ranking], Ranking],
 ) -> dict[tuple[str, int], Ranking]:
-    """Return (variant, seed) → ranking, for BM25 and all encoders.
+    """Return (variant, seed) → ranking of the candidates for each query, by BM25 and by all encoders.
 
     Rankings have `depth` rows before `select` removes rows that are no candidates of their query. Other arguments: see
     `rank_by_words` and `rank_by_vectors`.
@@ -94,7 +96,7 @@ def rank_all(
 
 
 def measure_intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """Return variant → nDCG@10 and its difference to BM25, each with a 95% interval over queries.
+    """Return variant → mean nDCG@10 and mean difference to BM25, each with a 95% interval over queries.
 
     `table` has variant, seed, query_id and `COMPARED_METRIC`, one row per query. Seeds are averaged.
     """

@@ -34,15 +34,15 @@ class TaskSettings:
         """Raise ValidationError, with the key, if the settings name a variant that is not in `variants`."""
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """Return the settings without entries of variants that are not in `variants`."""
+        """Return the settings with only the entries of these variants."""
         return self
 
     def complete_from_source(self, source: Any) -> Self:
-        """Return the settings with defaults from the task's source."""
+        """Return the settings with values that are not set filled in from the task's source."""
         return self
 
     def complete_from_streams(self, streams: Iterable[StreamConfig]) -> Self:
-        """Return the settings with defaults from the streams of the system."""
+        """Return the settings with values that are not set filled in from the streams of the system."""
         return self
 
     def get_bm25_config(self) -> Bm25Config | None:
@@ -50,19 +50,19 @@ class TaskSettings:
         return None
 
     def get_option_settings(self, option: str) -> Any:
-        """Return the settings of one model of `Task.list_options`."""
+        """Return the settings for fine-tuning the model of `option` (`Task.list_options`)."""
         return self
 
     def get_start_option(self, option: str) -> str | None:
-        """Return the option whose fine-tuned model is the start of this one; None: the encoder."""
+        """Return the option whose fine-tuned model is the start of this one; None: the pre-trained encoder."""
         return None
 
     def identity(self, option: str) -> dict[str, Any]:
-        """Return the settings that determine the weights of one model."""
+        """Return the settings that determine the weights of the model of `option`."""
         return asdict(self)
 
     def get_data_dir(self, option: str, data_dir: Path) -> Path:
-        """Return the folder of a model's training data: `data_dir` or a subfolder."""
+        """Return the folder with the training data of the model of `option`: `data_dir` or a subfolder."""
         return data_dir
 
 
@@ -97,7 +97,7 @@ class EpochSettings(FinetuneSettings):
     epochs: Positive = 10
 
     def training_steps(self, steps_per_epoch: int) -> tuple[int, int]:
-        """See `FinetuneSettings.training_steps`."""
+        """Return the number of steps of all epochs, and the steps of an epoch, after which dev is scored."""
         return self.epochs * steps_per_epoch, steps_per_epoch
 
 
@@ -113,7 +113,7 @@ class StepSettings(FinetuneSettings):
     tokens_at_once: Positive = 16384
 
     def training_steps(self, steps_per_epoch: int) -> tuple[int, int]:
-        """See `FinetuneSettings.training_steps`."""
+        """Return `steps` and `evaluate_every`: the maximal number of steps, and the steps between two dev scores."""
         return self.steps, self.evaluate_every
 
 
@@ -132,7 +132,7 @@ class JointSettings(EpochSettings):
         return replace(self, layout=self.layout or next(layouts, None))
 
     def require_layout(self, task: str) -> LayoutConfig:
-        """Return the layout. Raise ValueError if none is set."""
+        """Return the layout of joint inputs. Raise ValueError, with the name of the task, if none is set."""
         if self.layout is None:
             raise ValueError(f"{task}: fine-tuning needs a layout of its joint inputs: set {task}.layout")
         return self.layout

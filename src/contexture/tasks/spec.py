@@ -25,7 +25,7 @@ class LeagueUse:
 
     @property
     def description(self) -> str:
-        """A sentence about the score."""
+        """A sentence that explains the score."""
         return f"{self.score[0].upper()}{self.score[1:]}: {self.meaning}."
 
 
@@ -39,7 +39,7 @@ class ModelUsage:
 
     @property
     def markdown(self) -> str:
-        """Section of the model card."""
+        """Section of the model card that shows how to use the model."""
         return f"In this folder, {self.purpose}:\n\n```python\n{self.code}\n```"
 
 
@@ -89,6 +89,6 @@ class TaskSpec:
     usage: ModelUsage | None = None
 
     def load(self) -> Task:
-        """Return an instance of the implementation."""
+        """Import the class `implementation` and return an instance."""
         task: Task = resolve(self.implementation)()
         return task

@@ -32,14 +32,14 @@ def write_task(folder: Path, set_names: Collection[str], /, **extra: Any) -> Ite
 
 
 def report_missing(report: Report, name: str, reason: str) -> None:
-    """Log that a set is missing and add it to the report."""
+    """Log why a set is missing and add it to `missing` in the report."""
     LOG.warning("%s", reason)
     report["missing"][name] = reason
 
 
 @contextmanager
 def catch_missing(report: Report, name: str) -> Iterator[None]:
-    """Report a set as missing if the `with` block raises `BenchmarkMissing`."""
+    """Catch `BenchmarkMissing` of the `with` block and report the set as missing."""
     try:
         yield
     except BenchmarkMissing as error:
@@ -47,7 +47,7 @@ def catch_missing(report: Report, name: str) -> Iterator[None]:
 
 
 def hash_files(paths: Iterable[Path]) -> dict[str, str]:
-    """Return path → SHA-256."""
+    """Return path → SHA-256 of the file."""
     digests = {}
     for path in paths:
         with path.open("rb") as file:
@@ -56,13 +56,13 @@ def hash_files(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def read_report(folder: Path) -> Report:
-    """Read the report of a task's data folder."""
+    """Return the report `TASK_FILE` of a task's data folder."""
     report: Report = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))
     return report
 
 
 def check_sets(task: str, chosen: Collection[str], report: Report) -> None:
-    """Raise ValueError if a set to fine-tune on is not in the task's input."""
+    """Raise ValueError if a chosen set, to fine-tune on, is not in the report of the task's data."""
     known = [*report["counts"], *report["missing"]]
     if unknown := [name for name in chosen if name not in known]:
         raise ValueError(f"{task}.finetune: unknown set {', '.join(unknown)}; {task}.input has {known}")

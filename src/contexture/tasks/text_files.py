@@ -10,7 +10,7 @@ from typing import Any, TextIO, cast
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, plain or .gz."""
+    """Open a text file, plain or .gz, for reading as UTF-8."""
     # Only \n ends a line: sentences contain other characters that Python treats as line ends.
     opened = gzip.open if path.suffix == ".gz" else open
     return cast(TextIO, opened(path, "rt", encoding="utf-8-sig", newline="\n"))
@@ -18,7 +18,7 @@ def open_text(path: Path) -> TextIO:
 
 @contextmanager
 def catch_damage(path: Path) -> Iterator[None]:
-    """Raise ValueError with the path if the file that the `with` block reads is damaged."""
+    """Turn errors of reading a damaged file in the `with` block into ValueError with its path."""
     try:
         yield
     except (EOFError, UnicodeDecodeError, gzip.BadGzipFile, zlib.error) as error:
@@ -26,7 +26,7 @@ def catch_damage(path: Path) -> Iterator[None]:
 
 
 def parse_json(line: str) -> Any:
-    """Parse a line of JSON. Raise ValueError or RecursionError if it is invalid or cannot be encoded."""
+    """Return the value of a line of JSON. Raise ValueError or RecursionError if it is invalid or cannot be encoded."""
     row = json.loads(line)
     json.dumps(row, ensure_ascii=False).encode()  # raises for lone surrogates such as \ud800
     return row

@@ -12,7 +12,7 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]
 
 
 def drop_unwanted(text: str) -> str:
-    """Return the text without invisible characters and the scanner's marks."""
+    """Return the text without invisible characters and the marks of links and gaps."""
     for character in _UNWANTED:
         if character in text:  # a search is much faster than a replacement
             text = text.replace(character, "")
@@ -20,5 +20,5 @@ def drop_unwanted(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Replace entities such as `&nbsp;` and `&#8211;` by their characters, once."""
+    """Return the text with HTML entities such as `&nbsp;` and `&#8211;` replaced by their characters, once."""
     return _ENTITY.sub(lambda entity: drop_unwanted(html.unescape(entity[0])), text) if "&" in text else text

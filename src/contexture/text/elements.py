@@ -17,7 +17,7 @@ _NOWIKI_ESCAPES = {ord(c): f"&#{ord(c)};" for c in "[]{}|'<>*#:;=_~!-&"} | {ord(
 
 
 def drop_opaque(text: str) -> str:
-    """Return the text without comments and elements that hold no wikitext; escape `nowiki` and simple formulas."""
+    """Return wikitext without comments and elements such as references; `nowiki` and simple formulas become text."""
     opener = _OPENING_TAG.search(text)
     if opener is None:
         return text
@@ -58,6 +58,7 @@ _CLOSING_TAGS: dict[str, re.Pattern[str]] = {}
 
 
 def _get_closing_tag(name: str) -> re.Pattern[str]:
+    """Return the pattern of an element's closing tag."""
     if name not in _CLOSING_TAGS:
         _CLOSING_TAGS[name] = re.compile(rf"</{name}\s*>", re.IGNORECASE)
     return _CLOSING_TAGS[name]
@@ -79,11 +80,12 @@ _END_TEXT = dict.fromkeys(("li", "dd", "dt"), "\n") | {"table": "\n|}\n\n" + GAP
 
 
 def replace_tags(text: str) -> str:
-    """Remove HTML tags: blocks separate paragraphs; list items and tables become those of wikitext."""
+    """Return wikitext without HTML tags: blocks separate paragraphs; list items and tables become those of wikitext."""
     return _TAG.sub(_replace_tag, _BREAKS.sub("\n\n", text)) if "<" in text else text
 
 
 def _replace_tag(tag: re.Match[str]) -> str:
+    """Return what replaces a matched HTML tag: line breaks, wikitext or ""; an unknown tag stays."""
     name = tag[2].lower()
     replacement = _TAG_TEXT.get(name)
     if replacement is None:

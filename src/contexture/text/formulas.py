@@ -24,7 +24,7 @@ _WORD = re.compile(r"-?[\w′]+")
 
 
 def tex_to_text(tex: str) -> str:
-    """Return a formula as text, such as "x_1^2 ≤ α"; "" if it is long or not just letters, signs, simple fractions."""
+    """Return a TeX formula as text, such as "x_1^2 ≤ α"; "" if it is long or too complex."""
     if len(tex) > _MAX_TEX_CHARS:
         return ""
     tex = _FRACTION.sub(lambda m: f"{_add_brackets(m[1] or m[2] or '')}/{_add_brackets(m[3] or m[4] or '')}", tex)
@@ -52,6 +52,7 @@ def tex_to_text(tex: str) -> str:
 
 
 def _add_brackets(part: str) -> str:
+    """Return a part of a formula, in brackets unless it is one word or one command."""
     part = part.strip()
     return part if _WORD.fullmatch(part) or (part.startswith("\\") and part[1:].isalpha()) else f"({part})"
 

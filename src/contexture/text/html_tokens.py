@@ -36,7 +36,7 @@ _ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"?|'([^']*)'?|([^\
 
 
 def tokenize_html(html: str) -> Iterator[Token]:
-    """Yield the tokens of a document, without comments and declarations."""
+    """Yield the texts and tags of an HTML document, without comments and declarations."""
     position = 0
     while True:
         markup = _MARKUP.search(html, position)

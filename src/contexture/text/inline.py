@@ -38,7 +38,7 @@ def clean_markup(markup: str) -> tuple[str, list[Link]]:
 
 
 def _tighten_link(link: re.Match[str]) -> str:
-    """Move white space at the ends of a link's text outside; drop a link that shows nothing."""
+    """Return a marked link with the white space at the ends of its text outside; only that if the text is empty."""
     head, space_before, anchor, space_after = link.groups()
     return f"{space_before}{head}{anchor}{END}{space_after}" if anchor else space_before
 
@@ -50,7 +50,7 @@ _REACH_CHARS = 64  # read before a gap; the bound keeps consecutive gaps fast
 
 
 def close_gaps(markup: str) -> str:
-    """Remove the marks of dropped content, with empty brackets, spaces and commas around them."""
+    """Return the text without the marks of dropped content, and without empty brackets, spaces and commas around."""
     left, *rest = _GAPS.sub(GAP, markup).split(GAP)
     pieces: list[str] = []
     for piece in rest:
@@ -66,7 +66,7 @@ def close_gaps(markup: str) -> str:
 
 
 def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
-    """Return the text before and after a gap."""
+    """Return the texts before and after a gap, without empty brackets, spaces and commas around it."""
     head, after = left.rstrip(), right.lstrip()
     space = len(head) < len(left)
     paired = False
@@ -113,7 +113,7 @@ def drop_quotes(line: str) -> str:
 
 
 def _find_misread_bold(line: str, runs: list[re.Match[str]]) -> int:
-    """Return the run of three that means an apostrophe and italics (`l'''aria''`), if bold and italics stay open.
+    """Return the start of the three apostrophes that mean an apostrophe and italics (`l'''aria''`); -1 if none.
 
     MediaWiki's rule: the first run after a one-letter word, else after a longer word, else after a space.
     """

@@ -15,7 +15,7 @@ _KINDS: tuple[PageKind, ...] = ("disambiguation", "list", "index", "outline")
 
 
 def page_kind(title: str, text: str, site: Site) -> PageKind:
-    """Return the kind of a page by the marks in `kinds.yml`.
+    """Return the kind of a wiki page, such as "article" or "disambiguation", by the marks in `kinds.yml`.
 
     Disambiguations have `__DISAMBIG__`, a template or category of any language, or a title; lists, indexes and outlines
     have titles that start with a phrase in the language of the wiki, or else in English.
@@ -45,6 +45,6 @@ def _load_marks() -> tuple[re.Pattern[str], dict[str, list[tuple[PageKind, re.Pa
 
 
 def _names_pattern(names: list[str]) -> str:
-    """Return a pattern for any of the names; `*` is a wildcard."""
+    """Return a regular expression that matches any of the names; `*` is a wildcard."""
     patterns = (re.escape(name).replace(r"\ ", "[ _]").replace(r"\*", r"[^{}\[\]|\n]*") for name in names)
     return f"(?:{'|'.join(patterns)})"

@@ -43,6 +43,7 @@ def is_same_language(left: Iterable[str], right: Iterable[str], languages: Colle
 
 
 def _join_passages(texts: Iterable[str]) -> Iterator[str]:
+    """Yield passages: consecutive texts, joined until they have 200 characters; the last needs only 50."""
     passage: list[str] = []
     for text in texts:
         passage.append(text)
@@ -54,6 +55,7 @@ def _join_passages(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _detect_language(text: str) -> str | None:
+    """Return the most probable language of a text; None if it is uncertain."""
     # Frequent words alone prove nothing: Portuguese has those of Spanish, Catalan those of Italian.
     lang, probability = _load_model()[1](text[: _READ_CHARS[1]])[0]
     return lang if probability >= _MIN_PROBABILITY or has_frequent_words(text, lang) else None
@@ -79,7 +81,7 @@ def has_frequent_words(text: str, lang: str) -> bool:
 
 
 def trigram_similarity(left: Iterable[str], right: Iterable[str]) -> float:
-    """Return the cosine similarity of the counts of character trigrams (Cavnar and Trenkle 1994), 0 to 1.
+    """Return the cosine similarity, 0 to 1, of the character trigrams of two sides (Cavnar and Trenkle 1994).
 
     Tatoeba's pairs with English reach at most 0.43; paraphrases in one language, and some dialects, exceed 0.95.
     """
@@ -90,12 +92,14 @@ def trigram_similarity(left: Iterable[str], right: Iterable[str]) -> float:
 
 
 def _count_trigrams(texts: Iterable[str]) -> Counter[str]:
+    """Return the counts of character trigrams in lower-case texts, with a space before and after each."""
     padded = (f" {text.lower()} " for text in texts)
     return Counter(text[start : start + 3] for text in padded for start in range(len(text) - 2))
 
 
 @functools.cache
 def _frequent_words(lang: str) -> frozenset[str]:
+    """Return the frequent words of a language that the other listed languages lack; empty for most languages."""
     return frozenset(_FREQUENT_WORDS.get(lang, "").split())
 
 

@@ -24,17 +24,18 @@ def prune_markup(text: str, site: Site, templates: Templates, drop_lists: bool =
     items = 0
     if drop_lists:
 
-        def drop(lines: re.Match[str]) -> str:
+        def drop_and_count(lines: re.Match[str]) -> str:
+            """Return a line break for matched lists, and count their lines."""
             nonlocal items
             items += lines[0].count("\n")
             return "\n"
 
-        text = _LIST.sub(drop, text)
-    return _LinkScanner(site).run(_SIMPLE_LINK.sub(lambda link: _mark_link(*link.groups()), text)), items
+        text = _LIST.sub(drop_and_count, text)
+    return _LinkScanner(site).mark_links(_SIMPLE_LINK.sub(lambda link: _mark_link(*link.groups()), text)), items
 
 
 def drop_tables(text: str) -> str:
-    """Replace each table by a line with GAP. The text must begin with a line break."""
+    """Return wikitext with each table replaced by a line with GAP. The text must begin with a line break."""
     opening, closing = text.find("{|"), text.find("|}")
     opened: list[int] = []
     spans: list[tuple[int, int]] = []
@@ -60,7 +61,7 @@ def drop_tables(text: str) -> str:
 
 
 def _find_line_break(text: str, position: int, indent: str) -> int:
-    """Return the position of the preceding line break if only indentation lies between; else -1."""
+    """Return the position of the preceding line break if only characters of `indent` lie between; else -1."""
     position -= 1
     while text[position] in indent:
         position -= 1
@@ -108,7 +109,8 @@ class _LinkScanner:
         self.links = 0
         self.line_end = -1
 
-    def run(self, text: str) -> str:
+    def mark_links(self, text: str) -> str:
+        """Return wikitext with marked links instead of brackets, and GAP for links to files and categories."""
         done = 0
         opening, closing = text.find("["), text.find("]")
         while opening >= 0 or closing >= 0:
@@ -122,19 +124,20 @@ class _LinkScanner:
                         continue
                     end = url.end()
                 self.out.append(text[done:start])
-                self._open(end - start, text, start)
+                self._open_brackets(end - start, text, start)
                 done = end
                 opening = text.find("[", end)
             else:
                 end = find_run_end(text, closing)
                 if done < closing:
                     self.out.append(text[done:closing])
-                done = end + self._close(end - closing, text, closing)
+                done = end + self._close_brackets(end - closing, text, closing)
                 closing = text.find("]", end)
         self.out.append(text[done:])
         return "".join(self.out)
 
-    def _open(self, length: int, text: str, start: int) -> None:
+    def _open_brackets(self, length: int, text: str, start: int) -> None:
+        """Push `length` opening brackets on the stack: pairs open links, a single one an external link."""
         if text[start + 1] == "[":
             self.out.extend("[" * (length % 2))
             for _ in range(length // 2):
@@ -147,8 +150,8 @@ class _LinkScanner:
                 self.line_end = len(text)
         self.stack.append((len(self.out), self.links, self.line_end))
 
-    def _close(self, count: int, text: str, start: int) -> int:
-        """Close brackets, and return the number of following letters that belong to the link."""
+    def _close_brackets(self, count: int, text: str, start: int) -> int:
+        """Close `count` brackets, and return the number of following letters that belong to the link."""
         end = start + count
         letters = 0
         while count:
@@ -171,7 +174,7 @@ class _LinkScanner:
         return letters
 
     def _close_link(self, trail: str) -> int:
-        """Close the innermost open link, and return the number of letters of its trail."""
+        """Replace the innermost open link by its output, and return how many letters of `trail` belong to it."""
         while True:  # skip unclosed external links within it
             first, links_before, line_end = self.stack.pop()
             if line_end < 0:
@@ -198,13 +201,13 @@ class _LinkScanner:
         if _NOT_IN_A_TITLE.search(target):
             out.append((target if visible is None else visible) + trail)
         elif ":" in target:
-            out.append(self._namespaced(target, visible, trail))
+            out.append(self._mark_namespaced(target, visible, trail))
         else:
             out.append(_mark_link(target, visible, trail))
         return len(trail)
 
-    def _namespaced(self, target: str, anchor: str | None, trail: str) -> str:
-        """Return a marked link, only text, or GAP for a link with a colon in its target."""
+    def _mark_namespaced(self, target: str, anchor: str | None, trail: str) -> str:
+        """Return the output of a link with a colon in its target: a marked link, only text, or GAP."""
         visible = target.lstrip()
         is_shown = visible.startswith(":")  # [[:File:x]] is a visible link, not the file itself
         visible = visible[is_shown:]

@@ -49,13 +49,13 @@ class WikiPage:
 
 
 def namespace_key(name: str) -> str:
-    """Return the form of a namespace's name for comparisons."""
+    """Return the name of a namespace in the form that is compared: lower case, with spaces for underscores."""
     return name.replace("_", " ").strip().lower()
 
 
 @functools.lru_cache(1 << 16)  # titles recur
 def normalize_title(link: str) -> str:
-    """Return the title of a link's target: without section, with spaces for underscores and a first capital."""
+    """Return the title of the page that a link leads to: without section, with spaces and a first capital."""
     title = link.partition("#")[0]
     if "%" in title:
         title = urllib.parse.unquote(title, errors="ignore")
@@ -66,7 +66,7 @@ def normalize_title(link: str) -> str:
 
 
 def parse_site(head: str) -> Site:
-    """Return the site from the head of an export, which may continue after `</siteinfo>`.
+    """Return the site that the head of an export describes; the head may continue after `</siteinfo>`.
 
     Raises MalformedExportError.
     """
@@ -92,7 +92,7 @@ def parse_site(head: str) -> Site:
 
 
 def parse_page(xml: str, site: Site) -> WikiPage:
-    """Parse a `<page>…</page>` element with its last revision.
+    """Return the page of a `<page>…</page>` element, with its last revision.
 
     A single element cannot declare entities, so none can expand. Raises MalformedExportError if it is not well-formed
     or has no title or number.
@@ -121,10 +121,12 @@ def parse_page(xml: str, site: Site) -> WikiPage:
 
 
 def _is_number(text: str) -> bool:
+    """Return whether a text is a number of at most 18 digits."""
     return len(text) < 19 and text.isascii() and text.isdigit()
 
 
 def _redirect_target(page: ElementTree.Element, text: str) -> str | None:
+    """Return the normalized title that a page redirects to; None if it is no redirect."""
     element = page.find("redirect")
     if element is None:
         return None

@@ -24,7 +24,7 @@ _MAX_VALUES = 64  # of a signature
 
 
 def shingles(text: str) -> set[tuple[str, ...]]:
-    """Return the runs of SHINGLE_WORDS normalized words; a single run if the text has fewer words."""
+    """Return the set of runs of SHINGLE_WORDS normalized words; a single run if the text has fewer words."""
     words = split_words(normalize_text(text))
     if len(words) < SHINGLE_WORDS:
         return {tuple(words)} if words else set()
@@ -39,9 +39,10 @@ def jaccard(a: str, b: str) -> float:
 
 
 def choose_banding(similarity: float) -> tuple[int, int]:
-    """Return (bands, rows) that find pairs of at least `similarity` with at least probability MIN_RECALL.
+    """Return the numbers of MinHash bands, and of rows per band, for pairs of at least this similarity.
 
-    Of those with at most 64 values, the one with the longest bands: it compares the fewest dissimilar pairs.
+    They detect such pairs with at least probability MIN_RECALL. Of those with at most 64 values, the choice with the
+    longest bands: it compares the fewest dissimilar pairs.
     """
     choices: list[tuple[int, int]] = []
     for rows in range(1, _MAX_VALUES + 1):
@@ -135,7 +136,7 @@ _BLANKS = _Blanks()
 
 
 def mix_bits(values: Hashes) -> Hashes:
-    """Mix the bits of each value: each result bit depends on all of them (the finalizer of SplitMix64)."""
+    """Return values whose bits each depend on all bits of the input (the finalizer of SplitMix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

@@ -10,7 +10,7 @@ ListItems = Literal["drop", "flag", "keep"]
 
 
 def one_line(text: str) -> str:
-    """Return the text without invisible characters, with single spaces for white space."""
+    """Return the text on one line: single spaces for white space, and no invisible characters."""
     return " ".join(drop_unwanted(text).split())
 
 
@@ -50,18 +50,18 @@ class Parsed:
     section: str = ""
 
     def begin_section(self, name: str) -> None:
-        """Begin a section; `name` is on one line."""
+        """Begin a section with this heading for the paragraphs that follow; `name` is on one line."""
         self.section_index += 1
         self.section = name
 
     def add(self, text: str, links: list[Link] | None = None, kind: Literal["prose", "list_item"] = "prose") -> None:
-        """Add a paragraph; `text` is on one line."""
+        """Add a paragraph, or count it as "too_short"; `text` is on one line."""
         if len(text) >= max(self.min_characters, 1):
             number = len(self.paragraphs)
             self.paragraphs.append(Paragraph(self.section_index, self.section, number, text, links or [], kind))
         elif text:
-            self.drop("too_short")
+            self.count_dropped("too_short")
 
-    def drop(self, reason: str, count: int = 1) -> None:
-        """Count dropped parts."""
+    def count_dropped(self, reason: str, count: int = 1) -> None:
+        """Count parts of the document that the parser left out, by reason."""
         self.dropped[reason] = self.dropped.get(reason, 0) + count

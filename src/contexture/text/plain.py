@@ -70,7 +70,7 @@ def parse_text(text: str, layout: Layout, min_characters: int = 1) -> Parsed:
 
 
 def detect_layout(lines: list[str]) -> Layout:
-    """Return whether each line is a paragraph, or blank lines separate them.
+    """Return the layout of a text: "line" if each line is a paragraph, "blank_line" if blank lines separate them.
 
     Consecutive lines belong together, unless more than a tenth of them are longer than a wrapped line.
     """
@@ -81,18 +81,20 @@ def detect_layout(lines: list[str]) -> Layout:
 
 
 def _drop_notes(text: str, parsed: Parsed) -> str:
+    """Return a book without Project Gutenberg's notes before and after it, which are counted as dropped."""
     begin = _BOOK_START.search(text)
     if begin:
-        parsed.drop("boilerplate")
+        parsed.count_dropped("boilerplate")
         text = text[begin.end() :]
     finish = _BOOK_END.search(text)
     if finish:
-        parsed.drop("boilerplate")
+        parsed.count_dropped("boilerplate")
         text = text[: finish.start()]
     return text
 
 
 def _split_blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
+    """Yield the lines of each paragraph or marked heading."""
     block: list[str] = []
     for line in (drop_unwanted(line).strip() for line in lines):
         # A marked heading is always a separate block.
@@ -106,6 +108,7 @@ def _split_blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
 
 
 def _find_heading(block: list[str]) -> str | None:
+    """Return the heading if the lines are one, else None."""
     marked = _MARKED_HEADING.match(block[0])
     if marked:
         return marked[1].rstrip("# ")

@@ -38,7 +38,7 @@ class Punkt:
     def __init__(
         self, abbreviations: Collection[str], common_words: Collection[str], after_numbers: Collection[str], ends: str
     ) -> None:
-        self._abbreviations = frozenset(filter(is_abbreviation, abbreviations))
+        self._abbreviations = frozenset(filter(has_abbreviation_form, abbreviations))
         self._common = frozenset(common_words)
         self._after_numbers = frozenset(after_numbers)
         self._ends = frozenset(ends)
@@ -55,13 +55,13 @@ class Punkt:
         word = rf"[^\s`&#,\-{re.escape(_LONE_MARKS)}]\S*?(?={after}|,(?:{after}))"
         self._token = regex.compile(rf"{runs}|{word}|\S")
 
-    def spans(self, text: str, token_ends: set[int] | None = None) -> list[tuple[int, int]]:
-        """Return start and end of each sentence, like NLTK's `span_tokenize(text)`, and fill `token_ends`.
+    def find_spans(self, text: str, token_ends: set[int] | None = None) -> list[tuple[int, int]]:
+        """Return start and end of each sentence, like NLTK's `span_tokenize(text)`.
 
         `token_ends` gets the ends that Punkt's tokens decided.
         """
         spans: list[tuple[int, int]] = []
-        breaks = self._breaks(text, set() if token_ends is None else token_ends)
+        breaks = self._find_breaks(text, set() if token_ends is None else token_ends)
         last = len(text.rstrip())
         start = 0  # of the sentence, after the previous one's closing marks
         for number, (end, after) in enumerate(breaks, 1):
@@ -78,8 +78,8 @@ class Punkt:
             spans.append((start, last))
         return spans
 
-    def _breaks(self, text: str, token_ends: set[int]) -> list[tuple[int, int]]:
-        """Return the end of each sentence, and the start of the text after it."""
+    def _find_breaks(self, text: str, token_ends: set[int]) -> list[tuple[int, int]]:
+        """Return for each break between sentences the end of the first one and the start of the text after it."""
         spaced = text.translate(_AS_SPACE) if any(space in text for space in _OTHER_SPACES) else text
         breaks: list[tuple[int, int]] = []
         start, end, after = 0, -1, 0  # previous candidate: start of its word, its position, start of the next text
@@ -97,7 +97,7 @@ class Punkt:
         return breaks
 
     def _is_break(self, text: str, start: int, end: int, after: int, token_ends: set[int]) -> bool:
-        """Return whether a sentence ends with text[end], which follows the word text[start:end]."""
+        """Return whether a sentence ends with the mark text[end], which follows the word text[start:end]."""
         if text[end] != "." or start == end or text[end - 1] in self._marks:
             return True
         word = text[start:end]
@@ -109,26 +109,27 @@ class Punkt:
             word = last[1] if last else ""
         answer: bool | None
         if len(word) == 1 and word.isalpha():
-            answer = self._by_next_word(text, _INITIAL, end, after)
-        elif self._is_abbreviation(word):
-            answer = self._by_next_word(text, _ABBREVIATION, end, after)
+            answer = self._decide_by_next_word(text, _INITIAL, end, after)
+        elif self._is_known_abbreviation(word):
+            answer = self._decide_by_next_word(text, _ABBREVIATION, end, after)
         elif _NUMBER.fullmatch(word):
-            answer = self._by_next_word(text, _ORDINAL, end, after)
+            answer = self._decide_by_next_word(text, _ORDINAL, end, after)
         elif len(word) < 2 or text[after] == ".":
             answer = None
         else:
             return True
         if answer is None:
             token_ends.add(end + 1)
-            return self._by_tokens(text, start, end, after)
+            return self._decide_by_tokens(text, start, end, after)
         return answer
 
-    def _is_abbreviation(self, word: str) -> bool:
+    def _is_known_abbreviation(self, word: str) -> bool:
+        """Return whether a word, or its part after the last hyphen, is one of the abbreviations."""
         word = word.lower()
         return word in self._abbreviations or ("-" in word and word.rpartition("-")[2] in self._abbreviations)
 
-    def _by_next_word(self, text: str, kind: int, end: int, after: int) -> bool | None:
-        """Return Punkt's decision after an abbreviation, initial or ordinal; None if it needs tokens."""
+    def _decide_by_next_word(self, text: str, kind: int, end: int, after: int) -> bool | None:
+        """Return whether an abbreviation, initial or ordinal ends a sentence, by the next word; None if undecided."""
         first = text[after]
         if after == end + 1:
             return kind != _ABBREVIATION and first not in _PUNCTUATION
@@ -145,8 +146,8 @@ class Punkt:
             return None
         return kind != _ABBREVIATION and first not in _PUNCTUATION and not first.islower()
 
-    def _by_tokens(self, text: str, start: int, end: int, after: int) -> bool:
-        """Return Punkt's decision by the tokens of the word and the next one."""
+    def _decide_by_tokens(self, text: str, start: int, end: int, after: int) -> bool:
+        """Return whether the word text[start:end] and its stop end a sentence, by its tokens and the next word's."""
         word = _NEXT_WORD.match(text, after, after + _MAX_WORD_CHARS) if after > end + 1 else None
         stop = word.end() if word else after + 1
         if stop - start > _MAX_WORD_CHARS:
@@ -155,17 +156,17 @@ class Punkt:
         return any(self._ends_sentence(*pair) for pair in pairwise(tokens))
 
     def _ends_sentence(self, token: str, after: str) -> bool:
-        """Return whether a token ends a sentence, by the next token: sections 4.1 to 4.3 of the paper."""
-        is_end = self._is_end(token)
+        """Return whether a token ends a sentence, by the token after it: sections 4.1 to 4.3 of the paper."""
+        is_end = self._has_end_form(token)
         if not token.endswith("."):
             return is_end
         following = _token_type(after)
-        if self._is_end(after) and len(following) > 1:
+        if self._has_end_form(after) and len(following) > 1:
             following = following.removesuffix(".")
         number, initial = _token_type(token).removesuffix(".") == NUMBER, _INITIAL_TOKEN.match(token)
         if number and following in self._after_numbers:
             return False
-        starts = self._starts(after, following)
+        starts = self._starts_sentence(after, following)
         if starts and not is_end and not initial and (not token.endswith("..") or _is_ellipsis(token)):
             return True
         if not initial and not number:
@@ -173,16 +174,16 @@ class Punkt:
         unknown_name = starts is None and initial and after[0].isupper() and following not in self._common
         return is_end and starts is not False and not unknown_name
 
-    def _is_end(self, token: str) -> bool:
-        """Return whether a token alone ends a sentence."""
+    def _has_end_form(self, token: str) -> bool:
+        """Return whether a token ends a sentence by its form alone: a mark, or a word with a stop, no abbreviation."""
         if token in self._ends:
             return True
         word = token[:-1].lower()
         known = word in self._abbreviations or word.rpartition("-")[2] in self._abbreviations
         return token.endswith(".") and not token.endswith("..") and not known
 
-    def _starts(self, token: str, kind: str) -> bool | None:
-        """Return whether a token starts a sentence; None if its letters do not decide."""
+    def _starts_sentence(self, token: str, kind: str) -> bool | None:
+        """Return whether a token starts a sentence, by its first letter and its type; None if undecided."""
         if token in _PUNCTUATION:
             return False
         if token[0].isupper() and kind in self._common:
@@ -191,17 +192,18 @@ class Punkt:
 
 
 def _token_type(token: str) -> str:
-    """Return a token in lower case; NUMBER for a number with or without a stop."""
+    """Return Punkt's type of a token: its lower-case form, or NUMBER for a number with or without a stop."""
     kind: str = _NUMBER_TOKEN.sub(NUMBER, token.lower())
     return kind
 
 
 def _is_ellipsis(token: str) -> bool:
+    """Return whether a token consists of two or more stops."""
     return len(token) > 1 and not token.strip(".")
 
 
 def nltk_language_variables(ends: str) -> Any:
-    """Return NLTK's PunktLanguageVars for ends of sentences, with the quotation marks of all languages."""
+    """Return NLTK's PunktLanguageVars for these ends of sentences, with the quotation marks of all languages."""
     from nltk import redos
     from nltk.tokenize.punkt import PunktLanguageVars
 
@@ -224,6 +226,6 @@ _NEXT_WORD = re.compile(rf"[^{_SPACES}]+")
 _ABBREVIATION_FORM = re.compile(r"(?!.$)[^\W\d_](?:[^\W_]|(?:\.-?|-)(?=[^\W_]))*")
 
 
-def is_abbreviation(word: str) -> bool:
+def has_abbreviation_form(word: str) -> bool:
     """Return whether a word without its last stop has the form of an abbreviation: at least two letters, few marks."""
     return _ABBREVIATION_FORM.fullmatch(word) is not None

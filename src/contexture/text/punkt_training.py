@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from contexture.text.punkt import NUMBER, is_abbreviation, nltk_language_variables
+from contexture.text.punkt import NUMBER, has_abbreviation_form, nltk_language_variables
 from contexture.text.sentences import SentenceParameters, load_parameters
 
 SAMPLE_CHARS = 4_000_000
@@ -23,8 +23,8 @@ _MIN_START_COUNT = 2  # of a common word at the start of sentences; also at leas
 _MIN_AFTER_NUMBER_COUNT = 5  # of a word after a number with a stop
 
 
-def train(texts: Iterable[str], lang: str, characters: int = SAMPLE_CHARS) -> SentenceParameters:
-    """Return the parameters of a language as plain JSON, from its paragraphs and the package's lists.
+def train_parameters(texts: Iterable[str], lang: str, characters: int = SAMPLE_CHARS) -> SentenceParameters:
+    """Return a language's parameters of sentence splitting, learned from paragraphs, and the package's lists.
 
     Reads whole texts of just over `characters`, drawn by their hashes: order and partitions do not matter. Raises
     ValueError without text.
@@ -70,12 +70,14 @@ def _make_trainer(seed: SentenceParameters) -> Any:
             self.numbered: Counter[str] = Counter()  # with a capital, after a number with a stop
 
         def _reclassify_abbrev_types(self, types: Iterable[str]) -> Iterator[tuple[str, float, bool]]:
+            """Yield NLTK's changes to its list of abbreviations, without removals of the seed's."""
             known = seed["abbreviations"]
             for word, score, is_new in super()._reclassify_abbrev_types(types):
                 if is_new or word not in known:
                     yield word, score, is_new
 
         def _get_orthography_data(self, tokens: Iterable[Any]) -> None:
+            """Count words in lower case, with capitals and with stops, after NLTK has collected its data."""
             tokens = list(tokens)
             super()._get_orthography_data(tokens)
             previous = None
@@ -95,13 +97,15 @@ def _make_trainer(seed: SentenceParameters) -> Any:
                 previous = token
 
         def abbreviations(self) -> Iterator[str]:
+            """Yield the learned abbreviations, which are frequent within sentences and mostly have a stop."""
             for word in self._params.abbrev_types:
                 count, bare = self._type_fdist[word + "."], self._type_fdist[word]
                 often = count >= _MIN_ABBREVIATION_COUNT and ("." in word or bare <= _MAX_BARE_RATIO * count)
-                if is_abbreviation(word) and often and self.inside[word] >= _MIN_INSIDE_SHARE * count:
+                if has_abbreviation_form(word) and often and self.inside[word] >= _MIN_INSIDE_SHARE * count:
                     yield word
 
         def common_words(self) -> Iterator[str]:
+            """Yield words that are mostly in lower case and often start sentences."""
             for word, count in self.lower.items():
                 upper, starts = self.upper[word], self.starts[word]
                 often = count >= _MIN_COMMON_COUNT and starts >= max(_MIN_START_COUNT, upper)
@@ -109,6 +113,7 @@ def _make_trainer(seed: SentenceParameters) -> Any:
                     yield word
 
         def after_numbers(self) -> Iterator[str]:
+            """Yield words that often follow a number with a stop ("5. März")."""
             for first, word in self._params.collocations:
                 if first == NUMBER and word.isalpha() and self.numbered[word] >= _MIN_AFTER_NUMBER_COUNT:
                     yield word

@@ -39,7 +39,7 @@ class Filters:
 
 
 def drop_reason(text: str, lang: str, filters: Filters) -> str | None:
-    """Return the first of TEXT_REASONS that applies to a paragraph in `lang`; None to keep it."""
+    """Return the first of TEXT_REASONS to drop a paragraph in `lang`; None to keep it."""
     if filters.too_short is not None and len(text) < filters.too_short:
         return "too_short"
     if filters.too_long is not None and len(text) > filters.too_long:
@@ -95,7 +95,7 @@ def repeated_share(text: str) -> float:
 
 
 def split_words(text: str) -> list[str]:
-    """Return words between white space; single characters in scripts without spaces."""
+    """Return the words between white space; the characters for scripts without spaces."""
     words = text.split()
     # No language with spaces has more than twenty characters per word.
     return list("".join(words)) if len(text) > 20 * len(words) else words

@@ -1,7 +1,7 @@
 """Split paragraphs into sentences: Punkt with the package's own parameters, and rules for Punkt's errors.
 
-`abbreviations/<language>.json` holds the parameters of the package. `punkt_training.train` learns better ones from a
-corpus.
+`abbreviations/<language>.json` holds the parameters of the package. `punkt_training.train_parameters` learns
+better ones from a corpus.
 """
 
 import functools
@@ -28,13 +28,13 @@ class SentenceParameters(TypedDict):
 
 
 def list_languages() -> list[str]:
-    """Return the codes of languages with parameters. Others are split only at marks."""
+    """Return the codes of languages that have parameters of sentence splitting. Others are split only at marks."""
     folder = resources.files("contexture.text") / "abbreviations"
     return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
 
 
 def load_parameters(lang: str) -> SentenceParameters:
-    """Return a language's parameters by its code ("en"); empty lists if there are none."""
+    """Return the package's parameters of sentence splitting for a language ("en"); empty lists if there are none."""
     if lang not in list_languages():
         return {"sentence_ends": _DEFAULT_ENDS, "abbreviations": [], "common_words": [], "after_numbers": []}
     file = resources.files("contexture.text") / "abbreviations" / f"{lang}.json"
@@ -60,12 +60,12 @@ class Splitter:
 
     def split(self, text: str) -> list[str]:
         """Return the sentences: substrings of the text, in order, that cover it except for white space."""
-        return [text[start:end] for start, end in self.spans(text)]
+        return [text[start:end] for start, end in self.find_spans(text)]
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def find_spans(self, text: str) -> list[tuple[int, int]]:
         """Return start and end of each sentence of a text."""
         unsure: set[int] = set()
-        pieces = self._punkt.spans(text, unsure)
+        pieces = self._punkt.find_spans(text, unsure)
         if _SPACED_OPENER in text:
             pieces = list(_move_opening_quotes(text, pieces))
         divided = "..." in text or ". ." in text or (self._unspaced and self._unspaced.search(text))
@@ -99,7 +99,7 @@ class Splitter:
         return spans
 
     def _split_inner_ends(self, text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Cut a span at ends that Punkt misses: ellipses, and marks without a space after them."""
+        """Yield the parts of text[first:last], cut at ends that Punkt misses: ellipses, and marks without a space."""
         for end in self._inner_end.finditer(text, first, last):
             after = _NO_SPACE.search(text, end.end(), last)
             if after is None:
@@ -182,7 +182,7 @@ _MAX_BRACKET_CHARS = 400  # maximum distance of two brackets
 
 
 def _move_opening_quotes(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Move an opening quotation mark between spaces to the span of the sentence that it opens."""
+    """Yield the spans with each opening quotation mark between spaces moved to the sentence that it opens."""
     opened = -1
     for start, end in spans:
         first = opened if opened >= 0 else start
@@ -197,7 +197,7 @@ def _move_opening_quotes(text: str, spans: list[tuple[int, int]]) -> Iterator[tu
 
 
 def _join_touching(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join spans without a gap between them, as Punkt returns them for `"Go!"she`."""
+    """Return the spans, joined if there is no gap between them, as Punkt returns them for `"Go!"she`."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         first = joined.pop()[0] if joined and joined[-1][1] == start else start
@@ -225,5 +225,5 @@ def _is_listed(preceding: str) -> bool:
 
 @functools.cache
 def get_splitter(lang: str) -> Splitter:
-    """Return the splitter of a language by its code, with the parameters of the package."""
+    """Return the sentence splitter of a language, with the parameters of the package."""
     return Splitter(load_parameters(lang))

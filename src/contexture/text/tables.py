@@ -9,11 +9,11 @@ _FOLDER = resources.files("contexture.text")
 
 
 def read_text(name: str) -> str:
-    """Read a file of this package."""
+    """Return the content of a file of this package."""
     return (_FOLDER / name).read_text("utf-8")
 
 
 def read_yaml(name: str) -> dict[str, Any]:
-    """Read a YAML file of this package."""
+    """Return the content of a YAML file of this package."""
     table: dict[str, Any] = yaml.safe_load(read_text(name))
     return table

@@ -42,7 +42,7 @@ class Templates:
         self.rules = rules
 
     def expand(self, text: str, depth: int = 0) -> str:
-        """Replace each template by the text that it shows, or by GAP.
+        """Return wikitext with each template replaced by the text that it shows, or by GAP.
 
         Unbalanced braces are removed; their content stays.
         """
@@ -52,26 +52,27 @@ class Templates:
         pieces, done = [], 0
         for start, end in spans:
             pieces.append(text[done:start] if balanced else _BRACES.sub("", text[done:start]))
-            pieces.append(self._show(text[start + 2 : end - 2], depth))
+            pieces.append(self._render(text[start + 2 : end - 2], depth))
             done = end
         pieces.append(text[done:] if balanced else _BRACES.sub("", text[done:]))
         return "".join(pieces)
 
-    def _show(self, content: str, depth: int) -> str:
-        rule, first = self._rule(content.partition("|")[0])
+    def _render(self, content: str, depth: int) -> str:
+        """Return the text that a template shows, or GAP; `content` is what its braces contain."""
+        rule, first = self._find_rule(content.partition("|")[0])
         if rule is None or depth >= _MAX_DEPTH:
             return GAP
         if "{{" in content or "}}" in content:
             content = self.expand(content, depth + 1)
-            rule, first = self._rule(
+            rule, first = self._find_rule(
                 content.partition("|")[0]
             )  # in `{{lc:{{x|y}}}}`, the first bar is the inner template's
             if rule is None:
                 return GAP
         return rule(read_arguments(content.partition("|")[2], first), self.lang) or GAP
 
-    def _rule(self, name: str) -> tuple[Rule | None, str | None]:
-        """Return the rule of a raw name, and the first argument if it follows a colon."""
+    def _find_rule(self, name: str) -> tuple[Rule | None, str | None]:
+        """Return the rule of a template by its raw name, and the first argument if it follows a colon."""
         key = " ".join(name.replace("_", " ").split()).lower()
         rule = self.rules.get(key)
         if rule is None and (family := _FAMILY.search(key)):
@@ -82,7 +83,7 @@ class Templates:
 
 
 def _find_outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
-    """Return start and end of the outermost templates, and whether all braces are balanced."""
+    """Return (start, end) of each outermost template, and whether all braces are balanced."""
     spans: list[tuple[int, int]] = []
     opened: list[int] = []
     balanced = True
@@ -131,7 +132,7 @@ def read_arguments(rest: str, first: str | None = None) -> Arguments:
 
 
 def _split_arguments(rest: str) -> list[str]:
-    """Split at bars outside links."""
+    """Return the raw arguments of a template, which are between bars outside links."""
     if "[[" not in rest:
         return rest.split("|")
     pieces: list[list[str]] = []
@@ -147,7 +148,7 @@ def _split_arguments(rest: str) -> list[str]:
 
 @functools.lru_cache(maxsize=32)
 def load_templates(lang: str, user_table: str = "") -> Templates:
-    """Return the templates of a language; `user_table` is YAML that overrides the package's table.
+    """Return the templates that show text in a language; `user_table` is YAML that overrides the package's table.
 
     Raises ValueError if it is invalid.
     """
@@ -160,6 +161,7 @@ def load_templates(lang: str, user_table: str = "") -> Templates:
 
 
 def _read_table(source: str) -> dict[str, dict[str, list[str]]]:
+    """Return language → pattern → names of templates from YAML. Raises ValueError if it is invalid."""
     try:
         table: dict[str, dict[str, list[str]]] = yaml.safe_load(source) or {}
     except yaml.YAMLError as error:
@@ -184,7 +186,7 @@ _RANGE = re.compile(r"([1-9]?)\*(.*)", re.DOTALL)
 
 @functools.cache
 def compile_rule(pattern: str) -> Rule:
-    """Return the rule of a pattern. Raises ValueError for an invalid pattern."""
+    """Return the function that renders a template by a pattern of the table. Raises ValueError if it is invalid."""
     if pattern.startswith("="):
         if pattern[1:] not in FUNCTIONS:
             raise ValueError(f"{pattern!r}: no such function; there are {', '.join(sorted(FUNCTIONS))}")
@@ -220,19 +222,20 @@ def compile_rule(pattern: str) -> Rule:
     kept = [part for part in parts if part]
     needs_text = any(isinstance(part, tuple) for part in kept)
 
-    def rule(arguments: Arguments, lang: str) -> str:
-        text, is_filled = _fill(kept, arguments)
+    def render_pattern(arguments: Arguments, lang: str) -> str:
+        """Return the pattern filled with the arguments; "" if they are all empty."""
+        text, is_filled = _fill_parts(kept, arguments)
         return text if is_filled or not needs_text else ""
 
-    return rule
+    return render_pattern
 
 
 #: Text, an argument by its names, or optional parts.
 _Part = str | tuple[str, ...] | list["_Part"]
 
 
-def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
-    """Return the text of the parts, and whether any of their arguments is not empty."""
+def _fill_parts(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
+    """Return the text of a pattern's parts, and whether any of their arguments is not empty."""
     pieces: list[str] = []
     has_text = False
     for part in parts:
@@ -243,7 +246,7 @@ def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
             pieces.append(value)
             has_text = has_text or bool(value)
         else:
-            text, is_filled = _fill(part, arguments)
+            text, is_filled = _fill_parts(part, arguments)
             if is_filled:
                 pieces.append(text)
                 has_text = True
@@ -251,6 +254,7 @@ def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
 
 
 def _get_argument(name: str, arguments: Arguments) -> str:
+    """Return an argument by its name in a pattern, such as "2" or "2*, " (all from the second on, joined)."""
     value = arguments.get(name)
     if value is not None:
         return value.strip(GAP)

@@ -50,12 +50,12 @@ def format_number(number: str, lang: str) -> str:
 
 
 def number(arguments: Arguments, lang: str) -> str:
-    """`{{formatnum:4000}}`: "4,000" in English."""
+    """Return a number in the language's format: "4,000" for English `{{formatnum:4000}}`."""
     return format_number(arguments.get("1", "").strip(GAP), lang)
 
 
 def convert(arguments: Arguments, lang: str) -> str:
-    """`{{convert|10|km|mi}}`: "10 km", the original value; also ranges and "5 ft 8 in"."""
+    """Return the original value with its unit: "10 km" for `{{convert|10|km|mi}}`; also ranges and "5 ft 8 in"."""
     values = [value.strip(GAP) for value in get_positional(arguments)]
     pieces: list[str] = []
     i = 0
@@ -77,7 +77,7 @@ def convert(arguments: Arguments, lang: str) -> str:
 
 
 def value(arguments: Arguments, lang: str) -> str:
-    """`{{val|6.241|0.003|e=18|u=C}}`: "6.241±0.003×10^18 C"."""
+    """Return a value with error, exponent and unit: "6.241±0.003×10^18 C" for `{{val|6.241|0.003|e=18|u=C}}`."""
     first, *rest = get_positional(arguments) or [""]
     result = format_number(first.replace(",", ""), lang)
     if len(rest) > 1 and rest[0] in _RANGES:
@@ -95,7 +95,7 @@ def value(arguments: Arguments, lang: str) -> str:
 
 
 def measure(arguments: Arguments, lang: str) -> str:
-    """Italian `{{M|1|M|Hz}}`: "1 MHz", `{{M|10|ul=km}}`: "10 km"; French `{{unité|10|km}}`."""
+    """Return a number with its unit: "1 MHz" for Italian `{{M|1|M|Hz}}`, "10 km" for French `{{unité|10|km}}`."""
     first, *rest = get_positional(arguments) or [""]
     unit = "".join(rest) or arguments.get("u") or arguments.get("ul") or ""
     power = arguments.get("e")
@@ -103,7 +103,7 @@ def measure(arguments: Arguments, lang: str) -> str:
 
 
 def fraction(arguments: Arguments, lang: str) -> str:
-    """`{{frac|3}}`: "1/3", `{{frac|2|3}}`: "2/3", `{{frac|1|2|3}}`: "1 2/3"."""
+    """Return a fraction: "1/3" for `{{frac|3}}`, "2/3" for `{{frac|2|3}}`, "1 2/3" for `{{frac|1|2|3}}`."""
     values = get_positional(arguments)[:3]
     if not values or not values[-1]:
         return ""
@@ -112,7 +112,7 @@ def fraction(arguments: Arguments, lang: str) -> str:
 
 
 def _format_date(year: str, month: str, day: str, lang: str) -> str:
-    """Format a date for the language; day and month may be empty."""
+    """Return a date in the language's format; day and month may be empty."""
     names = _MONTHS.get(lang, [])
     if _DIGITS.fullmatch(month) and 1 <= int(month) <= len(names):
         month = names[int(month) - 1]
@@ -124,7 +124,7 @@ def _format_date(year: str, month: str, day: str, lang: str) -> str:
 
 
 def date(arguments: Arguments, lang: str) -> str:
-    """`{{birth date|1900|1|2}}`: "2 January 1900"; other text unchanged."""
+    """Return a date: "2 January 1900" for `{{birth date|1900|1|2}}`; other text unchanged."""
     values = get_positional(arguments)[:3]
     if not values or not _DIGITS.fullmatch(values[0]):
         return " ".join(filter(None, values))
@@ -133,12 +133,13 @@ def date(arguments: Arguments, lang: str) -> str:
 
 
 def day_first(arguments: Arguments, lang: str) -> str:
-    """`{{fecha|2|1|1900}}`, `{{date|2|janvier|1900}}`: a date whose arguments are day, month, year."""
+    """Return a date whose arguments are day, month, year: `{{fecha|2|1|1900}}`, `{{date|2|janvier|1900}}`."""
     values = get_positional(arguments)[:3]
     return " ".join(filter(None, values)) if len(values) < 3 else _format_date(values[2], values[1], values[0], lang)
 
 
-def _years_between(born: list[str], other: list[str]) -> int | None:
+def _count_years(born: list[str], other: list[str]) -> int | None:
+    """Return the full years between two dates (year, month, day); None if a part is missing or no number."""
     if len(born) < 3 or len(other) < 3 or not all(_DIGITS.fullmatch(part) for part in (*born, *other)):
         return None
     first, last = tuple(map(int, born)), tuple(map(int, other))
@@ -146,22 +147,22 @@ def _years_between(born: list[str], other: list[str]) -> int | None:
 
 
 def date_of_death(arguments: Arguments, lang: str) -> str:
-    """`{{death date and age|1980|5|6|1900|1|2}}`: "6 May 1980 (aged 80)"."""
+    """Return a date of death: "6 May 1980 (aged 80)" for `{{death date and age|1980|5|6|1900|1|2}}`."""
     values = get_positional(arguments)
     result = date(arguments, lang)
-    years = _years_between(values[3:6], values[:3])
+    years = _count_years(values[3:6], values[:3])
     return f"{result} (aged {years})" if lang == "en" and years is not None else result
 
 
 def age(arguments: Arguments, lang: str) -> str:
-    """`{{age|1900|1|2|1980|5|6}}`: "80"; "" if the age depends on the current day."""
+    """Return an age in years: "80" for `{{age|1900|1|2|1980|5|6}}`; "" if it depends on the current day."""
     values = get_positional(arguments)
-    years = _years_between(values[:3], values[3:6])
+    years = _count_years(values[:3], values[3:6])
     return "" if years is None else str(years)
 
 
 def as_of(arguments: Arguments, lang: str) -> str:
-    """`{{as of|2011|3|lc=y}}`: "as of March 2011"."""
+    """Return the words for a date of validity: "as of March 2011" for `{{as of|2011|3|lc=y}}`."""
     start = arguments.get("pre", "").strip()
     since = arguments.get("since")
     word = "since" if since else "as of"
@@ -173,13 +174,13 @@ def as_of(arguments: Arguments, lang: str) -> str:
 
 
 def music(arguments: Arguments, lang: str) -> str:
-    """`{{music|flat}}`: "♭"."""
+    """Return the sign of an accidental: "♭" for `{{music|flat}}`; "" for other arguments."""
     result: str = _TABLE["accidentals"].get(arguments.get("1", "").lower(), "")
     return result
 
 
 def interlanguage(arguments: Arguments, lang: str) -> str:
-    """`{{ill|Title|de|Titel}}`, or in the older order `{{ill|de|Title|Titel}}`: the title on this wiki."""
+    """Return the title on this wiki: "Title" for `{{ill|Title|de|Titel}}`; "Titel" for `{{ill|de|Titel}}`."""
     first, second = arguments.get("1", ""), arguments.get("2", "")
     if LANGUAGE_CODE.fullmatch(first) and second and not LANGUAGE_CODE.fullmatch(second):
         first = second
@@ -187,7 +188,7 @@ def interlanguage(arguments: Arguments, lang: str) -> str:
 
 
 def sic(arguments: Arguments, lang: str) -> str:
-    """`{{sic|recieve}}`: "recieve", `{{sic|occured|occurred}}`: both; "" without text."""
+    """Return the text of a marked error: "recieve" for `{{sic|recieve}}`, both for `{{sic|occured|occurred}}`."""
     return "".join(value for value in get_positional(arguments) if value not in ("?", "!"))
 
 

@@ -59,10 +59,10 @@ def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items:
     Reasons of drops: "code", "table", "figure", "navigation", "too_short" and, with `list_items="drop"`, "list_item".
     """
     page = _PageReader(resolve, min_characters, list_items, whole=False)
-    page.run(html)
+    page.read(html)
     if not page.main:
         page = _PageReader(resolve, min_characters, list_items, whole=True)
-        page.run(html)
+        page.read(html)
     return page.parsed
 
 
@@ -75,7 +75,7 @@ def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_it
 
 
 def html_title(html: str) -> str:
-    """Return the first <h1>, preferably in <main> or <article>, else the <title>, else ""."""
+    """Return the title of an HTML page: its first <h1>, preferably in <main> or <article>, else <title>, else ""."""
     titles = {"main": "", "h1": "", "title": ""}
     inside, in_main = "", False
     words: list[str] = []
@@ -95,13 +95,14 @@ def html_title(html: str) -> str:
 
 
 def markdown_title(text: str) -> str:
-    """Return the title of a page's front matter, else its first heading of level one, else ""."""
+    """Return the title of a Markdown page: that of its front matter, else its first heading of level one, else ""."""
     front = _FRONT_MATTER.match(text)
     title = _TITLE.search(front[1]) if front else None
     return one_line(title[2]) if title else html_title(_render_markdown(text))
 
 
 def _render_markdown(text: str) -> str:
+    """Return a Markdown page as HTML, without its front matter."""
     front = _FRONT_MATTER.match(text)
     html: str = _get_markdown_parser().render(text[front.end() :] if front else text)
     return html
@@ -109,6 +110,7 @@ def _render_markdown(text: str) -> str:
 
 @functools.cache
 def _get_markdown_parser() -> "MarkdownIt":
+    """Return the parser of CommonMark with tables, created once."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable("table")
@@ -129,18 +131,20 @@ class _PageReader:
         self.lists = 0
         self.words = _ParagraphBuilder()
 
-    def run(self, html: str) -> None:
+    def read(self, html: str) -> None:
+        """Read a whole HTML page and collect its sections and paragraphs in `parsed`."""
         for token in tokenize_html(html):
             if token.kind == "text":
                 if not self.skipped and (self.whole or self.main_depth):
-                    self.words.add(token.value)
+                    self.words.add_text(token.value)
             elif token.kind == "start":
-                self._start(token.value, token.attributes)
+                self._start_element(token.value, token.attributes)
             else:
-                self._end(token.value)
+                self._end_element(token.value)
         self._end_paragraph()
 
-    def _start(self, name: str, written: str) -> None:
+    def _start_element(self, name: str, written: str) -> None:
+        """Handle a start tag; `written` are its raw attributes."""
         if self.skipped:
             self.depth += name == self.skipped
             return
@@ -154,7 +158,7 @@ class _PageReader:
         reason = _get_drop_reason(name, attrs)
         if reason is not None:
             if name not in _VOID and not (name in ("svg", "math") and written.endswith("/")):
-                self._skip(name, reason)
+                self._skip_element(name, reason)
             return
         if name in _BLOCKS:
             self._end_paragraph()
@@ -162,23 +166,25 @@ class _PageReader:
             if name in _HEADINGS:
                 self.heading = name
         elif name == "a":
-            self.words.open(self.resolve(attrs["href"]) if "href" in attrs else None)
+            self.words.open_link(self.resolve(attrs["href"]) if "href" in attrs else None)
 
-    def _skip(self, name: str, reason: str) -> None:
+    def _skip_element(self, name: str, reason: str) -> None:
+        """Skip all content up to the end of this element, and count it as dropped unless `reason` is ""."""
         if name not in ("button", "svg", "math", "a", "span"):  # inline elements
             self._end_paragraph()
         self.skipped, self.depth = name, 1
         if reason:
-            self.parsed.drop(reason)
+            self.parsed.count_dropped(reason)
 
-    def _end(self, name: str) -> None:
+    def _end_element(self, name: str) -> None:
+        """Handle an end tag."""
         if self.skipped:
             self.depth -= name == self.skipped
             if not self.depth:
                 self.skipped = ""
             return
         if name == "a":
-            self.words.close()
+            self.words.close_link()
         elif name in _BLOCKS:
             self._end_paragraph()
             self.lists = max(0, self.lists - (name in _LISTS))
@@ -187,7 +193,8 @@ class _PageReader:
             self.main_depth -= 1
 
     def _end_paragraph(self) -> None:
-        text, links = self.words.take()
+        """Add the text since the last block to `parsed`: as a heading, a paragraph or a list item."""
+        text, links = self.words.take_paragraph()
         heading, self.heading = self.heading, ""
         if not text:
             return
@@ -200,10 +207,11 @@ class _PageReader:
         elif self.list_items == "flag":
             self.parsed.add(text, links, "list_item")
         else:
-            self.parsed.drop("list_item")
+            self.parsed.count_dropped("list_item")
 
 
 def _get_drop_reason(name: str, attrs: dict[str, str]) -> str | None:
+    """Return why an element is dropped, "" if that is not counted; None to keep it."""
     if name in _LEFT_OUT:
         return _LEFT_OUT[name]
     if "hidden" in attrs or attrs.get("aria-hidden") == "true":
@@ -221,6 +229,7 @@ class _ParagraphBuilder:
         self._clear()
 
     def _clear(self) -> None:
+        """Begin an empty paragraph."""
         self.pieces: list[str] = []
         self.length = 0
         self.space = False
@@ -228,7 +237,8 @@ class _ParagraphBuilder:
         self.target: str | None = None
         self.link_start = -1
 
-    def add(self, written: str) -> None:
+    def add_text(self, written: str) -> None:
+        """Add raw text to the paragraph, with single spaces for white space."""
         text = drop_unwanted(unescape(written))
         words = " ".join(text.split())
         if not words:
@@ -243,17 +253,20 @@ class _ParagraphBuilder:
         self.length += len(words)
         self.space = text[-1].isspace()
 
-    def open(self, target: str | None) -> None:
-        self.close()
+    def open_link(self, target: str | None) -> None:
+        """Begin a link to `target`; None: not a link to another page."""
+        self.close_link()
         self.target = target
 
-    def close(self) -> None:
+    def close_link(self) -> None:
+        """End the open link, and record it if it has text."""
         if self.target is not None and self.link_start >= 0:
             self.links.append(Link(self.target, self.link_start, self.length))
         self.target, self.link_start = None, -1
 
-    def take(self) -> tuple[str, list[Link]]:
-        self.close()
+    def take_paragraph(self) -> tuple[str, list[Link]]:
+        """Return text and links of the paragraph, and begin an empty one."""
+        self.close_link()
         text, links = "".join(self.pieces), self.links
         self._clear()
         return text, links

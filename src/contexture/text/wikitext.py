@@ -16,16 +16,16 @@ from contexture.text.templates import load_templates
 def parse(
     text: str, site: Site, min_characters: int = 1, *, list_items: ListItems = "drop", templates: str = ""
 ) -> Parsed:
-    """Return the paragraphs of a page's wikitext.
+    """Return the paragraphs of a wiki page, with their sections and links, from its wikitext.
 
     Reasons of drops: "too_short" (less than `min_characters`), "list_item" (list items and indented lines, unless
     kept) and "preformatted" (lines that start with a space). `templates` is YAML that overrides the package's table
     (see `contexture.text.templates`; ValueError if it is invalid).
     """
     markup, items = prune_markup(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
-    parsed = _LineReader(min_characters, list_items).run(markup)
+    parsed = _LineReader(min_characters, list_items).read(markup)
     if items:
-        parsed.drop("list_item", items)
+        parsed.count_dropped("list_item", items)
     return parsed
 
 
@@ -41,39 +41,42 @@ class _LineReader:
         self.parsed = Parsed(min_characters)
         self.lines: list[str] = []
 
-    def run(self, markup: str) -> Parsed:
+    def read(self, markup: str) -> Parsed:
+        """Return the paragraphs of pruned wikitext."""
         for line in markup.split("\n"):
             if not line:
                 self._end_paragraph()
             elif line[0] in _SPECIAL or line.isspace():
-                self._line(line)
+                self._read_special_line(line)
             else:
-                self._text(line)
+                self._add_line(line)
         self._end_paragraph()
         return self.parsed
 
-    def _line(self, line: str) -> None:
+    def _read_special_line(self, line: str) -> None:
+        """Handle a line that begins with a mark: a heading, a list item, a rule, preformatted text and others."""
         bare = line.strip().lstrip(" \t" + GAP)
         if not bare:
             # A line of only templates and files is a box between paragraphs.
             self._end_paragraph()
         elif bare[0] in "*#:;":
             self._end_paragraph()
-            self._list_item(bare)
+            self._read_list_item(bare)
         elif line[0] == " ":
             self._end_paragraph()
-            self.parsed.drop("preformatted")
-        elif bare[0] == "=" and self._heading(bare.rstrip(" \t" + GAP)):
+            self.parsed.count_dropped("preformatted")
+        elif bare[0] == "=" and self._read_heading(bare.rstrip(" \t" + GAP)):
             pass
         elif bare[0] == "|" or (bare.startswith(("{|", "!")) and "|" in bare):
             self._end_paragraph()  # left over from an unbalanced table or template
         elif bare.startswith("----"):
             self._end_paragraph()
-            self._text(bare.lstrip("-"))
+            self._add_line(bare.lstrip("-"))
         else:
-            self._text(line)
+            self._add_line(line)
 
-    def _heading(self, line: str) -> bool:
+    def _read_heading(self, line: str) -> bool:
+        """Begin a section if the line is a heading; return whether it is."""
         level = min(len(line) - len(line.lstrip("=")), len(line) - len(line.rstrip("=")), 6)
         name = line[level:-level].strip() if level and len(line) > 2 * level else ""
         if not name:
@@ -82,20 +85,23 @@ class _LineReader:
         self.parsed.begin_section(clean_markup(drop_quotes(name))[0])
         return True
 
-    def _list_item(self, line: str) -> None:
+    def _read_list_item(self, line: str) -> None:
+        """Add a list item as a paragraph, or count it as dropped."""
         if self.list_items == "drop":
-            self.parsed.drop("list_item")
+            self.parsed.count_dropped("list_item")
             return
         item = line.lstrip("*#:; \t" + GAP)
         if line[0] == ";":  # a term, optionally with a definition after a colon
             item = item.replace(" : ", ": ", 1)
-        self._text(item)
+        self._add_line(item)
         self._end_paragraph("prose" if self.list_items == "keep" else "list_item")
 
-    def _text(self, line: str) -> None:
+    def _add_line(self, line: str) -> None:
+        """Add a line to the current paragraph, without the marks of bold and italics."""
         self.lines.append(drop_quotes(line) if "''" in line else line)
 
     def _end_paragraph(self, kind: Literal["prose", "list_item"] = "prose") -> None:
+        """Add the paragraph made of the collected lines, if any."""
         if not self.lines:
             return
         text, links = clean_markup("\n".join(self.lines))

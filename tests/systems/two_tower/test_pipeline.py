@@ -100,8 +100,8 @@ def test_counts_report_and_models(project: Path) -> None:
     assert {"ivf", "hnsw"} <= {index["kind"] for index in details["indexes"]}
     [examples] = details["examples"]
     assert examples["variant"] in RUNS and examples["protocol"] == "80%" and examples["missed"]
-    assert all(row["found"] == row["right"] for row in examples["answered"])
-    assert all(row["found"] != row["right"] and row["question"] in page for row in examples["missed"])
+    assert all(row["predicted"] == row["right"] for row in examples["answered"])
+    assert all(row["predicted"] != row["right"] and row["question"] in page for row in examples["missed"])
     models = project / "data/06_models/two_tower"
     for variant in RUNS:
         tuned = [f"finetuned/retrieval/{variant}/seed-0/share-{share}" for share in SHARES]

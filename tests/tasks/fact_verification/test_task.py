@@ -74,8 +74,11 @@ def test_records_are_accuracies_of_judgements(results: Results) -> None:
 def test_examples_are_right_or_wrong(results: Results) -> None:
     [examples] = results.details["examples"]
     assert examples["variant"] in ("joint", "pairwise") and examples["protocol"] in ("ie_1", "ae_1", "max_pool")
-    assert all(row["found"] == row["right"] for row in examples["answered"])
-    assert all(row["found"] != row["right"] for row in examples["missed"]) and examples["answered"] + examples["missed"]
+    assert all(row["predicted"] == row["right"] for row in examples["answered"])
+    assert (
+        all(row["predicted"] != row["right"] for row in examples["missed"])
+        and examples["answered"] + examples["missed"]
+    )
 
 
 def test_widths_of_frozen_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

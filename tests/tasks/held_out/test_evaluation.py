@@ -69,9 +69,9 @@ def rank_slowly(question: HeldOutQuestion, evidence: HeldOutEvidence, *encoders:
     (scores,) = model.embed([question.text], "query") @ documents.T
     best: dict[str, float] = {}
     for number, row in enumerate(rows):
-        if row["doc_id"] == question.source or number == question.passage_row:
+        if row["doc_id"] == question.source or number in question.hidden_rows:
             continue
-        if number >= len(PASSAGES) and number != question.rest_row:
+        if number >= len(PASSAGES) and number not in question.rest_rows:
             continue
         name = row["doc_id"] if question.by_document else row["id"]
         best[name] = max(best.get(name, -np.inf), float(scores[number]))

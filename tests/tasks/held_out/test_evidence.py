@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from contexture.tasks.held_out.evidence import CANDIDATE_SCHEMA, KINDS, HeldOutEvidence, HeldOutQuestion
-from tests.tasks.held_out.toys import PASSAGES, make_evidence, make_paragraph, select_kind
+from tests.tasks.held_out.toys import FERRY, PASSAGES, make_evidence, make_paragraph, select_kind
 
 SENTENCES = ["Some boats leave at night for the islands.", "Oil is dear, and wool is not.", "See wool."]
 LINKED = [
@@ -34,45 +34,71 @@ def evidence(tmp_path_factory: pytest.TempPathFactory) -> HeldOutEvidence:
 
 
 def test_candidates_are_all_passages_and_some_rests(evidence: HeldOutEvidence) -> None:
+    """Headings are a part of the text."""
     rows = candidates(evidence)
     assert [row["id"] for row in rows[: evidence.passages]] == [row[0] for row in PASSAGES]
-    assert [row["text"] for row in rows[: evidence.passages]] == [row[3] for row in PASSAGES]
+    assert rows[0]["text"] == FERRY
+    assert rows[5]["text"] == "Oil\nLamps burn yellow oil. The oil comes from the far islands."
     assert (evidence.passages, evidence.documents, evidence.held_out) == (9, 4, 2)
     assert evidence.unknown == frozenset()
 
 
 def test_heading_questions(evidence: HeldOutEvidence) -> None:
-    """Sections with the same heading are merged."""
-    assert sorted(select_kind(evidence, "headings")) == [
-        ("headings", text, frozenset(answers), False, -1, -1, "")
-        for text, answers in (
-            ("Ferry Crew", {"en:ferry#3"}),
-            ("Ferry Freight", {"en:ferry#1", "en:ferry#2", "en:ferry#4"}),
-            ("Quay Gulls", {"en:quay#1"}),
-            ("Quay Stones", {"en:quay#0"}),
-        )
-    ]
+    """Sections with the same heading are merged. Their passages are candidates without the heading."""
+    questions, rows = select_kind(evidence, "headings"), candidates(evidence)
+    assert {question.text: question.answers for question in questions} == {
+        "Ferry Crew": {"en:ferry#3"},
+        "Ferry Freight": {"en:ferry#1", "en:ferry#2", "en:ferry#4"},
+        "Quay Gulls": {"en:quay#1"},
+        "Quay Stones": {"en:quay#0"},
+    }
+    assert sorted(row for question in questions for row in question.rest_rows) == list(range(9, 15))
+    for question in questions:
+        assert {PASSAGES[row][0] for row in question.hidden_rows} == question.answers
+        rests = [rows[row] for row in question.rest_rows]
+        assert {rest["id"]: rest["text"] for rest in rests} == {
+            row[0]: row[3] for row in PASSAGES if row[0] in question.answers
+        }
+        assert not question.by_document and question.source == ""
 
 
 def test_sentence_questions(evidence: HeldOutEvidence) -> None:
     rows, questions = candidates(evidence), select_kind(evidence, "sentences")
-    # Other passages have one sentence, no sentence of five words, or are not held out.
-    sources = [PASSAGES[question.passage_row][0] for question in questions]
+    # Other passages have too few words, or are not held out.
+    sources = [PASSAGES[row][0] for question in questions for row in question.hidden_rows]
     assert sorted(sources) == ["en:ferry#0", "en:ferry#1", "en:ferry#4", "en:quay#0"]
-    assert sorted(question.rest_row for question in questions) == [9, 10, 11, 12] and len(rows) == 13
+    assert sorted(row for question in questions for row in question.rest_rows) == [15, 16, 17, 18] and len(rows) == 19
     for question in questions:
-        passage, rest = rows[question.passage_row], rows[question.rest_row]
+        passage, rest = (rows[row] for (row,) in (question.hidden_rows, question.rest_rows))
         assert question.answers == {passage["id"]} and not question.by_document and question.source == ""
         assert rest == passage | {"text": rest["text"]}
         assert len(question.text.split()) >= 5 and question.text in passage["text"]
         assert rest["text"].split() == passage["text"].replace(question.text, "").split()
 
 
+@pytest.mark.parametrize(
+    ("text", "halves"),
+    [
+        (
+            "Grey gulls steal what falls from open bales of wool.",
+            {"Grey gulls steal what falls", "from open bales of wool."},
+        ),
+        ("灰色的海鸥偷走从敞开的羊毛包里掉下来的东西", {"灰色的海鸥偷走从敞开", "的羊毛包里掉下来的东西"}),
+        ("Gulls steal what falls from open bales.", None),
+    ],
+)
+def test_a_single_sentence_gives_halves(text: str, halves: set[str] | None, tmp_path: Path) -> None:
+    """Each half must have five words or characters."""
+    evidence = make_evidence(tmp_path, rows=[("zh:quay#0", "Quay", "", text, 0, True)])
+    parts = [(question.text, candidates(evidence)[1]["text"]) for question in select_kind(evidence, "sentences")]
+    assert [set(pair) for pair in parts] == ([halves] if halves else [])
+
+
 def test_link_questions(evidence: HeldOutEvidence) -> None:
     """Links to the own page or a missing page do not count, and short sentences are skipped."""
     assert {question[1:] for question in select_kind(evidence, "links")} == {
-        (SENTENCES[1], frozenset({"en:lamp", "en:wool"}), True, -1, -1, "en:ferry"),
-        ("It stands where all the lamps are.", frozenset({"en:lamp"}), True, -1, -1, "en:quay"),
+        (SENTENCES[1], frozenset({"en:lamp", "en:wool"}), True, frozenset(), frozenset(), "en:ferry"),
+        ("It stands where all the lamps are.", frozenset({"en:lamp"}), True, frozenset(), frozenset(), "en:quay"),
     }
 
 
@@ -87,14 +113,20 @@ def test_links_belong_to_the_sentence_that_contains_them(tmp_path: Path) -> None
 def test_the_number_of_questions_is_limited(tmp_path: Path, evidence: HeldOutEvidence) -> None:
     few = make_evidence(tmp_path / "few", linked=LINKED, questions=1)
     for kind in KINDS[:3]:
-        assert select_kind(few, kind) == select_kind(evidence, kind)[:1]
-    assert len(candidates(few)) == 10
+        assert [question[:4] for question in select_kind(few, kind)] == [select_kind(evidence, kind)[0][:4]]
+    (section,) = select_kind(few, "headings")
+    assert len(candidates(few)) == len(PASSAGES) + len(section.answers) + 1
 
 
 def test_questions_do_not_depend_on_the_order_of_rows(tmp_path: Path, evidence: HeldOutEvidence) -> None:
     def by_texts(evidence: HeldOutEvidence) -> list[tuple[Any, ...]]:
-        rows = [*candidates(evidence), None]
-        return [(*question[:4], rows[question.passage_row], rows[question.rest_row]) for question in evidence.questions]
+        def texts(part: frozenset[int]) -> set[tuple[str, ...]]:
+            return {tuple(rows[row].values()) for row in part}
+
+        rows = candidates(evidence)
+        return [
+            (*question[:4], texts(question.hidden_rows), texts(question.rest_rows)) for question in evidence.questions
+        ]
 
     parts = [slice(5, None), slice(0, 5)]
     other = make_evidence(tmp_path / "other", linked=LINKED[::-1], rows=PASSAGES[::-1], parts=parts)

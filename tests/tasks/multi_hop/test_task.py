@@ -181,7 +181,7 @@ def test_a_shared_reader_answers_for_all_variants(project: Path, tmp_path: Path)
     assert bm25["joint_f1"] > get_values(results, "bag")["joint_f1"]
     assert any("are shared by all variants" in note for note in results.details["notes"])
     (example,) = results.details["examples"]
-    assert example["variant"] == "bm25" and " (read in T " in example["answered"][0]["found"]
+    assert example["variant"] == "bm25" and " (read in T " in example["answered"][0]["predicted"]
     kept = [tmp_path / "reader/seed-0" / name / "kept" for name in ("reranker", "reader")]
     for file in kept:
         file.touch()

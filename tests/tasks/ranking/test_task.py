@@ -176,7 +176,7 @@ def test_examples_show_the_score_of_each_text(results: Results) -> None:
     rows = mine["answered"] + mine["missed"]
     assert rows and all(len(row["question"].split()) == 4 for row in rows)
     score = "attention" if mine["variant"] == "cross" else "inner product"
-    assert all(f"({score} " in row["found"] and f"({score} " in row["right"] for row in rows)
+    assert all(f"({score} " in row["predicted"] and f"({score} " in row["right"] for row in rows)
 
 
 def test_confidence_agrees_with_the_records(results: Results, questions: Questions) -> None:

@@ -11,7 +11,7 @@ import torch
 from contexture.encoders.bag_of_words import BagOfWordsMlp
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import BagOfWordsMlpConfig, Lengths
-from contexture.encoders.files import save_encoder
+from contexture.encoders.files import load_encoder, save_encoder
 from contexture.folders import UNFINISHED
 from contexture.retrieval import passage_search
 from contexture.retrieval.config import IndexConfig
@@ -51,7 +51,7 @@ def toy_encoder(folder: Path, scale: float = 4.0) -> Path:
 def toy_passages(folder: Path) -> Path:
     """Write the passages to two files."""
     rows = [
-        {"passage_id": f"{number}#0", "doc_id": str(number), "title": title, "text": text, "sentence_lengths": [5]}
+        {"passage_id": f"{number}#0", "doc_id": str(number), "title": title, "heading": "", "text": text}
         for number, (title, text) in enumerate(PASSAGES.items())
     ]
     folder.mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_search_by_words_needs_no_encoder(index: Path) -> None:
     search = PassageSearch(index, method="words")
     (hit,) = search("which ferries, by what strait?")
     score = search.rankings["words"].search(["ferries strait"], 1)[0].item()
-    assert hit == Hit(score, "1#0", "Ferries", PASSAGES["Ferries"], None, 1)
+    assert hit == Hit(score, "1#0", "Ferries", "", PASSAGES["Ferries"], None, 1)
     assert search("the of") == []
 
 
@@ -218,3 +218,22 @@ def test_an_interrupted_build_keeps_the_old_index_and_is_resumed(
     build_passage_index(passages, encoder, index)
     assert PassageSearch(index)("cold strait")[0].title == "Ferries"
     assert not list(tmp_path.glob(f"*{UNFINISHED}"))
+
+
+def test_headings_are_searched_and_shown(tmp_path: Path) -> None:
+    passages = toy_passages(tmp_path / "passages")
+    for file in passages.iterdir():
+        table = pq.read_table(file).drop_columns("heading")
+        pq.write_table(
+            table.append_column("heading", pa.array([f"Of {row}" for row in table["title"].to_pylist()])), file
+        )
+    build_passage_index(passages, toy_encoder(tmp_path / "encoder"), tmp_path / "search")
+    hits = PassageSearch(tmp_path / "search", method="words")("of gulls, of lamps", 4)
+    assert {hit.heading for hit in hits} == {"Of Gulls", "Of Lamps"}
+    hit = PassageSearch(tmp_path / "search", method="vectors")("whales", 1)[0]
+    model = load_encoder(tmp_path / "encoder")
+    document, query = (
+        model.embed([text], role)[0]
+        for text, role in (((hit.title, f"{hit.heading}\n{hit.text}"), "document"), ("whales", "query"))
+    )
+    assert hit.score == pytest.approx(float(document @ query), rel=1e-5)

@@ -41,5 +41,5 @@ class BitextConfig:
 
     @property
     def sets(self) -> dict[str, BitextSet]:
-        """The configured sets; none for the demo, whose files are located later."""
+        """The configured sets of parallel sentences by name; empty for the demo, whose files are located later."""
         return {} if isinstance(self.input, str) else self.input

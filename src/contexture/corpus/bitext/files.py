@@ -24,7 +24,7 @@ def check_files(pairs: BitextSet) -> None:
 
 
 def read_pairs(pairs: BitextSet) -> Iterator[Pair]:
-    """Read the pairs of a set in order, in bounded memory. Bytes that are not UTF-8 become U+FFFD.
+    """Yield the sentence pairs of a set in file order, in bounded memory. Bytes that are not UTF-8 become U+FFFD.
 
     Raises SourceError for damaged or truncated files and for sides of different length.
     """
@@ -37,6 +37,7 @@ def read_pairs(pairs: BitextSet) -> Iterator[Pair]:
 
 
 def _read_moses(first: str, second: str) -> Iterator[Pair]:
+    """Yield the pairs of equal lines of two files. Raises SourceError if one file has more lines than the other."""
     sides = _read_lines(first), _read_lines(second)
     for number, pair in enumerate(zip_longest(*sides)):
         if None in pair:
@@ -51,6 +52,7 @@ def _read_moses(first: str, second: str) -> Iterator[Pair]:
 
 
 def _read_table(file: str, columns: tuple[int, int]) -> Iterator[Pair]:
+    """Yield two columns (counted from 1) of each line of a tab-separated file; None for a missing cell."""
     for line in _read_lines(file):
         cells = line.split("\t")
         first, second = (cells[column - 1] if column <= len(cells) else None for column in columns)
@@ -58,7 +60,7 @@ def _read_table(file: str, columns: tuple[int, int]) -> Iterator[Pair]:
 
 
 def _read_lines(path: str) -> Iterator[str]:
-    """Read lines, empty ones included. Only a newline ends a line."""
+    """Yield the lines of a file, empty ones included. Only a newline ends a line."""
     rest = b""
     try:
         for data in read_chunks(path, read_head(path).encoding):
@@ -74,7 +76,7 @@ def _read_lines(path: str) -> Iterator[str]:
 
 
 def _read_tmx(path: str, languages: tuple[str, str]) -> Iterator[Pair]:
-    """Read the segments of each unit in these languages, in bounded memory; None for a missing language.
+    """Yield the segments of each translation unit in two languages, in bounded memory; None for a missing language.
 
     "en" also matches "en-GB" and "eng". The first segment of a language counts. Raises SourceError for files that are
     malformed, truncated, in another encoding or declare entities, and for languages that differ only by region.
@@ -87,22 +89,23 @@ def _read_tmx(path: str, languages: tuple[str, str]) -> Iterator[Pair]:
 
 
 def _read_units(path: str) -> Iterator[dict[str, str]]:
+    """Yield the translation units of a TMX file, each as language → segment."""
     # `read_chunks` has converted UTF-16 to UTF-8.
     parser, units = expat.ParserCreate("utf-8"), _UnitCollector(path)
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = units.start, units.end
-    parser.CharacterDataHandler, parser.XmlDeclHandler = units.characters, units.declaration
-    parser.EntityDeclHandler = units.entity
+    parser.StartElementHandler, parser.EndElementHandler = units.start_element, units.end_element
+    parser.CharacterDataHandler, parser.XmlDeclHandler = units.add_text, units.check_declaration
+    parser.EntityDeclHandler = units.reject_entity
     try:
         for data in read_chunks(path, read_head(path).encoding):
             parser.Parse(data, False)
-            yield from units.take()
+            yield from units.take_units()
         parser.Parse(b"", True)
     except EOFError as error:
         raise SourceError(f"{path}: cut off. {DOWNLOAD_AGAIN}") from error
     except expat.ExpatError as error:
         raise SourceError(f"{path}: is not well-formed XML: {error}. {DOWNLOAD_AGAIN}") from error
-    yield from units.take()
+    yield from units.take_units()
 
 
 class _UnitCollector:
@@ -116,11 +119,13 @@ class _UnitCollector:
         self.text: list[str] | None = None
         self.size = self.codes = 0
 
-    def take(self) -> list[dict[str, str]]:
+    def take_units(self) -> list[dict[str, str]]:
+        """Return the units that were completed since the last call, and forget them."""
         units, self.units = self.units, []
         return units
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
+    def start_element(self, name: str, attributes: dict[str, str]) -> None:
+        """Handle an opening tag: begin a unit, a language, a segment or a formatting code."""
         if name == "tu":
             self.unit = {}
         elif name == "tuv":
@@ -130,7 +135,8 @@ class _UnitCollector:
         elif name in _CODE_ELEMENTS:
             self.codes += 1
 
-    def end(self, name: str) -> None:
+    def end_element(self, name: str) -> None:
+        """Handle a closing tag: complete a unit or a segment, or end a formatting code."""
         if name == "tu":
             self.units.append(self.unit)
         elif name == "seg" and self.text is not None:
@@ -139,20 +145,23 @@ class _UnitCollector:
         elif name in _CODE_ELEMENTS:
             self.codes -= 1
 
-    def characters(self, data: str) -> None:
+    def add_text(self, data: str) -> None:
+        """Add text to the current segment unless it belongs to a formatting code."""
         if self.text is not None and not self.codes:
             self.text.append(data)
             self.size += len(data)
             if self.size > MAX_DOCUMENT_BYTES:
                 raise SourceError(f"{self.path}: a segment is longer than {MAX_DOCUMENT_BYTES >> 20} MiB.")
 
-    def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+    def check_declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        """Raise SourceError if the XML declaration states an encoding other than UTF-8, ASCII or UTF-16."""
         if encoding and encoding.lower() not in _ENCODINGS:
             raise SourceError(
                 f"{self.path}: declares the encoding {encoding}. Convert it first: iconv -f {encoding} -t UTF-8."
             )
 
-    def entity(self, name: str, *_: object) -> None:
+    def reject_entity(self, name: str, *_: object) -> None:
+        """Raise SourceError, because the file declares an entity."""
         raise SourceError(
             f"{self.path}: declares the entity {name}, which can make a small file expand without limit. "
             "Remove the declaration if you trust the file."

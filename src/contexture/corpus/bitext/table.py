@@ -34,16 +34,16 @@ _SAMPLE_PAIRS = 2_000
 
 
 def read_sets(spark: SparkSession, config: BitextConfig) -> DataFrame:
-    """Read all pairs: `set`, `number`, languages, texts, and `dropped` for reasons that need only one pair.
+    """Return all pairs: `set`, `number`, languages, texts, and `dropped` for reasons that need only one pair.
 
     One task reads one set. Lazy: the job that uses the table raises the SourceError of a faulty file.
     """
     sets = list(config.sets.items())
-    return spark.range(0, len(sets), 1, max(1, len(sets))).mapInArrow(_make_task(sets), _SCHEMA)
+    return spark.range(0, len(sets), 1, max(1, len(sets))).mapInArrow(_make_set_reader(sets), _SCHEMA)
 
 
-def clean(pairs: DataFrame) -> DataFrame:
-    """Add all reasons in `dropped`; four partitions, each sorted by set and number.
+def mark_dropped_pairs(pairs: DataFrame) -> DataFrame:
+    """Set `dropped` to the first reason to drop each pair; four partitions, each sorted by set and number.
 
     The first of several pairs with the same two sides is kept, also if their directions differ.
     """
@@ -73,7 +73,10 @@ def select_kept(cleaned: DataFrame) -> DataFrame:
 
 
 def count_pairs(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
-    """Return by set: languages, pairs in and out, pairs dropped by reason, and the likeness of the two sides."""
+    """Return by set: languages, pairs in and out, pairs dropped by reason, and how similar the languages look.
+
+    `likeness` is the trigram similarity of the two sides. `same_language`: whether they seem to be in one language.
+    """
     counts: dict[str, dict[str | None, int]] = {}
     for row in cleaned.groupBy("set", "dropped").agg(F.count("*").alias("pairs")).collect():
         counts.setdefault(row["set"], {})[row["dropped"]] = row["pairs"]
@@ -96,19 +99,26 @@ def count_pairs(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
 
 
 def _side_struct(side: str) -> Column:
+    """Return a column of structs (language, text) for a side: "source" or "target"."""
     return F.struct(F.col(f"{side}_lang").alias("lang"), F.col(side).alias("text"))
 
 
-def _make_task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def read_sets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _make_set_reader(
+    sets: list[tuple[str, BitextSet]],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return a function for `mapInArrow` that reads the sets whose numbers it gets."""
+
+    def read_numbered_sets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the pairs of the sets whose numbers are in the batches."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from _batches(*sets[number])
+                yield from _read_batches(*sets[number])
 
-    return read_sets
+    return read_numbered_sets
 
 
-def _batches(name: str, pairs: BitextSet) -> Iterator[pa.RecordBatch]:
+def _read_batches(name: str, pairs: BitextSet) -> Iterator[pa.RecordBatch]:
+    """Yield the pairs of a set as Arrow batches with the columns of the table."""
     rows = ((name, number, *pairs.languages, *_judge_pair(pair)) for number, pair in enumerate(read_pairs(pairs)))
     schema = pa.schema([(column, pa.int64() if column == "number" else pa.string()) for column in _COLUMNS])
     while batch := list(islice(rows, _BATCH_ROWS)):
@@ -117,7 +127,7 @@ def _batches(name: str, pairs: BitextSet) -> Iterator[pa.RecordBatch]:
 
 
 def _judge_pair(pair: Pair) -> tuple[str, str, str | None]:
-    """Return the sides with single spaces, and the first reason that applies to the pair alone."""
+    """Return both sides with single spaces, and the first reason to drop the pair that needs no other pair, or None."""
     source, target = (" ".join((side or "").split()) for side in pair)
     if None in pair:
         return source, target, "missing_side"

@@ -21,7 +21,7 @@ _FILE_NAME = re.compile(r"[a-z]+-([a-z]{2,3})\.tsv(\.gz)?")
 
 
 def find_language_files(config: NliConfig, folder: Path) -> dict[str, Path]:
-    """Return language → file. Raises SourceError for fewer than two languages or a missing file."""
+    """Return language → file of the part. Raises SourceError for fewer than two languages or a missing file."""
     file_by_lang: dict[str, Path] = {}
     for file in sorted(folder.glob(f"{config.part}-*")):
         if match := _FILE_NAME.fullmatch(file.name):
@@ -40,7 +40,7 @@ def find_language_files(config: NliConfig, folder: Path) -> dict[str, Path]:
 
 
 def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
-    """Read one row for each pair and language: number, lang, premise, hypothesis, number of the label.
+    """Return a table with a row for each pair and language: number, lang, premise, hypothesis, number of the label.
 
     Raises SourceError with file and line for rows that are not three texts, for unknown or differing labels, and for
     files of different length.
@@ -63,7 +63,7 @@ def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
 
 
 def _select_untested(config: NliConfig, folder: Path, tables: Mapping[str, pd.DataFrame]) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows that the task `pairs` does not test."""
+    """Return a mask of the rows that the task `pairs` does not test on."""
     if config.without_tested is None:
         return np.ones(len(next(iter(tables.values()))), np.bool_)
     if config.without_tested not in tables:
@@ -76,6 +76,7 @@ def _select_untested(config: NliConfig, folder: Path, tables: Mapping[str, pd.Da
 
 
 def _read_file(file: Path) -> pd.DataFrame:
+    """Return the table of one language's file: premise, hypothesis, number of the label, number of the row."""
     try:
         table = pd.read_csv(
             file, sep="\t", header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False, encoding="utf-8-sig",

@@ -10,7 +10,14 @@ from typing import Literal
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import books, documentation, json_lines, mediawiki, wet
-from contexture.corpus.sources.files import COMPRESSED, InputFile, find_files, find_suffix, strip_suffix
+from contexture.corpus.sources.files import (
+    COMPRESSED,
+    InputFile,
+    compressed_suffixes,
+    find_files,
+    find_suffix,
+    strip_suffix,
+)
 from contexture.corpus.sources.languages import set_remaining_languages
 from contexture.corpus.sources.protocol import Row, Source, SourceFile, Split
 
@@ -28,6 +35,8 @@ DUMP_SOURCES: tuple[SourceName, ...] = ("mediawiki", "wet", "json_lines")
 _PAGE_SOURCES: tuple[SourceName, ...] = ("documentation", "books")
 
 _MAX_LISTED_KINDS = 8
+#: Names of the documents and queries in a folder in BEIR's layout.
+_BEIR_DOCUMENTS, _BEIR_QUERIES = compressed_suffixes("corpus.jsonl"), compressed_suffixes("queries.jsonl")
 _NOTE_SUFFIXES = (".txt", ".md")
 _NOTE_NAMES = re.compile(
     r"(?:readme|licen[cs]e)(?:[-_.].*)?|notice|sources?|changelog|changes|copying|copyright|authors|contributors"
@@ -41,14 +50,14 @@ Reader = Callable[[Split], Iterator[Row]]
 
 
 def open_readers(files: Sequence[SourceFile], config: CorpusConfig) -> dict[SourceName, Reader]:
-    """Return by source the function that reads its splits in Spark tasks."""
+    """Return source → the function that reads splits of its files in Spark tasks."""
     return {
         name: source.reader([file for file in files if file.source == name], config) for name, source in SOURCES.items()
     }
 
 
 def read_rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Row]:
-    """Read the rows of a split. Raises SourceError for a damaged or missing file."""
+    """Yield the rows of a split. Raises SourceError for a damaged or missing file."""
     try:
         yield from readers[split.file.source](split)
     except OSError as error:
@@ -56,7 +65,7 @@ def read_rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Ro
 
 
 def find_sources(config: CorpusConfig) -> list[SourceFile]:
-    """Return the files of `config.input`, sorted by path, each once, with checked heads.
+    """Return all files of `config.input`, sorted by path, each once, with checked heads.
 
     Raises SourceError with the path and the remedy.
     """
@@ -73,14 +82,14 @@ def find_sources(config: CorpusConfig) -> list[SourceFile]:
 
 
 def _find_by_source(path: str, source: Literal["auto"] | SourceName) -> dict[SourceName, list[InputFile]]:
-    """Return the files of a path by source: all, or those of one source."""
+    """Return source → its files at a path: all sources, or the named one."""
     files = find_files(path)
     if not files:
         raise SourceError(
             f"{path}: no files: an empty folder, or a pattern without matches. Name the files or their folder."
         )
     names: list[SourceName] = list(SOURCES) if source == "auto" else [source]
-    by_source, left_out = _sort_files(files, {name: SOURCES[name].SUFFIXES for name in names})
+    by_source, left_out = _group_files(files, {name: SOURCES[name].SUFFIXES for name in names})
     left_out_kinds = _describe_left_out(left_out)
     if not by_source:
         reason = "only files of unknown kinds" if source == "auto" else f"no files of {source}, only others"
@@ -91,7 +100,7 @@ def _find_by_source(path: str, source: Literal["auto"] | SourceName) -> dict[Sou
 
 
 def _describe_sources() -> str:
-    """Return the sources with their suffixes, without those of compressions."""
+    """Return text such as "books (.txt)" for all sources with their suffixes, without those of compressions."""
     plain = {
         name: [end for end in source.SUFFIXES if not find_suffix(end, COMPRESSED)] for name, source in SOURCES.items()
     }
@@ -99,7 +108,7 @@ def _describe_sources() -> str:
 
 
 def _check_names(files: Iterable[SourceFile]) -> None:
-    """Raise SourceError if two books or pages of documentation have the same name, which is their id."""
+    """Raise SourceError if two books or two pages of documentation have the same name, which is their id."""
     seen: dict[tuple[str, str], str] = {}
     for file in files:
         if file.source in ("books", "documentation"):
@@ -108,13 +117,13 @@ def _check_names(files: Iterable[SourceFile]) -> None:
                 raise SourceError(f"{file.path}: has the same name as {other}. Rename one, or name a common folder.")
 
 
-def _sort_files(
+def _group_files(
     files: Sequence[InputFile], suffixes: Mapping[SourceName, Collection[str]]
 ) -> tuple[dict[SourceName, list[InputFile]], dict[str, int]]:
-    """Return the files of each source, and the number of skipped ones by reason.
+    """Return source → its files, and reason → number of skipped files.
 
-    Skipped are files of other kinds, notes next to dumps, HTML of pages that also exist in Markdown, and empty pages
-    unless all files are empty.
+    Skipped are files of other kinds, notes next to dumps, queries next to documents in BEIR's layout, HTML of pages
+    that also exist in Markdown, and empty pages unless all files are empty.
     """
     by_source: dict[SourceName, list[InputFile]] = {
         name: [file for file in files if find_suffix(file.path, ends)] for name, ends in suffixes.items()
@@ -123,9 +132,13 @@ def _sort_files(
     left_out = dict(Counter(_file_kind(file.path) for file in files if file not in known).most_common())
     dump_dirs = {PurePath(file.path).parent for name in DUMP_SOURCES for file in by_source.get(name, ())}
     markdown_pages = {strip_suffix(file.path, documentation.MARKDOWN) for file in known} - {None}
+    beir_dirs = {PurePath(file.path).parent for file in known if PurePath(file.path).name in _BEIR_DOCUMENTS}
     has_text = any(file.bytes for file in known)
     reasons = {
         "notes next to dumps": {f for f in known if _is_note(f.path) and PurePath(f.path).parent in dump_dirs},
+        "queries": {
+            f for f in known if PurePath(f.path).name in _BEIR_QUERIES and PurePath(f.path).parent in beir_dirs
+        },
         "HTML of Markdown pages": {
             file for file in known if strip_suffix(file.path, documentation.HTML) in markdown_pages
         },
@@ -140,20 +153,21 @@ def _sort_files(
 
 
 def _describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return text such as "12 .png, 3 .pdf" for the first kinds."""
+    """Return text such as "12 .png, 3 .pdf" about the first kinds of skipped files."""
     kinds = [f"{count:,} {kind}" for kind, count in left_out.items()]
     more = [f"{len(kinds) - _MAX_LISTED_KINDS} more kinds"] if len(kinds) > _MAX_LISTED_KINDS else []
     return ", ".join(kinds[:_MAX_LISTED_KINDS] + more)
 
 
 def _file_kind(path: str) -> str:
-    """Return a file's suffix, with the one before it if the file is compressed."""
+    """Return a file's suffix, such as ".pdf", with the one before it if the file is compressed: ".tar.gz"."""
     suffixes = PurePath(path.lower()).suffixes
     last = suffixes[-2:] if suffixes[-1:] and suffixes[-1] in COMPRESSED else suffixes[-1:]
     return "".join(last) or "without a suffix"
 
 
 def _is_note(path: str) -> bool:
+    """Return whether a file's name is that of notes next to a dump, such as README.txt or LICENSE.md."""
     name = PurePath(path).name.lower()
     stem = strip_suffix(strip_suffix(name, COMPRESSED) or name, _NOTE_SUFFIXES)
     return stem is not None and _NOTE_NAMES.fullmatch(stem) is not None

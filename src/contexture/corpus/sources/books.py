@@ -18,17 +18,17 @@ _LANGUAGE_CHARS = 50_000
 
 
 def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
-    """Return the books. Raises SourceError if a book's first MiB is not text."""
+    """Check the first MiB of each book and return the books. Raises SourceError if one is not text."""
     return languages.set_languages([_check_file(entry, lang) for entry in inputs])
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Return the function that reads a book as one document, see `read_document`."""
+    """Return the function that reads a book into the row of one document, see `read_document`."""
     return partial(_read_rows, config=config)
 
 
 def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
-    """Return the file, and the languages of its first passages if `lang` is AUTO."""
+    """Return the checked book, and how many of its first passages are in each language if `lang` is AUTO."""
     head = read_head(entry.path)
     require_utf8(entry.path, head)
     passages = Counter[str]()
@@ -41,5 +41,6 @@ def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
 
 
 def _read_rows(split: Split, config: CorpusConfig) -> Iterator[Row]:
+    """Yield the row of a book."""
     parse = partial(parse_book, layout=config.book_paragraphs, min_characters=config.min_characters)
     yield read_document(split.file, parse)

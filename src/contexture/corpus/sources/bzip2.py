@@ -49,6 +49,7 @@ def read_blocks(path: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def _damage_error(path: str, bit: int) -> SourceError:
+    """Return the SourceError for a damaged block that begins at this bit."""
     return SourceError(
         f"{path}: the bzip2 block at byte {bit // 8} is damaged. Download the file again; or extract the whole blocks "
         f"with bzip2recover, join them (cat rec*.bz2) and name the result instead."
@@ -56,7 +57,7 @@ def _damage_error(path: str, bit: int) -> SourceError:
 
 
 def _marker_patterns() -> list[tuple[int, bytes, int]]:
-    """Return (shift, whole bytes, marker) for each marker and each of the 8 bits that it may start at."""
+    """Return search patterns for both markers at each of 8 bits of a byte: (shift, whole bytes, marker)."""
     return [
         (shift, (marker >> shift & (1 << 40) - 1).to_bytes(5, "big"), marker)
         for marker in (_BLOCK_MARKER, _END_MARKER)
@@ -100,7 +101,7 @@ def _read_bits(file: IO[bytes], begin: int, end: int) -> tuple[int, int]:
 
 
 def _decompress(block: int, length: int) -> bytes | None:
-    """Return a block's content, decompressed as a separate stream; None if it is not a block."""
+    """Return the content of a block (bits as a number, and their count); None if it is not a block."""
     checksum = block >> max(0, length - 80) & 0xFFFFFFFF
     stream, padding = (block << 80 | _END_MARKER << 32 | checksum), -length % 8
     try:

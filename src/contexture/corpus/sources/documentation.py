@@ -27,9 +27,10 @@ _LANGUAGE_CHARS = 20_000
 
 
 def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
-    """Return the pages with unique titles: the page's title, with its path if several pages share it.
+    """Check the first MiB of each page, and return the pages with unique titles.
 
-    Raises SourceError if a page's first MiB is neither UTF-8 nor UTF-16.
+    A page's path follows its title if several pages share the title. Raises SourceError if a page is neither UTF-8 nor
+    UTF-16.
     """
     files = languages.set_languages([_check_file(entry, lang) for entry in inputs])
     titles = Counter(file.title for file in files)
@@ -37,7 +38,7 @@ def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Return the function that reads a page as one document, see `read_document`."""
+    """Return the function that reads a page into the row of one document, see `read_document`."""
     titles: dict[str, dict[str, str]] = {}
     for file in files:
         titles.setdefault(_root_dir(file), {})[file.name] = file.title
@@ -45,33 +46,37 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
 
 
 def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
-    """Return the file, and the languages of its first passages if `lang` is AUTO."""
+    """Return the checked page, and how many of its first passages are in each language if `lang` is AUTO."""
     head = read_head(entry.path)
     require_utf8(entry.path, head)
     text = head.data.replace(b"\0", b"").decode("utf-8", "ignore")
     title = markdown_title(text) if entry.name.lower().endswith(MARKDOWN) else html_title(text)
     passages = Counter[str]()
     if lang == languages.AUTO:
-        start = _parse(entry.name, text[:_LANGUAGE_CHARS], lambda address: None, 1, "keep")
+        start = _parse_page(entry.name, text[:_LANGUAGE_CHARS], lambda address: None, 1, "keep")
         passages = detect_languages(paragraph.text for paragraph in start.paragraphs)
     return SourceFile.from_head("documentation", entry, head, lang, title=title or entry.name), passages
 
 
 def _root_dir(file: SourceFile) -> str:
+    """Return the absolute path of the input folder that a page is in."""
     return file.path.removesuffix(file.name)
 
 
 def _read_rows(split: Split, titles: Mapping[str, Mapping[str, str]], config: CorpusConfig) -> Iterator[Row]:
+    """Yield the row of a page; `titles` has the titles of all pages by folder and file name, to resolve links."""
     file = split.file
     resolve = partial(_resolve_link, page=file.name, titles=titles[_root_dir(file)])
 
-    def parse(text: str) -> Parsed:
-        return _parse(file.name, text.replace("\0", ""), resolve, config.min_characters, config.list_items)
+    def parse_content(text: str) -> Parsed:
+        """Return the paragraphs of the page."""
+        return _parse_page(file.name, text.replace("\0", ""), resolve, config.min_characters, config.list_items)
 
-    yield read_document(file, parse)
+    yield read_document(file, parse_content)
 
 
-def _parse(name: str, text: str, resolve: Resolve, min_characters: int, list_items: ListItems) -> Parsed:
+def _parse_page(name: str, text: str, resolve: Resolve, min_characters: int, list_items: ListItems) -> Parsed:
+    """Return the paragraphs of a page, read as Markdown or HTML by the suffix of its `name`."""
     parse = parse_markdown if name.lower().endswith(MARKDOWN) else parse_html
     return parse(text, resolve, min_characters, list_items)
 

@@ -51,12 +51,12 @@ class Head:
 
 
 def compressed_suffixes(suffix: str) -> tuple[str, ...]:
-    """Return a suffix, alone and followed by each of the compressions."""
+    """Return a suffix, alone and followed by each of the compressions: ".xml", ".xml.bz2" …"""
     return (suffix, *(suffix + compressed for compressed in COMPRESSED))
 
 
 def find_files(text: str) -> list[InputFile]:
-    """Return the file of a path, the files below a folder, or those that match a glob.
+    """Return the file at a path, the files below a folder, or those that match a glob.
 
     Sorted, without hidden files. Raises SourceError if the path does not exist or cannot be read.
     """
@@ -96,7 +96,7 @@ def _list_files(folder: Path) -> list[Path]:
 
 
 def find_suffix(path: str, suffixes: Collection[str]) -> str | None:
-    """Return the one of the suffixes that a path has, or None."""
+    """Return the first of the suffixes that a path ends with, or None."""
     return next((suffix for suffix in suffixes if path.lower().endswith(suffix)), None)
 
 
@@ -107,7 +107,7 @@ def strip_suffix(path: str, suffixes: Collection[str]) -> str | None:
 
 
 def read_head(path: str) -> Head:
-    """Read the head of a file.
+    """Return size, fingerprint, encoding and first decompressed MiB of a file.
 
     Raises SourceError if it is empty, unreadable, damaged at its start, or its compression does not match its name.
     """
@@ -130,6 +130,7 @@ def read_head(path: str) -> Head:
 
 
 def _read_start(path: str) -> bytes:
+    """Return the first decompressed MiB of a file. Raises SourceError if nothing can be decompressed."""
     head = b""
     try:
         for data in _read_raw_chunks(path):
@@ -148,6 +149,7 @@ def _read_start(path: str) -> bytes:
 
 
 def _check_compression(path: str, first: bytes) -> None:
+    """Raise SourceError if the compression that the first bytes show is not that of the file's suffix."""
     actual_suffix = next((suffix for suffix, magic in COMPRESSED.items() if first.startswith(magic)), "")
     name_suffix = find_suffix(path, COMPRESSED) or ""
     if actual_suffix != name_suffix:
@@ -157,6 +159,7 @@ def _check_compression(path: str, first: bytes) -> None:
 
 
 def _detect_encoding(path: str, data: bytes) -> Encoding:
+    """Return the encoding that the first bytes show; UTF-8 by default. Raises SourceError for UTF-32."""
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise SourceError(f"{path}: is UTF-32. Convert it first: iconv -f UTF-32 -t UTF-8.")
     # XML without a byte-order mark starts with "<".
@@ -166,7 +169,7 @@ def _detect_encoding(path: str, data: bytes) -> Encoding:
 
 
 def require_utf8(path: str, head: Head) -> None:
-    """Raise SourceError with the position of the first byte that is not UTF-8."""
+    """Raise SourceError if the head is not UTF-8, with the position of the first wrong byte."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head.data)
     except UnicodeDecodeError as error:
@@ -178,7 +181,7 @@ def require_utf8(path: str, head: Head) -> None:
 
 
 def read_chunks(path: str, encoding: Encoding = "utf-8") -> Iterator[bytes]:
-    """Read a file in decompressed chunks of up to 1 MiB, as UTF-8 without a byte-order mark.
+    """Yield the content of a file in decompressed chunks of up to 1 MiB, as UTF-8 without a byte-order mark.
 
     Raises SourceError for damaged data and invalid UTF-16, and EOFError after the last chunk of a truncated file.
     """
@@ -191,6 +194,7 @@ def read_chunks(path: str, encoding: Encoding = "utf-8") -> Iterator[bytes]:
 
 
 def _read_raw_chunks(path: str) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a file in chunks. Raises SourceError for damaged data."""
     openers: dict[str | None, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
     with openers.get(find_suffix(path, COMPRESSED), open)(path, "rb") as file:
         while True:
@@ -205,6 +209,7 @@ def _read_raw_chunks(path: str) -> Iterator[bytes]:
 
 
 def _transcode_chunks(path: str, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Yield chunks in another encoding as UTF-8. Raises SourceError for bytes that are invalid in it."""
     decoder = codecs.getincrementaldecoder(encoding)()
     position = 0
     try:
@@ -220,7 +225,7 @@ def _transcode_chunks(path: str, chunks: Iterator[bytes], encoding: str) -> Iter
 
 
 def read_all(path: str, encoding: Encoding, limit: int) -> bytes | None:
-    """Return a file's content like `read_chunks`; None if it is longer than `limit` bytes."""
+    """Return a file's whole content, decoded as by `read_chunks`; None if it is longer than `limit` bytes."""
     content = bytearray()
     for data in read_chunks(path, encoding):
         content += data

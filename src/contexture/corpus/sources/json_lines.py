@@ -1,4 +1,4 @@
-"""JSON lines: each line is a document with `text` and optional `title`, `id`, `url` and `lang`."""
+"""JSON lines: each line is a document with `text` and optional `title`, `id` (or BEIR's `_id`), `url` and `lang`."""
 
 import codecs
 import json
@@ -29,21 +29,21 @@ _LANGUAGE_LINES = 1_000
 
 
 def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
-    """Return the files. Raises SourceError if a file's first line is not a document."""
+    """Check the first line of each file and return the files. Raises SourceError if it is not a document."""
     return languages.set_languages([_check_file(entry, lang) for entry in inputs])
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Return the function that reads a line as a document with blank lines between paragraphs.
+    """Return the function that reads each line as a document, with blank lines between paragraphs.
 
-    The last document of an `id` (else `url`, else content) is kept. Reasons to drop a line: "truncated", "too_large",
-    "not_utf8", "malformed_json", and "no_text" if it has no `text`.
+    The last document of an `id` (else `_id`, else `url`, else content) is kept. Reasons to drop a line: "truncated",
+    "too_large", "not_utf8", "malformed_json", and "no_text" if it has no `text`.
     """
     return partial(_read_rows, min_characters=config.min_characters)
 
 
 def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
-    """Return the file, and the languages of its first passages if `lang` is AUTO."""
+    """Return the checked file, and how many of its first passages are in each language if `lang` is AUTO."""
     head = read_head(entry.path)
     first = _first_record(entry.path, head)
     records = [*_first_documents(head)]
@@ -57,12 +57,13 @@ def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
         if not passages and (first is None or _get_lang(first) is not None):
             lang = languages.UNKNOWN
     is_split = head.encoding == "utf-8" and entry.path.lower().endswith(".jsonl")
-    several = languages.find_several(passages)
+    several = languages.list_frequent_languages(passages)
     file = SourceFile.from_head("json_lines", entry, head, lang, "bytes" if is_split else "records", languages=several)
     return file, passages
 
 
 def _first_documents(head: Head) -> Iterator[dict[str, Any]]:
+    """Yield the documents in the first lines of a head, without lines that are no document."""
     for line in head.data.split(b"\n", _LANGUAGE_LINES)[:_LANGUAGE_LINES]:
         try:
             record = _parse_line(line)
@@ -73,7 +74,10 @@ def _first_documents(head: Head) -> Iterator[dict[str, Any]]:
 
 
 def _first_record(path: str, head: Head) -> dict[str, Any] | None:
-    """Return the record of the first line; None if the line is longer than the head."""
+    """Return the document of a file's first line; None if the line is longer than the head.
+
+    Raises SourceError if the line is not a document.
+    """
     line, end, _ = head.data.lstrip().partition(b"\n")
     if not end and len(head.data) >= HEAD_BYTES:
         return None
@@ -87,16 +91,19 @@ def _first_record(path: str, head: Head) -> dict[str, Any] | None:
 
 
 def _parse_line(line: bytes) -> Any:
+    """Return the JSON value of a line, without byte-order mark and NUL bytes."""
     return json.loads(line.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"").decode())
 
 
 def _read_rows(split: Split, min_characters: int) -> Iterator[Row]:
+    """Yield the row of each line of a split, without blank lines."""
     for line in read_records(split, b"\n"):
         if line.data if line.state == "truncated" else line.data.strip():
             yield _build_row(line, split.file, min_characters)
 
 
 def _build_row(line: RawRecord, file: SourceFile, min_characters: int) -> Row:
+    """Return the row of the document on a line, or a row with the reason to drop the line."""
     if line.state in ("truncated", "too_large"):
         return _dropped_row(line, file.lang, line.state)
     try:
@@ -110,14 +117,14 @@ def _build_row(line: RawRecord, file: SourceFile, min_characters: int) -> Row:
     title, text = record.get("title"), record.get("text")
     lang = _get_lang(record) or _detect_lang(text, file) or file.lang
     name = _get_name(record) or name_by_content(line.data)
-    row = empty_row(name, lang, _clean(title) if isinstance(title, str) else "", revision=line.offset)
+    row = empty_row(name, lang, _clean_line(title) if isinstance(title, str) else "", revision=line.offset)
     if not isinstance(text, str):
         return row | {"dropped": "no_text"}
     return document_row(row, parse_text(_drop_lone_surrogates(text), "blank_line", min_characters))
 
 
 def _detect_lang(text: object, file: SourceFile) -> str | None:
-    """Return which of the file's languages a text is in; None if the file has only one."""
+    """Return which of the file's languages a text is in; None if the file has only one, or if it is unclear."""
     if not file.languages or not isinstance(text, str):
         return None
     passages = detect_languages([_drop_lone_surrogates(text)])
@@ -126,29 +133,33 @@ def _detect_lang(text: object, file: SourceFile) -> str | None:
 
 
 def _dropped_row(line: RawRecord, lang: str, reason: str) -> Row:
+    """Return the row of an unusable line, with the reason to drop it."""
     data = line.data[:_MAX_NAME_BYTES] if reason == "truncated" else line.data
     return empty_row(name_by_content(data), lang, "", reason, revision=line.offset)
 
 
 def _get_lang(record: dict[str, Any]) -> str | None:
+    """Return the `lang` of a document if it is a language code, else None."""
     lang = record.get("lang")
     return lang if isinstance(lang, str) and _LANG_CODE.fullmatch(lang) else None
 
 
 def _get_name(record: dict[str, Any]) -> str:
-    for key in ("id", "url"):
+    """Return the `id` of a document, else its `_id`, else its `url`, else ""."""
+    for key in ("id", "_id", "url"):
         value = record.get(key)
-        if isinstance(value, str | int) and not isinstance(value, bool) and (name := _clean(str(value))):
+        if isinstance(value, str | int) and not isinstance(value, bool) and (name := _clean_line(str(value))):
             return name
     return ""
 
 
-def _clean(text: str) -> str:
+def _clean_line(text: str) -> str:
+    """Return the text on one line, without lone surrogates and invisible characters."""
     return one_line(_drop_lone_surrogates(text))
 
 
 def _drop_lone_surrogates(text: str) -> str:
-    """Drop lone surrogates, which JSON can represent (\\ud800) but UTF-8 cannot."""
+    """Return the text without lone surrogates, which JSON can represent (\\ud800) but UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

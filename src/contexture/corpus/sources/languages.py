@@ -16,7 +16,7 @@ _MIN_SHARE = 0.05
 
 
 def set_languages(files: Sequence[tuple[SourceFile, Counter[str]]]) -> list[SourceFile]:
-    """Return the files of a source; those whose `lang` is AUTO get the language of most of their passages.
+    """Return the files of a source; a `lang` of AUTO becomes the most frequent language of the file's passages.
 
     A file without detected passages gets the most frequent language of the others, or stays AUTO if there is none.
     """
@@ -28,7 +28,7 @@ def set_languages(files: Sequence[tuple[SourceFile, Counter[str]]]) -> list[Sour
 
 
 def set_remaining_languages(files: Sequence[SourceFile]) -> list[SourceFile]:
-    """Set the language of files that are still AUTO to that of most others, except for WET, whose pages are detected.
+    """Return the files; those that are still AUTO get the language of most others, except for WET files.
 
     Raises SourceError if no other file's language is known.
     """
@@ -47,7 +47,7 @@ def most_frequent(counts: Counter[str]) -> str:
     return min(counts, key=lambda lang: (-counts[lang], lang))
 
 
-def find_several(counts: Counter[str]) -> tuple[str, ...]:
-    """Return the languages of a file's documents; empty if there is only one."""
+def list_frequent_languages(counts: Counter[str]) -> tuple[str, ...]:
+    """Return the languages with at least 5% of a file's passages; empty unless there are several."""
     langs = [lang for lang, count in sorted(counts.items()) if count >= _MIN_SHARE * counts.total()]
     return tuple(langs) if len(langs) > 1 else ()

@@ -25,7 +25,7 @@ _ID = re.compile(r"<id>\s*([0-9]{1,18})\s*</id>")
 
 
 def check(inputs: Sequence[InputFile], lang: str = "") -> list[SourceFile]:
-    """Return the exports, with the language of their heads.
+    """Check the heads of exports, and return the exports with the languages that the heads state.
 
     Raises SourceError if a file is not a MediaWiki export, is neither UTF-8 nor UTF-16, or declares entities.
     """
@@ -33,11 +33,15 @@ def check(inputs: Sequence[InputFile], lang: str = "") -> list[SourceFile]:
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Return the function that reads pages; the newest revision of a page in several files counts."""
+    """Return the function that reads a split's pages into rows.
+
+    The newest revision of a page in several files counts.
+    """
     return partial(_read_rows, config=config, templates=_read_templates(config))
 
 
 def _check_file(entry: InputFile) -> SourceFile:
+    """Return the checked export with the site that its head describes."""
     head = read_head(entry.path)
     site = _parse_head(entry.path, head.data, head.encoding)
     is_split = head.encoding == "utf-8" and entry.path.lower().endswith(_SPLITTABLE_SUFFIXES)
@@ -45,6 +49,7 @@ def _check_file(entry: InputFile) -> SourceFile:
 
 
 def _parse_head(path: str, head: bytes, encoding: str) -> Site:
+    """Return the site that the head of an export describes. Raises SourceError if the head is not usable."""
     head = head.replace(b"\0", b"")
     declared = re.match(rb"""\s*<\?xml[^>]*encoding=["']([^"']*)""", head)
     allowed_names = (b"utf-8", b"utf8", b"us-ascii") if encoding == "utf-8" else (b"utf-16", encoding.encode())
@@ -74,6 +79,7 @@ def _parse_head(path: str, head: bytes, encoding: str) -> Site:
 
 
 def _read_templates(config: CorpusConfig) -> str:
+    """Return the text of the user's table of templates, "" without one. Raises SourceError if it is invalid."""
     if config.templates is None:
         return ""
     try:
@@ -87,6 +93,7 @@ def _read_templates(config: CorpusConfig) -> str:
 
 
 def _read_rows(split: Split, config: CorpusConfig, templates: str) -> Iterator[Row]:
+    """Yield the rows of the pages in a split."""
     site = split.file.site
     if site is None:
         raise SourceError(f"{split.file.path}: its head was not read. Run the pipeline `sources` again.")
@@ -121,6 +128,7 @@ def read_page_rows(
 
 
 def _build_row(page: WikiPage, site: Site) -> Row:
+    """Return the row of a page before its text is parsed: dropped if it is no article, with a redirect's target."""
     row = empty_row(str(page.page_id), site.lang, page.title, revision=page.revision_id)
     if page.namespace != 0:
         return row | {"dropped": "namespace"}
@@ -130,7 +138,7 @@ def _build_row(page: WikiPage, site: Site) -> Row:
 
 
 def _dropped_row(piece: bytes, site: Site, reason: str) -> Row:
-    """Return the row of an unreadable page, with its number and title if they are readable."""
+    """Return the row of an unreadable page with the reason to drop it, and its number and title if readable."""
     text = piece[:4096].replace(b"\0", b"").decode("utf-8", "replace").partition("<revision>")[0]
     title, number = _TITLE.search(text), _ID.search(text)
     name = number[1] if number else name_by_content(piece)

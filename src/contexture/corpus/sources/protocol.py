@@ -49,7 +49,7 @@ class SourceFile:
     def from_head(
         cls, source: SourceName, entry: InputFile, head: Head, lang: str, shared: SplitMode = "no", **details: Any
     ) -> Self:
-        """Return the file with the facts of its head and `details` of its source."""
+        """Return the SourceFile of an input file: path, properties of its head, and `details` of its source."""
         return cls(source, entry.path, entry.name, head.size, head.fingerprint, head.encoding, shared, lang, **details)
 
 
@@ -71,7 +71,7 @@ class Source(Protocol):
     SUFFIXES: tuple[str, ...]
 
     def check(self, inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
-        """Check the heads of files before a run. Raises SourceError for the first unusable file.
+        """Check the heads of files before a run and return the files. Raises SourceError for the first unusable file.
 
         `lang` is the language of files that do not declare one. Files stay `languages.AUTO` if it cannot be detected.
         """
@@ -84,7 +84,7 @@ class Source(Protocol):
 
 
 def plan_splits(files: Sequence[SourceFile], tasks: int) -> list[Split]:
-    """Cut files into splits, for about three times `tasks` tasks."""
+    """Return splits that cut the files into pieces, for about three times `tasks` tasks."""
     total = sum(file.bytes for file in files)
     size = _split_size(files, tasks)
     splits = []
@@ -101,7 +101,7 @@ def plan_splits(files: Sequence[SourceFile], tasks: int) -> list[Split]:
 
 
 def bundle_splits(splits: Sequence[Split], files: Sequence[SourceFile], tasks: int) -> list[list[Split]]:
-    """Group small splits into one task, in order: ten thousand small files do not need ten thousand tasks."""
+    """Return the splits in bundles, one for each task, in order: small files share a task."""
     size = _split_size(files, tasks)
     bundles: list[list[Split]] = []
     bytes_left = 0
@@ -116,6 +116,7 @@ def bundle_splits(splits: Sequence[Split], files: Sequence[SourceFile], tasks: i
 
 
 def _split_size(files: Sequence[SourceFile], tasks: int) -> int:
+    """Return the bytes of a split: all bytes divided by three times `tasks`, within limits."""
     return min(max(sum(file.bytes for file in files) // (3 * tasks), _MIN_SPLIT_BYTES), _MAX_SPLIT_BYTES)
 
 
@@ -135,7 +136,7 @@ def empty_row(name: str, lang: str, title: str, dropped: str | None = None, revi
 
 
 def document_row(row: Row, parsed: Parsed) -> Row:
-    """Return the row of a parsed document, without sentences yet; dropped as "empty" if it has no paragraphs."""
+    """Return the row with the paragraphs of a parsed document, without sentences; "empty" if it has none."""
     return row | {
         "dropped": None if parsed.paragraphs else "empty",
         "paragraphs": [paragraph._asdict() for paragraph in parsed.paragraphs],
@@ -144,7 +145,7 @@ def document_row(row: Row, parsed: Parsed) -> Row:
 
 
 def read_document(file: SourceFile, parse: Callable[[str], Parsed]) -> Row:
-    """Return the row of a file that is one document; dropped if it is "truncated", "too_large" or "not_utf8"."""
+    """Read a file that is one document and return its row; dropped if "truncated", "too_large" or "not_utf8"."""
     row = empty_row(file.name, file.lang, file.title)
     try:
         content = read_all(file.path, file.encoding, MAX_DOCUMENT_BYTES)

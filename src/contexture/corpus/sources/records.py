@@ -26,14 +26,14 @@ class RawRecord(NamedTuple):
 
 
 def read_records(split: Split, mark: bytes) -> Iterator[RawRecord]:
-    """Read the records of a split, which end with `mark`. Raises SourceError for a damaged file."""
+    """Yield the records of a split, which end with `mark`. Raises SourceError for a damaged file."""
     for number, record in enumerate(cut_records(_read_content(split), mark, split.start)):
         if number % split.parts == split.part:
             yield record
 
 
 def _read_content(split: Split) -> Iterator[tuple[bool, bytes]]:
-    """Yield whether a chunk begins before the split's end, and the chunk, decompressed, up to the file's end."""
+    """Yield for each decompressed chunk whether it begins in the split, and its bytes; up to the file's end."""
     path = split.file.path
     if split.file.shared == "records":
         yield from ((True, data) for data in read_chunks(path, split.file.encoding))
@@ -87,6 +87,7 @@ def cut_records(content: Iterator[tuple[bool, bytes]], mark: bytes, start: int) 
 
 
 def _limit_size(record: RawRecord) -> RawRecord:
+    """Return the record, or its first 4 kB as "too_large" if it has more than MAX_DOCUMENT_BYTES."""
     if len(record.data) <= MAX_DOCUMENT_BYTES:
         return record
     return RawRecord(record.data[:_KEPT_BYTES], record.offset, "too_large")

@@ -33,23 +33,24 @@ class WarcRecord(NamedTuple):
 
 
 def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
-    """Return the files. `lang` is the language of pages without an identified one; AUTO detects it from their text.
+    """Check the start of each file and return the files. Raises SourceError if one is not WARC.
 
-    Raises SourceError if a file is not WARC.
+    `lang` is the language of pages that state none; AUTO detects it from their text.
     """
     return [_check_file(entry, lang) for entry in inputs]
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Return the function that reads pages: lines are paragraphs, the first is the title, the address is the name.
+    """Return the function that reads a split's pages into rows.
 
-    The newest copy of a page is kept. Reasons to drop a page: "truncated", "too_large", "not_utf8", and
-    "malformed_record" for data between records.
+    The lines of a page are paragraphs, the first is the title, the address is the name. The newest copy of a page is
+    kept. Reasons to drop a page: "truncated", "too_large", "not_utf8", and "malformed_record" for data between records.
     """
     return partial(_read_rows, min_characters=config.min_characters)
 
 
 def _check_file(entry: InputFile, lang: str) -> SourceFile:
+    """Return the checked file."""
     head = read_head(entry.path)
     if not head.data.lstrip().startswith(_VERSION):
         start = head.data[:40].decode("utf-8", "replace")
@@ -70,10 +71,12 @@ def _read_rows(split: Split, min_characters: int) -> Iterator[Row]:
 
 
 def _is_page(record: WarcRecord) -> bool:
+    """Return whether a record is the text of a page, or damaged data that counts as a dropped page."""
     return record.dropped is not None or record.headers.get("warc-type") == "conversion"
 
 
 def _build_row(record: WarcRecord, lang: str, min_characters: int) -> Row:
+    """Return the row of a page with its title, language and paragraphs, or with the reason to drop it."""
     headers = record.headers
     identified = headers.get("warc-identified-content-language", "").partition(",")[0].strip()
     address = headers.get("warc-target-uri", "").strip("<> ") or headers.get("warc-record-id", "").strip("<> ")
@@ -94,7 +97,7 @@ def _build_row(record: WarcRecord, lang: str, min_characters: int) -> Row:
 
 
 def read_warc_records(chunks: Iterator[bytes]) -> Iterator[WarcRecord]:
-    """Read the records of a WARC file. Content that ends with an EOFError is truncated."""
+    """Yield the records of a WARC file. Content that ends with an EOFError is truncated."""
     content = io.BufferedReader(_ChunkReader(chunks), _READ_BYTES)
     line = content.readline(_MAX_LINE_BYTES)
     while line:
@@ -116,7 +119,7 @@ def read_warc_records(chunks: Iterator[bytes]) -> Iterator[WarcRecord]:
 
 
 def _read_headers(content: BinaryIO) -> tuple[dict[str, str], bool]:
-    """Return a record's headers, and whether the file ended within them."""
+    """Return a record's headers by lower-case name, and whether the file ended within them."""
     headers: dict[str, str] = {}
     while (line := content.readline(_MAX_LINE_BYTES)).strip():
         name, colon, value = line.decode("utf-8", "replace").partition(":")
@@ -126,6 +129,7 @@ def _read_headers(content: BinaryIO) -> tuple[dict[str, str], bool]:
 
 
 def _read_record(headers: dict[str, str], content: BinaryIO, length: int) -> WarcRecord:
+    """Return the record with these headers and `length` bytes of content; dropped if it is truncated or too large."""
     if length <= protocol.MAX_DOCUMENT_BYTES:
         data = content.read(length)
         return WarcRecord(headers, data) if len(data) == length else WarcRecord(headers, b"", "truncated")
@@ -135,7 +139,7 @@ def _read_record(headers: dict[str, str], content: BinaryIO, length: int) -> War
 
 
 def _find_next_record(content: BinaryIO, line: bytes) -> bytes:
-    """Return the first line of the next record after `line`; empty at the end."""
+    """Skip lines, from `line` on, up to the next record; return its first line, b"" at the end."""
     begins = False
     while line and not (begins and line.startswith(_VERSION)):
         begins = line.endswith(b"\n")
@@ -151,9 +155,11 @@ class _ChunkReader(io.RawIOBase):
         self._data = memoryview(b"")
 
     def readable(self) -> bool:
+        """Return True, as readable file objects do."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with the next bytes and return their number; 0 at the end."""
         if not self._data:
             try:
                 self._data = memoryview(next(self._chunks, b""))

@@ -56,7 +56,7 @@ def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[
     """Return the classifier of main content and its quality on held-out documents; {} if it is off."""
     if cleaning.main_content is None:
         return {}
-    model, quality = main_content.train(paragraphs)
+    model, quality = main_content.train_classifier(paragraphs)
     LOG.info("main content, held out: %s", quality["held_out"])
     return {"model": asdict(model), "quality": quality}
 
@@ -70,7 +70,7 @@ def clean_paragraphs(
     """
     model = main_content.load_model(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
-    judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
+    judged = rules.mark_dropped_paragraphs(paragraphs, cleaning, corpus.files, model, evaluation)
     report = {"languages": rules.count_paragraphs(judged), "sample": rules.sample_dropped(judged)}
     if cleaning.evaluation:
         dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in report["languages"].values()]
@@ -155,7 +155,7 @@ def clean_bitext(
     from contexture.corpus.duplicates import checkpoint_on_disk
 
     config = locate_demo_sets(config, world, demo_dir)
-    cleaned = checkpoint_on_disk(bitext_table.clean(pairs))
+    cleaned = checkpoint_on_disk(bitext_table.mark_dropped_pairs(pairs))
     report = bitext_table.count_pairs(cleaned, config)
     for name, counts in report.items():
         LOG.info("bitext %s: %s", name, counts)

@@ -19,19 +19,19 @@ _WORD = re.compile(r"\w+")
 
 
 def score_randomly(answers: pd.DataFrame, seed: int) -> Scores:
-    """Return a number in [0, 1) per row, which the seed and the row's ids determine."""
+    """Return a pseudo-random score in [0, 1) for each row, which the seed and the row's ids determine."""
     keys = zip(answers["question_id"], answers["candidate_id"], strict=True)
     digests = (blake2b(repr((seed, *key)).encode(), digest_size=8).digest() for key in keys)
     return np.array([int.from_bytes(digest, "big") / 2**64 for digest in digests])
 
 
 def score_by_file_order(answers: pd.DataFrame) -> Scores:
-    """Score earlier candidates higher."""
+    """Return scores that are higher for candidates earlier in their file: minus `position`."""
     return -answers["position"].to_numpy(np.float64)
 
 
 def score_by_word_overlap(answers: pd.DataFrame, idf: dict[str, float]) -> Scores:
-    """Return the summed idf of the words that question and candidate share."""
+    """Return, for each row, the summed idf of the words that question and candidate share."""
     of_question = {question: split_words(question) for question in answers["question"].unique()}
     shared = (
         of_question[question] & split_words(candidate)
@@ -49,5 +49,5 @@ def compute_idf(texts: Iterable[str]) -> dict[str, float]:
 
 
 def split_words(text: str) -> set[str]:
-    """Return the lower-cased words of a text."""
+    """Return the set of lower-cased words of a text."""
     return set(_WORD.findall(text.lower()))

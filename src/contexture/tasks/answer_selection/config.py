@@ -81,7 +81,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
                 raise ValueError(f"transfer.{name}: {first}: must be two different sets of finetune, {self.finetune}")
 
     def complete_from_source(self, source: AnswersConfig) -> Self:
-        """See `TaskSettings.complete_from_source`."""
+        """Return the settings with all sets of the source in `finetune`, unless it is set."""
         return self if self.finetune is not None else replace(self, finetune=source.sets)
 
     def get_option_settings(self, option: str) -> AnswerModelSettings:
@@ -96,27 +96,28 @@ class AnswerSelectionSettings(AnswerModelSettings):
         return settings
 
     def get_start_option(self, option: str) -> str | None:
-        """See `TaskSettings.get_start_option`."""
+        """Return the option that a model starts from: asnq for wikiqa_after_asnq; None: the pre-trained encoder."""
         return option.partition(AFTER)[2] or None
 
     def identity(self, option: str) -> dict[str, Any]:
-        """See `TaskSettings.identity`."""
+        """Return the settings of `get_option_settings` as a dict: they determine the weights of the model."""
         return asdict(self.get_option_settings(option))
 
     def get_data_dir(self, option: str, data_dir: Path) -> Path:
-        """See `TaskSettings.get_data_dir`."""
+        """Return the subfolder of the option's set."""
         return data_dir / get_set_name(option)
 
     @property
     def options(self) -> list[str]:
-        """The models of one encoder, each after its start."""
+        """The models to fine-tune from an encoder, such as wikiqa and wikiqa_after_asnq; each follows its start."""
         return [*(self.finetune or ()), *(f"{name}{AFTER}{first}" for name, first in self.transfer.items())]
 
 
 def get_set_name(option: str) -> str:
-    """Return the set of a model."""
+    """Return the set on which the model of an option is fine-tuned last: wikiqa for wikiqa_after_asnq."""
     return option.partition(AFTER)[0]
 
 
-def _field_values(settings: Any, kind: type) -> dict[str, Any]:
-    return {field.name: getattr(settings, field.name) for field in fields(kind)}
+def _field_values(settings: Any, dataclass_type: type) -> dict[str, Any]:
+    """Return field name → value in `settings`, for the fields of a dataclass."""
+    return {field.name: getattr(settings, field.name) for field in fields(dataclass_type)}

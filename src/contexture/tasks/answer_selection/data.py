@@ -47,13 +47,13 @@ class AnswerRows:
 
     @classmethod
     def in_memory(cls, answers: pd.DataFrame, encoder: Encoder, size: int) -> Self:
-        """Tokenize a table with question_id, question, candidate and label."""
+        """Return the tokenized rows of a table with question_id, question, candidate, label; `size` rows a group."""
         parts = list(_tokenize_tables([answers], encoder, size))
         return cls(**{name: np.concatenate([part[name] for part in parts]) for name in _DTYPES})
 
     @classmethod
     def on_disk(cls, tables: Iterable[pd.DataFrame], encoder: Encoder, size: int, folder: Path) -> Self:
-        """Tokenize tables, one at a time, into files in `folder`; see `in_memory`."""
+        """Return the token ids of tables, memory-mapped from new files in `folder`; see `in_memory`."""
         folder.mkdir()
         with ExitStack() as stack:
             files = {name: stack.enter_context((folder / name).open("wb")) for name in _DTYPES}
@@ -67,16 +67,16 @@ class AnswerRows:
 
     @property
     def lengths(self) -> RowNumbers:
-        """Number of candidate tokens of each row."""
+        """The number of tokens of each row's candidate."""
         lengths: RowNumbers = np.diff(self.ends)[self.candidates]
         return lengths
 
     def text(self, number: int) -> npt.NDArray[Any]:
-        """Return the token ids of a text."""
+        """Return the token ids of the text with this number."""
         return self.tokens[self.ends[number] : self.ends[number + 1]]
 
     def group(self, number: int) -> RowNumbers:
-        """Return the row numbers of a group."""
+        """Return the row numbers of the group with this number."""
         end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self)
         return np.arange(self.starts[number], end, dtype=np.int64)
 
@@ -93,7 +93,7 @@ class AnswerInputs(Examples):
         return len(self.rows.starts)
 
     def training_batch(self, step: Step) -> Batch:
-        """See `Examples`; a device without a group gets one with ignored labels."""
+        """Return the batch of this device's groups; a device without a group gets one with ignored labels."""
         device_rows = step.device_rows
         batch = self.batch([self.rows.group(number) for number in (device_rows if len(device_rows) else step.rows[:1])])
         return batch if len(device_rows) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
@@ -117,7 +117,7 @@ def get_group_size(head: HeadKind, layout: LayoutConfig) -> int:
 def _tokenize_tables(
     tables: Iterable[pd.DataFrame], encoder: Encoder, size: int
 ) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield columns of `AnswerRows` for each table; a question may continue in the next table."""
+    """Yield the tokenized columns of `AnswerRows` for each table; a question may continue in the next table."""
     yield _to_columns(ends=[0])
     rows = texts = tokens = begin = 0
     question, question_id = -1, None
@@ -144,9 +144,10 @@ def _tokenize_tables(
 
 
 def _to_columns(**columns: Any) -> dict[str, npt.NDArray[Any]]:
+    """Return all columns of `AnswerRows` as arrays of their types; those that are not given are empty."""
     return {name: np.asarray(columns.get(name, ()), dtype=kind) for name, kind in _DTYPES.items()}
 
 
-def _map_file(file: Path, kind: Any) -> npt.NDArray[Any]:
-    """Memory-map a file; an empty one cannot be mapped."""
-    return np.memmap(file, dtype=kind, mode="r") if file.stat().st_size else np.empty(0, dtype=kind)
+def _map_file(file: Path, dtype: Any) -> npt.NDArray[Any]:
+    """Return the array in a file, memory-mapped unless the file is empty."""
+    return np.memmap(file, dtype=dtype, mode="r") if file.stat().st_size else np.empty(0, dtype=dtype)

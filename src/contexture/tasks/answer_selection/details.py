@@ -22,7 +22,9 @@ MAX_CANDIDATES = 5
 
 
 def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, rounds: int) -> list[dict[str, Any]]:
-    """Time each model on all candidates, in turns, so that other load on the machine affects all alike.
+    """Return the time that each model needs for all candidates, and its size.
+
+    The models run in turns, so that other load on the machine affects all alike.
 
     Returns:
         One dict per model: `head` (its key), `seconds` (median of the rounds after one warm-up), `rounds`, `passes`
@@ -54,7 +56,7 @@ def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, ro
 
 
 def compare_joint_to_pairwise(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
-    """List questions that a joint model answers by re-ranking and the pairwise model does not (Table 4).
+    """Return questions that a joint model answers by re-ranking and the pairwise model does not (Table 4).
 
     The joint variant with most such questions for the first seed is chosen.
 
@@ -88,14 +90,16 @@ def compare_joint_to_pairwise(runs: pd.DataFrame, answers: pd.DataFrame) -> dict
 
 
 def _best_candidates(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the first-ranked candidate of each question, by question id."""
     return rank_candidates(scores).groupby("question_id").head(1).set_index("question_id")
 
 
-def _describe_question(pairs: pd.DataFrame, texts: pd.DataFrame, question: str, chosen: str) -> dict[str, Any]:
-    best = rank_candidates(pairs[pairs["question_id"] == question]).head(MAX_CANDIDATES)
+def _describe_question(pairs: pd.DataFrame, texts: pd.DataFrame, question_id: str, chosen_id: str) -> dict[str, Any]:
+    """Return a question and its best `MAX_CANDIDATES` by the scores `pairs`, marked if right and if `chosen_id`."""
+    best = rank_candidates(pairs[pairs["question_id"] == question_id]).head(MAX_CANDIDATES)
     rows = best.merge(texts, "left", on=["question_id", "candidate_id"])
     candidates = [
-        {"candidate": row.candidate, "right": bool(row.label), "chosen": row.candidate_id == chosen}
+        {"candidate": row.candidate, "right": bool(row.label), "chosen": row.candidate_id == chosen_id}
         for row in rows.itertuples()
     ]
     return {"question": rows["question"].iloc[0], "candidates": candidates}

@@ -61,7 +61,7 @@ def evaluate_answers(
     rounds: int = 0,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """Measure P@1, MAP and MRR of all encoders and baselines on a set, with the tables `scores` and `questions`.
+    """Return P@1, MAP and MRR of all encoders and baselines on a set, with the tables `scores` and `questions`.
 
     The details are `examples` (test questions of the best encoder), `latency` (seconds per model) and `rescued`
     (questions that joint models answer and pairwise ones do not).
@@ -115,6 +115,7 @@ def score_by_cosine(model: TextEncoder, answers: pd.DataFrame) -> Scores:
 
 
 def _score_block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
+    """Return the cosine of each row's question and candidate; all texts are embedded in memory."""
     left, questions = pd.factorize(answers["question"])
     right, candidates = pd.factorize(answers["candidate"])
     queries, documents = (
@@ -128,6 +129,7 @@ def _score_block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
 def _score_frozen(
     encoders: Sequence[EvaluatedEncoder], parts: dict[str, pd.DataFrame], parallel_map: ParallelMap
 ) -> Iterator[pd.DataFrame]:
+    """Yield the candidates of each encoder and split, scored by cosine without fine-tuning."""
     scores = measure_encoders(_score_splits, encoders, parallel_map, parts)
     for encoder in encoders:
         for split, values in scores[encoder.models].items():
@@ -135,6 +137,7 @@ def _score_frozen(
 
 
 def _score_splits(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
+    """Return split → cosine of each row's question and candidate, by the encoders' concatenated vectors."""
     model = load_models(encoders)
     return {split: score_by_cosine(model, part) for split, part in parts.items()}
 
@@ -142,6 +145,7 @@ def _score_splits(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> 
 def _score_baselines(
     seeds: Sequence[int], parts: dict[str, pd.DataFrame], idf: dict[str, float]
 ) -> Iterator[pd.DataFrame]:
+    """Yield the candidates of each split and seed, scored at random, by file order and by word overlap."""
     for split, part in parts.items():
         for seed in seeds:
             yield _add_run_columns(part.assign(score=score_randomly(part, seed)), "random_order", seed, split)
@@ -150,6 +154,7 @@ def _score_baselines(
 
 
 def _load_idf(folder: Path) -> dict[str, float]:
+    """Return word → idf over the candidates of all splits of a set."""
     texts = (
         text for split in SPLITS for table in read_tables(folder / f"{split}.parquet") for text in table["candidate"]
     )
@@ -159,6 +164,7 @@ def _load_idf(folder: Path) -> dict[str, float]:
 def _score_finetuned(
     encoders: Sequence[EvaluatedEncoder], option: str, parts: dict[str, pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
+    """Yield the candidates of each encoder and split, scored by the encoder's model `option` (see `score_model`)."""
     pairwise: dict[tuple[int, str], Scores] = {}
     suffix = "".join(option.partition(AFTER)[1:])
     # The sort is stable: the pairwise models come first.
@@ -178,7 +184,7 @@ def _score_finetuned(
 def _measure_latency(
     encoders: Sequence[EvaluatedEncoder], option: str, answers: pd.DataFrame, rounds: int
 ) -> list[dict[str, Any]]:
-    """Measure the first model with each head; others are as large."""
+    """Return `measure_latency` of the first fine-tuned model of each kind of head; the others are as large."""
     first: dict[str, Path] = {}
     for encoder in encoders:
         if encoder.head is not None and encoder.finetuned_dir and is_encoder(encoder.finetuned_dir / option):
@@ -187,24 +193,28 @@ def _measure_latency(
 
 
 def _split_by_protocol(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_RankedRun]:
+    """Yield the scores of each protocol of a run, with their rank by the MAP of `questions` (`question_metrics`)."""
     variant, seed = str(questions["variant"].iloc[0]), int(questions["seed"].iloc[0])
     for protocol, value in questions.groupby("protocol")["map"].mean().items():
         yield _RankedRun((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
 
 
 def _select_examples(best: _RankedRun, answers: pd.DataFrame, data: str) -> dict[str, Any]:
+    """Return example questions of the best run, answered and missed, with the first-ranked candidate."""
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
     scored = rank_candidates(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
     first = scored.groupby("question_id").head(1)
     right = scored[scored["label"] == 1].drop_duplicates("question_id").set_index("question_id")["candidate"]
 
-    def row(number: int) -> dict[str, str]:
+    def describe_example(number: int) -> dict[str, str]:
+        """Return a question with its first-ranked candidate and its best right one."""
         top = first.iloc[number]
-        return {"question": top["question"], "found": top["candidate"], "right": right[top["question_id"]]}
+        return {"question": top["question"], "predicted": top["candidate"], "right": right[top["question_id"]]}
 
     _, variant, protocol, _ = best.rank
-    return select_examples(variant, protocol, (first["label"] == 1).tolist(), row) | {"data": data}
+    return select_examples(variant, protocol, (first["label"] == 1).tolist(), describe_example) | {"data": data}
 
 
 def _add_run_columns(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
+    """Return the scores with columns of variant, seed, split and protocol (frozen, if there is none)."""
     return scores.assign(variant=variant, seed=seed, split=split, protocol=scores.get("protocol", "frozen"))

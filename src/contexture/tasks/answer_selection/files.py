@@ -75,11 +75,11 @@ def read_questions(path: Path) -> Iterator[Question]:
             yield from _read_token_files(path)
             return
         with open_text(path) as file:
-            yield from _read_lines(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
+            yield from _read_file_lines(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
 
 
-def _read_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    """Choose the format by the first non-empty line."""
+def _read_file_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    """Yield the questions of a file, in the format of its first non-empty line."""
     number, first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
     if not number:
         raise ValueError(f"{path} is empty; fetch it again")
@@ -101,6 +101,7 @@ def _read_lines(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 
 def _read_table(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    """Yield the questions of a table with WikiQA's columns."""
     number, first = next(lines)
     header = first.split("\t")
     if missing := [column for column in _COLUMNS if column not in header]:
@@ -120,6 +121,7 @@ def _read_table(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 
 def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
+    """Yield question id, question text and candidate of each line of a table with WikiQA's columns."""
     columns = [header.index(column) for column in _COLUMNS]
     for number, line in lines:
         if not line:
@@ -137,7 +139,7 @@ def _read_table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> I
 
 
 def _group_rows(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
-    """Join consecutive rows with the same id and text."""
+    """Yield questions from rows (id, text, candidate): consecutive rows with the same id and text are a question."""
     for (question_id, text), of_question in groupby(rows, key=lambda row: row[:2]):
         candidates = [row[2] for row in of_question]
         [(candidate_id, count)] = Counter(candidate.id for candidate in candidates).most_common(1)
@@ -160,6 +162,7 @@ def _make_unique_id(question_id: str, seen: dict[str, int]) -> str:
 
 
 def _read_pseudo_xml(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    """Yield the questions of TREC-QA's pseudo-XML."""
     seen: dict[str, int] = {}
     question: Question | None = None
     for number, line in lines:
@@ -194,7 +197,7 @@ def _read_pseudo_xml(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 
 def _read_block(path: Path, start_line: int, lines: Iterator[_Line], tag: str) -> str:
-    """Return the text of the block that begins in line `start_line`: its first line."""
+    """Return the text of the block `tag` that begins in line `start_line`: its first line. Read to the block's end."""
     text, end = "", tag.replace("<", "</")
     for number, line in lines:
         if line.strip() == end:
@@ -207,6 +210,7 @@ def _read_block(path: Path, start_line: int, lines: Iterator[_Line], tag: str) -
 
 
 def _read_json(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    """Yield the questions of TREC-QA's JSON lines; the line number is the id."""
     for number, line in lines:
         if not line.strip():
             continue
@@ -226,6 +230,7 @@ def _read_json(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 
 def _get_text(row: Any, key: str) -> str:
+    """Return the value of a key. Raise TypeError if it is not a string."""
     text = row[key]
     if not isinstance(text, str):
         raise TypeError(f"{key} is not a string")
@@ -233,12 +238,14 @@ def _get_text(row: Any, key: str) -> str:
 
 
 def _get_label(row: Any) -> int:
+    """Return the label of a candidate. Raise ValueError if it is not 0 or 1."""
     if row["label"] not in (0, 1):
         raise ValueError(f"label {row['label']!r}")
     return int(row["label"])
 
 
 def _read_token_files(folder: Path) -> Iterator[Question]:
+    """Yield the questions of a folder with `TOKEN_FILES`; repeated ids get a suffix."""
     if missing := [name for name in TOKEN_FILES if not (folder / name).is_file()]:
         raise ValueError(f"{folder}: missing {', '.join(missing)}; a token folder has {', '.join(TOKEN_FILES)}")
     with ExitStack() as stack:
@@ -250,6 +257,7 @@ def _read_token_files(folder: Path) -> Iterator[Question]:
 
 
 def _read_token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, str, Candidate]]:
+    """Yield question id, question text and candidate of each line of the open `TOKEN_FILES`."""
     for number, fields in enumerate(zip_longest(*files), start=1):
         if None in fields:
             ended = [name for name, field in zip(TOKEN_FILES, fields, strict=True) if field is None]
@@ -264,6 +272,7 @@ def _read_token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, s
 
 
 def _read_asnq(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    """Yield the questions of an ASNQ file, numbered by their distinct texts."""
     numbers: dict[str, int] = {}  # text → number
     read = Counter[str]()  # text → candidates so far
     for text, of_question in groupby(_read_asnq_rows(path, lines), key=lambda row: row[0]):
@@ -275,6 +284,7 @@ def _read_asnq(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 
 def _read_asnq_rows(path: Path, lines: Iterator[_Line]) -> Iterator[tuple[str, str, int]]:
+    """Yield question, sentence and label (1: right, 0: wrong) of each line of an ASNQ file."""
     for number, line in lines:
         if not line:
             continue

@@ -52,10 +52,11 @@ def finetune_answers(
     rows = AnswerRows.on_disk(train, encoder, get_group_size(model.settings.head, layout), tokens)
     examples = AnswerInputs(rows, model.settings.head, encoder, layout)
 
-    def dev_map() -> float:
+    def measure_dev_map() -> float:
+        """Return the model's mean average precision on dev."""
         return mean_average_precision(score_groups(model, held_out, groups), held_out.rows.labels, questions)
 
-    task = Finetuning.from_model(model, NAME, examples, "map", dev_map, from_start=has_trained_head)
+    task = Finetuning.from_model(model, NAME, examples, "map", measure_dev_map, from_start=has_trained_head)
     best = finetune(task, settings, evaluated, folder)
     shutil.rmtree(tokens)
     return best

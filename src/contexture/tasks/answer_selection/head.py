@@ -40,11 +40,11 @@ class AnswerSelection(Objective):
         return Loss(total / gather_devices((labels != IGNORED).sum()[None]).float().mean())
 
     def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
-        """Return logits (B, k, 2)."""
+        """Return logits (B, k, 2) of states (B, T, H): each candidate's logits of being a wrong and a right answer."""
         logits: Tensor = self.head(sentence_states(states, batch["pooling"]))
         return logits
 
 
 def relevance(logits: Tensor) -> Tensor:
-    """Return the log-odds (…) of an answer from logits (…, 2)."""
+    """Return the log-odds (…) that a candidate is a right answer, from its logits (…, 2)."""
     return nn.functional.log_softmax(logits.float(), dim=-1).diff(dim=-1).squeeze(-1)

@@ -16,7 +16,7 @@ KEYS = ["question_id"]
 
 
 def rank_candidates(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return question_id, score, label and candidate_id by question, best first.
+    """Return the rows sorted by question and, within it, best score first: question_id, score, label, candidate_id.
 
     Ties are resolved against the model: negatives before positives, then by `candidate_id`. The index is the row's
     position in `scores`. Raise ValueError for scores that `check_scores` rejects.
@@ -35,7 +35,7 @@ def select_top_k(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
 
 
 def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
-    """Rank the pairwise model's top k by the joint model, followed by the rest in pairwise order.
+    """Return the candidates re-ranked: the pairwise model's top k by the joint model, then the rest in pairwise order.
 
     The new score is the rank from the bottom, as the models' scores have no common scale. Ties within either part stay
     ties. A positive outside the top k counts at its pairwise rank.

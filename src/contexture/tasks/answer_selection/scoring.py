@@ -14,13 +14,13 @@ from contexture.tasks.finetuned import chunk_by_length
 
 
 def group_candidates(answers: pd.DataFrame, size: int) -> list[RowNumbers]:
-    """Return row numbers of each question in groups of at most `size`, in order."""
+    """Return the row numbers of each question's candidates, in groups of at most `size` consecutive candidates."""
     of_questions = [np.asarray(rows) for rows in answers.groupby("question_id", sort=False).indices.values()]
     return [rows[start : start + size] for rows in of_questions for start in range(0, len(rows), size)]
 
 
 def score_groups(model: AnswerModel, inputs: AnswerInputs, groups: Sequence[RowNumbers]) -> Scores:
-    """Return the log-odds of the rows in groups; NaN for other rows."""
+    """Return each row's log-odds of being a right answer, from reading its group together; NaN for rows in no group."""
     scores = np.full(len(inputs.rows), np.nan)
     lengths = inputs.rows.lengths
     chunks = chunk_by_length(np.array([lengths[rows].sum() for rows in groups]))
@@ -40,7 +40,7 @@ def score_candidates(model: AnswerModel, question: str, candidates: Sequence[str
 
 
 def make_inputs(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs, list[RowNumbers]]:
-    """Return a model's inputs and the groups of all candidates."""
+    """Return the tokenized inputs of a model for a table of answers, and the row numbers that it reads together."""
     settings = model.settings
     size = get_group_size(settings.head, settings.layout)
     rows = AnswerRows.in_memory(answers, model.encoder, size)
@@ -48,9 +48,9 @@ def make_inputs(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs
 
 
 def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
-    """Score the answers of one split.
+    """Return the scores of a split's candidates by a fine-tuned model.
 
-    Return question_id, candidate_id, label, score and protocol: `grouped` for all candidates in consecutive groups of
+    Columns: question_id, candidate_id, label, score and protocol: `grouped` for all candidates in consecutive groups of
     k, and, with scores of the pairwise model, `reranked` for its top k in a new order (MSPP paper, Table 2).
     """
     inputs, groups = make_inputs(model, answers)

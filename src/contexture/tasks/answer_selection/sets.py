@@ -122,11 +122,11 @@ class SplitFile(NamedTuple):
 
 
 def find_split_files(name: str, folder: Path) -> dict[str, SplitFile]:
-    """Return the file of each split. Raise BenchmarkMissing if one is missing."""
+    """Return split → file of the set in `folder`. Raise BenchmarkMissing if a split has no file."""
     files = {path.name.lower(): path for path in sorted(folder.iterdir())} if folder.is_dir() else {}
     parts = {split: SplitFile(path) for split in SPLITS if (path := _find_file(files, split))}
     if "test" not in parts and "dev" in parts and all(half in files for half in _HALVES.values()):
-        parts |= {split: SplitFile(parts["dev"].path, _read_lines(files[half])) for split, half in _HALVES.items()}
+        parts |= {split: SplitFile(parts["dev"].path, _read_line_set(files[half])) for split, half in _HALVES.items()}
     if missing := [split for split in SPLITS if split not in parts]:
         published = PUBLISHED.get(name)
         looked_for = folder / f"({' or '.join(_NAMES[missing[0]])})" if folder.is_dir() else folder
@@ -137,11 +137,11 @@ def find_split_files(name: str, folder: Path) -> dict[str, SplitFile]:
 
 
 def write_set(name: str, folder: Path, set_dir: Path) -> dict[str, int]:
-    """Write `<split>.parquet` with the columns of `SCHEMA` to `set_dir` and return the counts of each split.
+    """Write the questions in `folder` as `<split>.parquet` to `set_dir` and return the counts of each split.
 
-    All training questions are written, and dev and test questions with a right and a wrong candidate (the "clean"
-    setting of the MSPP paper). Besides `questions` and `candidates`, each split has these counts if they are not 0; all
-    but the last are over all questions of the file:
+    The columns are those of `SCHEMA`. All training questions are written, and dev and test questions with a right and a
+    wrong candidate (the "clean" setting of the MSPP paper). Besides `questions` and `candidates`, each split has these
+    counts if they are not 0; all but the last are over all questions of the file:
 
     - `questions_left_out`: questions that are not written;
     - `without_right`, `all_right`: questions whose candidates are all wrong, or all right;
@@ -170,7 +170,7 @@ def write_set(name: str, folder: Path, set_dir: Path) -> dict[str, int]:
 
 
 def read_tables(file: Path, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-    """Yield the row groups of a split that `write_set` wrote."""
+    """Yield the tables (row groups) of a split's Parquet file, which `write_set` wrote."""
     parquet = pq.ParquetFile(file)
     for group in range(parquet.num_row_groups):  # `iter_batches` keeps all in memory
         yield parquet.read_row_group(group, columns).to_pandas()
@@ -197,6 +197,7 @@ def hash_set_files(name: str, folder: Path) -> dict[str, str]:
 
 
 def _write_split(name: str, split: str, part: SplitFile, set_dir: Path) -> dict[str, int]:
+    """Write the usable questions of a split as Parquet to `set_dir` and return its counts; see `write_set`."""
     labels, counts = _count_questions(part)
     kept = labels if split == "train" else {question for question, known in labels.items() if known == {0, 1}}
     sizes: Counter[str] = Counter()  # question → candidates so far; some questions of ASNQ are in parts
@@ -222,6 +223,7 @@ def _write_split(name: str, split: str, part: SplitFile, set_dir: Path) -> dict[
 
 
 def _count_questions(part: SplitFile) -> tuple[dict[str, set[int]], Counter[str]]:
+    """Return question id → labels of its candidates, and counts of irregular questions; see `write_set`."""
     labels: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for question in part.iterate_questions():
@@ -238,25 +240,28 @@ def _count_questions(part: SplitFile) -> tuple[dict[str, set[int]], Counter[str]
     return labels, counts
 
 
-def _check_published_counts(name: str, split: str, part: SplitFile, read: int, kept: SplitSize) -> None:
+def _check_published_counts(name: str, split: str, part: SplitFile, num_read: int, kept: SplitSize) -> None:
+    """Raise ValueError unless the questions read and kept are as many as in the published set."""
     published = PUBLISHED[name]
     release = published.splits[split]
-    if read in release.read and kept in release.kept:
+    if num_read in release.read and kept in release.kept:
         return
     wanted = " or ".join(f"{size.questions:,} with {size.candidates:,}" for size in release.kept)
     raise ValueError(
-        f"{part.path}: {read:,} {split} questions, of which {kept.questions:,} with {kept.candidates:,} candidates "
+        f"{part.path}: {num_read:,} {split} questions, of which {kept.questions:,} with {kept.candidates:,} candidates "
         f"can be ranked; {published.title} has {' or '.join(f'{count:,}' for count in release.read)}, of which "
         f"{wanted}. Fetch it again or, if it is another set, rename {name} in answer_selection.input"
     )
 
 
 def _iterate_rows(question: Question, first: int) -> Iterator[tuple[object, ...]]:
+    """Yield the row (`SCHEMA`) of each candidate; the first candidate has the position `first`."""
     for position, candidate in enumerate(question.candidates, start=first):
         yield question.id, question.text, candidate.id, candidate.text, candidate.label, candidate.title, position
 
 
 def _build_table(rows: list[tuple[object, ...]]) -> pa.Table:
+    """Return the rows as an Arrow table with `SCHEMA`."""
     columns = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
     return pa.table([pa.array(column, kind) for column, kind in zip(columns, SCHEMA.types, strict=True)], schema=SCHEMA)
 
@@ -271,6 +276,7 @@ def _find_file(files: dict[str, Path], split: str) -> Path | None:
     return None
 
 
-def _read_lines(path: Path) -> frozenset[str]:
+def _read_line_set(path: Path) -> frozenset[str]:
+    """Return the distinct lines of a text file, without surrounding spaces."""
     with open_text(path) as file:
         return frozenset(line.strip() for line in file)

@@ -51,13 +51,13 @@ class AnswerSelectionTask:
         return held_out.rename(columns={"candidate": "text"}).reset_index(drop=True)
 
     def list_options(self, settings: AnswerSelectionSettings, head: str | None) -> list[str]:
-        """Return one model per set, and those fine-tuned on another set first; none without a head."""
+        """Return the names of models, one per set and one per pair in `transfer`; none for encoders without a head."""
         return [] if head is None else settings.options
 
     def finetune(
         self, settings: AnswerSelectionSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_answers`; write nothing if the set is missing."""
+        """Fine-tune the encoder on the set of `option` and write the model; write nothing if the set is missing."""
         from contexture.tasks.answer_selection.finetune import finetune_answers
 
         set_dir = settings.get_data_dir(option, data_dir)
@@ -75,7 +75,7 @@ class AnswerSelectionTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """Evaluate each available set; see `evaluation.evaluate_answers`."""
+        """Return the results of all encoders and baselines on all available sets; see `evaluation.evaluate_answers`."""
         from contexture.tasks.answer_selection.evaluation import evaluate_answers
 
         results = Results(details={"examples": [], "latency": {}, "rescued": {}})

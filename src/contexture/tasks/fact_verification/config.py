@@ -67,5 +67,5 @@ class FactVerificationSettings(JointSettings):
             raise ValueError(f"heads: duplicate in {self.heads}")
 
     def identity(self, option: str) -> dict[str, Any]:
-        """See `TaskSettings.identity`; the weights do not depend on `heads`."""
+        """Return the settings without `heads`, on which the weights of a model do not depend."""
         return {key: value for key, value in asdict(self).items() if key != "heads"}

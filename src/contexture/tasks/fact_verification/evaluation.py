@@ -39,7 +39,7 @@ def evaluate_claims(
     vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """Measure the accuracy of all encoders and baselines on the dev and test claims.
+    """Return the accuracy of all encoders and baselines on the dev and test claims.
 
     The table `judgements` has all predicted labels; the detail `examples` has claims of the best fine-tuned model.
 
@@ -80,8 +80,9 @@ def evaluate_claims(
 
 
 def measure_frozen(encoders: Sequence[str], file: Path, vectors_dir: Path) -> dict[str, Predictions]:
-    """Predict with a logistic regression on [u, v, |u−v|, u∗v] of claim and mean evidence, and with one on u.
+    """Return the labels that frozen encoders predict, by protocol: from claim and evidence, and from the claim only.
 
+    Logistic regressions read [u, v, |u−v|, u∗v] of the vectors of claim and mean evidence, and u alone.
     Texts are embedded without a role. The regularization with the best dev accuracy is chosen.
     """
     parts, labels, classes = _read_splits(file)
@@ -110,7 +111,7 @@ def average_evidence(rows: pd.DataFrame, lookup: Any) -> torch.Tensor:
 
 
 def measure_finetuned(folder: Path, file: Path) -> Predictions:
-    """Predict the dev and test labels with a fine-tuned model."""
+    """Return the labels that a fine-tuned model predicts for the dev and test claims."""
     model = load_verifier(folder)
     parts, _, classes = _read_splits(file)
     numbers = np.array([classes.index(label) for label in model.settings.classes])
@@ -122,9 +123,9 @@ def measure_finetuned(folder: Path, file: Path) -> Predictions:
 
 
 def measure_baselines(file: Path) -> dict[str, Predictions]:
-    """Predict `majority`, the most frequent label, and `score_by_word_overlap`, a logistic regression.
+    """Return the labels that the baselines predict: `majority`, the most frequent label, and `word_overlap`.
 
-    Its features are the shares of words that the claim and the concatenated evidence share.
+    The latter is a logistic regression on the shares of words that the claim and the concatenated evidence share.
     """
     parts, labels, classes = _read_splits(file)
     majority = int(np.bincount(labels["train"]).argmax())
@@ -139,7 +140,7 @@ def measure_baselines(file: Path) -> dict[str, Predictions]:
 
 
 def _read_splits(file: Path) -> tuple[dict[str, pd.DataFrame], Predictions, list[str]]:
-    """Return split → claims, split → classes, and the labels of the classes."""
+    """Return split → claims, split → class numbers of their labels, and the labels by class number."""
     rows = pd.read_parquet(file)
     parts = {split: part for split in SPLITS if len(part := rows[rows["split"] == split])}
     classes = list_labels(rows)
@@ -149,17 +150,20 @@ def _read_splits(file: Path) -> tuple[dict[str, pd.DataFrame], Predictions, list
 def _list_judgements(
     claims: pd.DataFrame, variant: str, seed: int, protocol: str, predictions: Predictions, split: str
 ) -> pd.DataFrame:
+    """Return the claims of a split with the label that a run predicts (`given`)."""
     rows = claims.loc[claims["split"] == split, ["split", "claim_id", "label"]]
     predicted = np.array(list_labels(claims))[predictions[split]]
     return rows.assign(variant=variant, seed=seed, protocol=protocol, given=predicted)
 
 
 def _group_by_run(judgements: pd.DataFrame) -> Iterator[tuple[Any, "pd.Series[bool]"]]:
+    """Yield (variant, seed, protocol, split) and, for each of its claims, whether the predicted label is right."""
     for run, rows in judgements.groupby(["variant", "seed", "protocol", "split"], sort=False):
         yield run, rows["given"] == rows["label"]
 
 
 def _select_examples(judgements: pd.DataFrame, claims: pd.DataFrame, heads: set[str]) -> list[dict[str, Any]]:
+    """Return examples of the best fine-tuned model on the last split (test, else dev); empty without such models."""
     last = next(split for split in reversed(SPLITS) if split in set(judgements["split"]))
     tuned = judgements[judgements["protocol"].isin(heads) & (judgements["split"] == last)]
     if tuned.empty:
@@ -168,8 +172,9 @@ def _select_examples(judgements: pd.DataFrame, claims: pd.DataFrame, heads: set[
     chosen = tuned.loc[right.index].reset_index(drop=True)
     texts = claims[claims["split"] == last].reset_index(drop=True)
 
-    def row(number: int) -> dict[str, str]:
+    def describe_example(number: int) -> dict[str, str]:
+        """Return a claim with its evidence, predicted label and right label."""
         claim = f"{texts['claim'][number]} [{' / '.join(texts['evidence'][number])}]"
-        return {"question": claim, "found": chosen["given"][number], "right": chosen["label"][number]}
+        return {"question": claim, "predicted": chosen["given"][number], "right": chosen["label"][number]}
 
-    return [select_examples(variant, protocol, right.tolist(), row)]
+    return [select_examples(variant, protocol, right.tolist(), describe_example)]

@@ -90,12 +90,12 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
         raise ValueError(f"{path} is a folder; name a file of claims") from None
     if not claims:
         raise ValueError(f"{path} is empty; fetch it again")
-    _check_published(path, claims, known)
+    _check_published_counts(path, claims, known)
     return claims, known
 
 
 def detokenize_fever(text: str, bare: bool = False) -> str:
-    """Replace FEVER's tokens -LRB-, -COLON-, …, `` and '' by characters; if `bare`, also LRB, COLON, ….
+    """Return the text with characters for FEVER's tokens -LRB-, -COLON-, …, `` and ''; if `bare`, also for LRB, ….
 
     Spaces before punctuation remain.
     """
@@ -105,21 +105,23 @@ def detokenize_fever(text: str, bare: bool = False) -> str:
 
 
 def format_title(page: str, bare: bool = False) -> str:
-    """Return the title of a page: Soul_Food_-LRB-film-RRB- → Soul Food (film)."""
+    """Return the title of a page from its name: Soul_Food_-LRB-film-RRB- → Soul Food (film)."""
     return detokenize_fever(page.replace("_", " "), bare)
 
 
 def normalize_page(page: str) -> str:
-    """Return a page name for comparison; claims and pages compose accents differently."""
+    """Return a page name with composed accents (Unicode NFC), to compare names of claims and pages."""
     return unicodedata.normalize("NFC", page)
 
 
 def _read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line that is not empty."""
     with catch_damage(path), open_text(path) as file:
         yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
 
 
 def _parse_claim(line: str, number: int) -> tuple[Claim, str]:
+    """Return the claim in a line, and the format of its evidence (`_parse_evidence`). The number is its default id."""
     try:
         row = parse_json(line)
     except (ValueError, RecursionError) as error:
@@ -149,7 +151,7 @@ def _parse_evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
             Evidence(format_title(page, bare=True), number, detokenize_fever(text, bare=True))
             for page, number, text, _ in items
         ]
-    if all(isinstance(item, list) and item and all(map(_is_named, item)) for item in items):
+    if all(isinstance(item, list) and item and all(map(_is_sentence_reference, item)) for item in items):
         named = [(page, number) for item in items for _, _, page, number in item if page is not None]
         return "release", [Evidence(normalize_page(page), number, None) for page, number in named]
     raise ValueError(
@@ -159,18 +161,22 @@ def _parse_evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
 
 
 def _is_retrieved(item: Any) -> bool:
+    """Return whether the item is a sentence of the retrieved format: [page, sentence, text, score]."""
     return _has_types(item, (str, int, str, int | float))
 
 
-def _is_named(item: Any) -> bool:
+def _is_sentence_reference(item: Any) -> bool:
+    """Return whether the item is a sentence of FEVER's release: [annotation, evidence, page, sentence]."""
     return _has_types(item, (object, object, str, int)) or _has_types(item, (object, object, NoneType, NoneType))
 
 
-def _has_types(item: Any, kinds: Sequence[Any]) -> bool:
-    return isinstance(item, list) and len(item) == len(kinds) and all(map(isinstance, item, kinds))
+def _has_types(item: Any, types: Sequence[Any]) -> bool:
+    """Return whether the item is a list whose elements have these types, in order."""
+    return isinstance(item, list) and len(item) == len(types) and all(map(isinstance, item, types))
 
 
-def _check_published(path: Path, claims: list[Claim], form: str) -> None:
+def _check_published_counts(path: Path, claims: list[Claim], form: str) -> None:
+    """Raise ValueError if a file has the name of a published file of its format, but other numbers of claims."""
     published = PUBLISHED.get(form, {}).get(path.name.removesuffix(".gz"))
     if published is None:
         return
@@ -184,6 +190,7 @@ def _check_published(path: Path, claims: list[Claim], form: str) -> None:
 
 
 def _describe_counts(counts: tuple[int, ...]) -> str:
+    """Return a phrase with the number of claims and, if known, of each label."""
     by_label = ", ".join(f"{name} {count:,}" for name, count in zip(LABELS, counts, strict=False))
     return f"{sum(counts):,} claims" + (f" ({by_label})" if len(counts) == len(LABELS) else "")
 

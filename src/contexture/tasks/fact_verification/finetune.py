@@ -16,13 +16,15 @@ NAME = "fact_verification"
 def finetune_claims(
     settings: FactVerificationSettings, head: str, evaluated: EvaluatedEncoder, claims: pd.DataFrame, folder: Path
 ) -> float:
-    """Fine-tune an encoder with a new head and return the best accuracy on dev; see `finetune`."""
+    """Fine-tune an encoder with a new head on claims; return the best accuracy on dev (see `finetune`)."""
     encoder, layout = load_joint_encoder(NAME, settings, evaluated, pairwise=head in PAIRWISE)
     classes = list_labels(claims)
     model = Verifier.create(encoder, head=head, head_style=settings.head_style, layout=layout, classes=classes)
     train, dev = (model.inputs(claims[claims["split"] == split]) for split in ("train", "dev"))
 
-    def accuracy() -> float:
+    def measure_dev_accuracy() -> float:
+        """Return the model's accuracy on the dev claims."""
         return float((model.probabilities(dev).argmax(1).numpy() == dev.labels).mean())
 
-    return finetune(Finetuning.from_model(model, NAME, train, "accuracy", accuracy), settings, evaluated, folder)
+    task = Finetuning.from_model(model, NAME, train, "accuracy", measure_dev_accuracy)
+    return finetune(task, settings, evaluated, folder)

@@ -44,7 +44,7 @@ class ClaimInputs(Examples):
         return len(self.labels)
 
     def training_batch(self, step: Step) -> Batch:
-        """See `Examples`."""
+        """Return the batch of this device's claims."""
         return self.batch(step.device_rows)
 
     @property
@@ -53,7 +53,7 @@ class ClaimInputs(Examples):
         return np.array([sum(map(len, example)) for example in self.texts], np.int64)
 
     def batch(self, rows: Ints) -> Batch:
-        """Return model input with `labels` (B,) and `present` (B, S), the mask of existing sentences or pairs.
+        """Return the model input of claims, with `labels` (B,) and the mask `present` (B, S) of sentences or pairs.
 
         Joint inputs have S = k+1, the claim first. Pairs have S = k and one input row each; `pair_rows` (P,) and
         `pair_slots` (P,) are their positions in `present`.
@@ -94,7 +94,7 @@ class ClaimVerification(Objective):
         return Loss(nn.functional.cross_entropy(self.logits(states, batch), batch["labels"]))
 
     def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
-        """Return logits (B, labels) of a batch of `ClaimInputs`."""
+        """Return logits (B, labels) from the states of a batch of `ClaimInputs`."""
         sentences, present = sentence_states(states, batch["pooling"]), batch["present"]
         if "pair_rows" in batch:
             pairs = sentences[:, 0]
@@ -113,19 +113,19 @@ class Verifier(FinetunedModel):
     task: ClaimVerification
 
     def inputs(self, claims: pd.DataFrame) -> ClaimInputs:
-        """Return the model inputs of a table of claims."""
+        """Return the tokenized model inputs of a table of claims."""
         settings = self.settings
         return ClaimInputs(claims, settings.classes, settings.head, self.encoder, settings.layout)
 
     def probabilities(self, inputs: ClaimInputs) -> Tensor:
-        """Return probabilities (N, labels)."""
+        """Return the probability of each label for each claim, (N, labels)."""
         probabilities = torch.empty(len(inputs), len(self.settings.classes))
         for rows, _, logits in self.predict(inputs.batch, chunk_by_length(inputs.tokens)):
             probabilities[rows] = logits.softmax(dim=1).cpu()
         return probabilities
 
     def judge(self, claim: str, evidence: Sequence[str]) -> dict[str, float]:
-        """Return label → probability from the first k sentences of evidence."""
+        """Return label → probability for a claim, from at most the first k sentences of evidence."""
         read = [*evidence][: self.settings.layout.candidates] or [PLACEHOLDER]
         row = pd.DataFrame({"claim": [claim], "evidence": [read], "label": [self.settings.classes[0]]})
         [probabilities] = self.probabilities(self.inputs(row)).tolist()

@@ -35,7 +35,9 @@ class ClaimSet(NamedTuple):
 
 
 def build_claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> ClaimSet:
-    """Look up evidence, cut it to `config.evidence` sentences, and drop claims that a later split contains.
+    """Return one table of all claims, with texts as evidence, and counts by split.
+
+    Evidence is cut to `config.evidence` sentences; claims that a later split contains are dropped.
 
     Raises:
         BenchmarkMissing: claims refer to sentences, and `config.wiki_pages` is not set or has no pages.
@@ -68,12 +70,13 @@ def build_claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfi
 
 
 def list_labels(rows: pd.DataFrame) -> list[str]:
-    """Return the labels of the training claims, in FEVER's order."""
+    """Return the distinct labels of the training claims, in FEVER's order."""
     labels = set(rows.loc[rows["split"] == "train", "label"])
     return [label for label in LABELS if label in labels]
 
 
 def _find_sentences(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[tuple[str, int], str]:
+    """Return (page, number) → text for the evidence without text, from FEVER's wiki-pages in `folder`."""
     evidence = (sentence for claims in splits.values() for claim in claims for sentence in claim.evidence)
     wanted = {(sentence.page, sentence.number) for sentence in evidence if sentence.text is None}
     if not wanted:
@@ -89,9 +92,10 @@ def _find_sentences(splits: Mapping[str, list[Claim]], folder: Path | None) -> d
 def _build_table(
     claims: list[Claim], sentences: Mapping[tuple[str, int], str], config: VerificationConfig
 ) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return the claims of a split as a table with texts as evidence, and counts of sentences that are not in it."""
     rows, counts = [], Counter[str]()
     for claim in claims:
-        resolved = [_resolve(sentence, sentences) for sentence in claim.evidence]
+        resolved = [_find_page_and_text(sentence, sentences) for sentence in claim.evidence]
         read = [sentence for sentence in resolved if sentence and sentence[1]]
         counts["evidence_cut"] += max(0, len(read) - config.evidence)
         counts["evidence_not_found"] += resolved.count(None)
@@ -103,8 +107,8 @@ def _build_table(
     return pd.DataFrame(rows, columns=COLUMNS[1:]), {name: count for name, count in counts.items() if count}
 
 
-def _resolve(sentence: Evidence, sentences: Mapping[tuple[str, int], str]) -> tuple[str, str] | None:
-    """Return page and text of a sentence; None if it is unknown."""
+def _find_page_and_text(sentence: Evidence, sentences: Mapping[tuple[str, int], str]) -> tuple[str, str] | None:
+    """Return page and text of a sentence of evidence; None if neither it nor `sentences` has the text."""
     page, number, text = sentence
     if text is not None:
         return page, text
@@ -113,6 +117,7 @@ def _resolve(sentence: Evidence, sentences: Mapping[tuple[str, int], str]) -> tu
 
 
 def _count_claims(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the counts of a table of claims: all, by label, sentences of evidence, and claims without evidence."""
     has_none = rows["evidence"].map(lambda texts: texts == [PLACEHOLDER])
     counts: dict[str, Any] = {"claims": len(rows)} | _count_labels(rows)
     counts["evidence_sentences"] = int(rows["evidence"].map(len).sum() - has_none.sum())
@@ -120,11 +125,13 @@ def _count_claims(rows: pd.DataFrame) -> dict[str, Any]:
 
 
 def _count_labels(rows: pd.DataFrame) -> dict[str, int]:
+    """Return label → number of claims, for the labels that occur."""
     counts = Counter(rows["label"])
     return {label: counts[label] for label in LABELS if counts[label]}
 
 
 def _check_labels(rows: pd.DataFrame) -> list[str]:
+    """Return the training labels. Raise ValueError for fewer than two, or if dev or test has another label."""
     labels = list_labels(rows)
     if len(labels) < 2:
         raise ValueError(f"fact_verification.input: all train claims are {labels[0]}; at least two labels are needed")
@@ -138,6 +145,7 @@ def _check_labels(rows: pd.DataFrame) -> list[str]:
 
 
 def _warn_without_evidence(counts: Mapping[str, Any]) -> None:
+    """Log a warning, with counts by label, for each split that has claims without evidence."""
     for split, of_split in counts.items():
         if without := of_split.get("without_evidence"):
             LOG.warning(

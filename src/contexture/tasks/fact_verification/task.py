@@ -20,7 +20,7 @@ class FactVerificationTask:
     """Classify claims by their evidence: frozen encoders with a probe, fine-tuned ones with a head."""
 
     def prepare_data(self, source: VerificationConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `claims.parquet` (`splits.ClaimSet.rows`); see `Task.prepare_data`.
+        """Write the claims of all splits to `claims.parquet` (`splits.ClaimSet.rows`); see `Task.prepare_data`.
 
         Raise ValueError with file and line for an invalid file.
         """
@@ -51,7 +51,7 @@ class FactVerificationTask:
         return held_out[["pages", "evidence"]].set_axis(["title", "text"], axis=1).reset_index(drop=True)
 
     def list_options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
-        """Return the pairwise heads for variants with head ie_1, the joint heads for others."""
+        """Return the heads to fine-tune: pairwise ones for variants with head ie_1, joint ones for other heads."""
         if head is None:
             return []
         return [option for option in settings.heads if option in (PAIRWISE if head == "ie_1" else JOINT)]
@@ -64,7 +64,7 @@ class FactVerificationTask:
         data_dir: Path,
         model_dir: Path,
     ) -> None:
-        """See `finetune.finetune_claims`; write nothing if the claims are missing."""
+        """Fine-tune the encoder with the head `option` and write the model; write nothing if the claims are missing."""
         from contexture.tasks.fact_verification.finetune import finetune_claims
 
         if (claims := _load_claims(data_dir)) is not None:
@@ -78,7 +78,7 @@ class FactVerificationTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_claims`; return no results if the claims are missing."""
+        """Return the results of all encoders and baselines (`evaluation.evaluate_claims`); none without claims."""
         from contexture.tasks.fact_verification.evaluation import evaluate_claims
 
         if not (data_dir / CLAIMS_FILE).exists():
@@ -87,5 +87,6 @@ class FactVerificationTask:
         return evaluate_claims(encoders, data_dir / CLAIMS_FILE, name, settings.heads, vectors_dir, parallel_map)
 
 
-def _load_claims(data: Path) -> pd.DataFrame | None:
-    return pd.read_parquet(data / CLAIMS_FILE) if (data / CLAIMS_FILE).exists() else None
+def _load_claims(data_dir: Path) -> pd.DataFrame | None:
+    """Return the claims that `prepare_data` wrote; None if they are missing."""
+    return pd.read_parquet(data_dir / CLAIMS_FILE) if (data_dir / CLAIMS_FILE).exists() else None

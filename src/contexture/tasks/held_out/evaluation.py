@@ -118,8 +118,10 @@ class _RankingMetrics:
     @property
     def depth(self) -> int:
         """Number of rows to search, so that `_RANK_DEPTH` candidates or pages remain."""
-        num_rests = sum(question.rest_row >= 0 for question in self.questions)
-        return _RANK_DEPTH * (10 if any(question.by_document for question in self.questions) else 1) + num_rests + 1
+        num_rests = sum(len(question.rest_rows) for question in self.questions)
+        num_hidden = max(len(question.hidden_rows) for question in self.questions)
+        factor = 10 if any(question.by_document for question in self.questions) else 1
+        return _RANK_DEPTH * factor + num_rests + num_hidden
 
     def select(self, ranking: Ranking) -> Ranking:
         """Return the first 100 results that are candidates of each question.
@@ -130,8 +132,8 @@ class _RankingMetrics:
         selected_rows = np.full((len(self.questions), _RANK_DEPTH), NO_ROW, np.int64)
         for number, question in enumerate(self.questions):
             scores, ranked = ((part[number][ranking[1][number] != NO_ROW]) for part in ranking)
-            is_passage = (ranked < self.passages) & (ranked != question.passage_row)
-            is_candidate = is_passage | (ranked == question.rest_row)
+            is_candidate = (ranked < self.passages) & ~np.isin(ranked, list(question.hidden_rows))
+            is_candidate |= np.isin(ranked, list(question.rest_rows))
             if question.source:
                 is_candidate &= self.documents[ranked] != question.source
             scores, best = scores[is_candidate], ranked[is_candidate]

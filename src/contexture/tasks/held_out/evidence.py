@@ -1,8 +1,8 @@
 """Make questions with answers from held-out documents, and the candidates among which they are searched.
 
-- headings: title and section heading → the passages of the section;
+- headings: title and section heading → the passages of the section, without the heading;
 - links: a sentence with a link → the target page; the page of the sentence is no candidate;
-- sentences: a sentence of a passage → the rest of the passage;
+- sentences: a sentence of a passage, or half of a single sentence → the rest of the passage;
 - questions: a user's question → the documents or passages that the user names.
 """
 
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from contexture.folders import work_folder
 from contexture.retrieval.parquet_rows import ROWS_PER_GROUP, read_batches
+from contexture.retrieval.passages import searched_text
 from contexture.splits import uniform
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.questions import document_names
@@ -31,6 +32,7 @@ CANDIDATES_FILE = "candidates.parquet"
 CANDIDATE_SCHEMA = pa.schema([(name, pa.string()) for name in ("id", "title", "text", "doc_id")])
 #: Minimal words of a sentence as a question, or characters in scripts without spaces.
 _MIN_WORDS = 5
+_EQUAL_CHANCE = 0.5
 
 #: A document's id, and a passage's id or "".
 _Item = tuple[str, str]
@@ -39,16 +41,16 @@ _Item = tuple[str, str]
 class HeldOutQuestion(NamedTuple):
     """A question; `answers` are ids of documents if `by_document`, otherwise of passages.
 
-    `passage_row` is the passage of a sentence, which is no candidate; `rest_row` is its rest, which is one. `source` is
-    the document of a sentence with a link, which is no candidate.
+    `hidden_rows` are passages that are no candidates; in their stead, `rest_rows` are: these passages without the
+    question. `source` is the document of a sentence with a link, which is no candidate.
     """
 
     kind: str
     text: str
     answers: frozenset[str]
     by_document: bool
-    passage_row: int = -1
-    rest_row: int = -1
+    hidden_rows: frozenset[int] = frozenset()
+    rest_rows: frozenset[int] = frozenset()
     source: str = ""
 
 
@@ -68,23 +70,23 @@ class HeldOutEvidence:
 
 
 def gather_evidence(
-    passages: Path, paragraphs: Path, user_rows: pd.DataFrame, settings: HeldOutSettings, folder: Path
+    passages_dir: Path, paragraphs_dir: Path, user_questions: pd.DataFrame, settings: HeldOutSettings, output_dir: Path
 ) -> HeldOutEvidence:
-    """Write the candidates to `folder`; return questions drawn from held-out documents, and those of the user.
+    """Write the candidates to `output_dir`; return questions drawn from held-out documents, and those of the user.
 
-    `passages` and `paragraphs` are the folders of these tables, `user_rows` has `questions.QUESTION_COLUMNS`. Only
-    passages of held-out documents are in memory.
+    `passages_dir` and `paragraphs_dir` have the tables of the corpus. `user_questions` has the columns
+    `questions.QUESTION_COLUMNS`, one row per answer. Only passages of held-out documents are in memory.
     """
     count = settings.questions
     held_rows: list[dict[str, Any]] = []
     documents: set[str] = set()
-    items_by_name: dict[str, set[_Item]] = {answer: set() for answer in user_rows["answer"]}
+    items_by_name: dict[str, set[_Item]] = {answer: set() for answer in user_questions["answer"]}
     rows = 0
-    with work_folder(folder) as work_dir, pq.ParquetWriter(work_dir / CANDIDATES_FILE, CANDIDATE_SCHEMA) as writer:
-        for batch in read_batches(passages, PASSAGE_COLUMNS):
-            columns = [batch.column(name) for name in ("passage_id", "title", "text", "doc_id")]
-            writer.write_table(pa.Table.from_arrays(columns, schema=CANDIDATE_SCHEMA), row_group_size=ROWS_PER_GROUP)
-            for row in batch.to_pylist():
+    with work_folder(output_dir) as work_dir, pq.ParquetWriter(work_dir / CANDIDATES_FILE, CANDIDATE_SCHEMA) as writer:
+        for batch in read_batches(passages_dir, PASSAGE_COLUMNS):
+            passages = batch.to_pylist()
+            _write_candidates(writer, passages)
+            for row in passages:
                 documents.add(row["doc_id"])
                 for name, item in _passage_names(row) if items_by_name else ():
                     if name in items_by_name:
@@ -92,17 +94,18 @@ def gather_evidence(
                 if row["held_out"]:
                     held_rows.append(row | {"row": rows})
                 rows += 1
-        questions = [
-            *_make_heading_questions(held_rows, count),
-            *_make_link_questions(paragraphs, held_rows, documents, count),
-        ]
-        sentences, rests = _make_sentence_questions(held_rows, count, rows)
-        if rests:
-            writer.write_table(pa.Table.from_pylist(rests, CANDIDATE_SCHEMA), row_group_size=ROWS_PER_GROUP)
-    questions += [*sentences, *_make_user_questions(user_rows, items_by_name)]
+        headings, sections = _make_heading_questions(held_rows, count, rows)
+        sentences, rests = _make_sentence_questions(held_rows, count, rows + len(sections))
+        _write_candidates(writer, [*sections, *rests])
+    questions = [
+        *headings,
+        *_make_link_questions(paragraphs_dir, held_rows, documents, count),
+        *sentences,
+        *_make_user_questions(user_questions, items_by_name),
+    ]
     num_held = len({row["doc_id"] for row in held_rows})
     unknown = frozenset(name for name, items in items_by_name.items() if not items)
-    return HeldOutEvidence(questions, folder / CANDIDATES_FILE, rows, len(documents), num_held, unknown)
+    return HeldOutEvidence(questions, output_dir / CANDIDATES_FILE, rows, len(documents), num_held, unknown)
 
 
 def _passage_names(passage: Mapping[str, Any]) -> Iterator[tuple[str, _Item]]:
@@ -117,39 +120,67 @@ def _draw_rows(rows: Sequence[Any], kind: str, count: int, name: Callable[[Any],
     return sorted(rows, key=lambda row: (uniform("evidence", kind, name(row)), name(row)))[:count]
 
 
-def _make_heading_questions(held_rows: list[dict[str, Any]], count: int) -> list[HeldOutQuestion]:
-    """Merge sections of a page with the same heading."""
-    sections: dict[tuple[str, str, str], list[str]] = {}
+def _make_heading_questions(
+    held_rows: list[dict[str, Any]], count: int, first_rest: int
+) -> tuple[list[HeldOutQuestion], list[dict[str, Any]]]:
+    """Return questions, and the passages that answer them without their headings, as rows from `first_rest` on.
+
+    Sections of a page with the same heading are merged.
+    """
+    sections: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in held_rows:
         if row["heading"]:
-            sections.setdefault((row["doc_id"], row["title"], row["heading"]), []).append(row["passage_id"])
-    return [
-        HeldOutQuestion("headings", f"{title} {heading}".strip(), frozenset(sections[doc_id, title, heading]), False)
-        for doc_id, title, heading in _draw_rows(list(sections), "headings", count, repr)
-    ]
+            sections.setdefault((row["doc_id"], row["title"], row["heading"]), []).append(row)
+    questions: list[HeldOutQuestion] = []
+    rests: list[dict[str, Any]] = []
+    for section in _draw_rows(list(sections), "headings", count, repr):
+        passages = sections[section]
+        rest_rows = range(first_rest + len(rests), first_rest + len(rests) + len(passages))
+        answers, hidden_rows = ({row[key] for row in passages} for key in ("passage_id", "row"))
+        text = " ".join(filter(None, section[1:]))
+        question = HeldOutQuestion(
+            "headings", text, frozenset(answers), False, frozenset(hidden_rows), frozenset(rest_rows)
+        )
+        questions.append(question)
+        rests += [row | {"heading": ""} for row in passages]
+    return questions, rests
 
 
 def _make_sentence_questions(
-    held_rows: list[dict[str, Any]], count: int, rows: int
-) -> tuple[list[HeldOutQuestion], list[dict[str, str]]]:
-    """Return questions, and the rests that answer them, which follow the `rows` passages."""
+    held_rows: list[dict[str, Any]], count: int, first_rest: int
+) -> tuple[list[HeldOutQuestion], list[dict[str, Any]]]:
+    """Return questions, and the rests of passages that answer them, as rows from `first_rest` on."""
     questions: list[HeldOutQuestion] = []
-    rests: list[dict[str, str]] = []
+    rests: list[dict[str, Any]] = []
     for row in _draw_rows(held_rows, "sentences", len(held_rows), lambda passage: str(passage["passage_id"])):
         if len(questions) == count:
             break
-        sentences = get_splitter(row["doc_id"].partition(":")[0]).split(row["text"])
-        drawn = _draw_rows([sentence for sentence in sentences if _is_long(sentence)], "sentence", 1, str)
-        rest = " ".join(sentence for sentence in sentences if sentence not in drawn)
-        if not drawn or not rest:
+        text, rest = _split_passage(row["text"], row["doc_id"].partition(":")[0])
+        if not text or not rest:
             continue
-        answers = frozenset([row["passage_id"]])
-        question = HeldOutQuestion(
-            "sentences", drawn[0], answers, False, passage_row=row["row"], rest_row=rows + len(rests)
-        )
-        questions.append(question)
-        rests.append({"id": row["passage_id"], "title": row["title"], "text": rest, "doc_id": row["doc_id"]})
+        answers, rows = frozenset([row["passage_id"]]), frozenset([first_rest + len(rests)])
+        questions.append(HeldOutQuestion("sentences", text, answers, False, frozenset([row["row"]]), rows))
+        rests.append(row | {"text": rest})
     return questions, rests
+
+
+def _split_passage(text: str, lang: str) -> tuple[str, str]:
+    """Return a long sentence of a passage and the other sentences, or the halves of a single sentence; "" if short."""
+    sentences = get_splitter(lang).split(text)
+    if len(sentences) == 1:
+        return _halve(text)
+    drawn = _draw_rows([sentence for sentence in sentences if _is_long(sentence)], "sentence", 1, str)
+    return "".join(drawn), " ".join(sentence for sentence in sentences if sentence not in drawn)
+
+
+def _halve(sentence: str) -> tuple[str, str]:
+    """Return the halves of a sentence, in random order; ("", "") if one has fewer than `_MIN_WORDS` words."""
+    words = split_words(sentence)
+    if len(words) < 2 * _MIN_WORDS:
+        return "", ""
+    separator = " " if len(words) == len(sentence.split()) else ""
+    halves = separator.join(words[: len(words) // 2]), separator.join(words[len(words) // 2 :])
+    return halves if uniform("evidence", "halves", sentence) < _EQUAL_CHANCE else (halves[1], halves[0])
 
 
 def _make_link_questions(
@@ -174,6 +205,18 @@ def _make_link_questions(
     ]
 
 
+def _write_candidates(writer: pq.ParquetWriter, passages: Sequence[Mapping[str, Any]]) -> None:
+    """Write passages as candidates; the heading is a part of the text."""
+    columns = [
+        [row["passage_id"] for row in passages],
+        *zip(*(searched_text(row["title"], row["heading"], row["text"]) for row in passages), strict=True),
+        [row["doc_id"] for row in passages],
+    ]
+    if passages:
+        table = pa.table(list(map(pa.array, columns)), schema=CANDIDATE_SCHEMA)
+        writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+
+
 def _is_long(sentence: str) -> bool:
     return len(split_words(sentence)) >= _MIN_WORDS
 
@@ -188,9 +231,11 @@ def _sentence_spans(text: str, sentences: list[str]) -> Iterator[tuple[int, int,
             yield start, end, sentence
 
 
-def _make_user_questions(user_rows: pd.DataFrame, items_by_name: Mapping[str, set[_Item]]) -> Iterator[HeldOutQuestion]:
+def _make_user_questions(
+    user_questions: pd.DataFrame, items_by_name: Mapping[str, set[_Item]]
+) -> Iterator[HeldOutQuestion]:
     """Yield questions with a known answer; if an answer is a document, documents are ranked, otherwise passages."""
-    for text, answers in user_rows.groupby("question", sort=False)["answer"]:
+    for text, answers in user_questions.groupby("question", sort=False)["answer"]:
         items = {item for answer in answers for item in items_by_name[answer]}
         if items:
             by_document = not all(passage for _, passage in items)

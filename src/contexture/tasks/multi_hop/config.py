@@ -46,7 +46,8 @@ class ReaderSettings(EpochSettings):
     tokens: Positive = 512
 
 
-def _reranker() -> AnswerModelSettings:
+def _default_reranker_settings() -> AnswerModelSettings:
+    """Return the default settings for fine-tuning the re-ranker, a pairwise answer-selection model."""
     layout = LayoutConfig(candidates=1, sentence_tokens=256, pooling="mean")
     return AnswerModelSettings(
         epochs=2, patience=1, optimizer=OptimizerConfig(learning_rate=2e-5, warmup_steps=500), layout=layout
@@ -64,7 +65,7 @@ class MultiHopSettings(TaskSettings):
     # Start of a re-ranker and reader that all variants share: the folder of an encoder, or of one for each seed, or the
     # name of a published model. null: each variant's own Transformer; variants without one have retrieval metrics only.
     reader: str | None = None
-    reranker: AnswerModelSettings = Field(default_factory=_reranker)
+    reranker: AnswerModelSettings = Field(default_factory=_default_reranker_settings)
     reading: ReaderSettings = Field(default_factory=ReaderSettings)
 
     def __post_init__(self) -> None:
@@ -72,16 +73,16 @@ class MultiHopSettings(TaskSettings):
             raise ValueError(f"retrieval.finetune: unknown set {', '.join(unknown)}; only {DATA} is available")
 
     def get_option_settings(self, option: str) -> Any:
-        """See `TaskSettings`."""
+        """Return the settings for fine-tuning the re-ranker, the reader or (`hotpotqa`) the retriever."""
         return {RERANKER: self.reranker, READER: self.reading, DATA: self.retrieval}[option]
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """See `TaskSettings`."""
+        """Raise ValidationError if `retrieval.scores` names a variant that is not in `variants`."""
         try:
             self.retrieval.check_variants(variants)
         except ValidationError as error:
             raise move_errors(error, "retrieval") from None
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """See `TaskSettings`."""
+        """Return the settings with only the `retrieval.scores` of these variants."""
         return replace(self, retrieval=self.retrieval.restrict_variants(variants))

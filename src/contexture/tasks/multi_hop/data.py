@@ -36,7 +36,7 @@ class Paragraphs:
 
 
 def write_answers(source: RankingSet, folder: Path) -> None:
-    """Write answers, facts and sentences to the folder of `write_set`.
+    """Write the questions' answers and facts, and the paragraphs' sentences, to a folder of `ranking.data.write_set`.
 
     Raises ValueError for a question without an answer, and for a fact without a sentence number.
     """
@@ -60,7 +60,7 @@ def write_answers(source: RankingSet, folder: Path) -> None:
 
 
 def read_questions(folder: Path, split: Split) -> MultiHopQuestions:
-    """Return the questions of a split that have supporting facts."""
+    """Return the questions of a split that have supporting facts, with these and the answers."""
     ranked = read_split(folder, split)
     table = pd.read_parquet(folder / ANSWERS_FILE).set_index("question_id").loc[ranked.ids]
     facts: list[set[Fact]] = [
@@ -71,6 +71,6 @@ def read_questions(folder: Path, split: Split) -> MultiHopQuestions:
 
 
 def read_paragraphs(folder: Path) -> Paragraphs:
-    """Return all paragraphs of the files."""
+    """Return titles, texts and sentences of all paragraphs of the files."""
     texts, sentences = pd.read_parquet(folder / TEXTS_FILE), pd.read_parquet(folder / SENTENCES_FILE)
     return Paragraphs(texts["title"].tolist(), texts["text"].tolist(), sentences["sentences"].map(list).tolist())

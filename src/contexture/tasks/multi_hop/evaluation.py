@@ -65,7 +65,7 @@ def evaluate_multi_hop(
     vectors_dir: Path,
     parallel_map: ParallelMap,
 ) -> Results:
-    """Measure retrieval and answers of all variants and of BM25.
+    """Return the metrics of retrieval and of answers for all variants and BM25.
 
     If the settings name a `reader`, it is trained first, once per seed, and used for all variants. The protocol is that
     of the retrieving encoder: frozen or fine-tuned. The table `answers` has one row per question.
@@ -112,7 +112,7 @@ def evaluate_multi_hop(
 
 
 def train_shared_reader(settings: MultiHopSettings, seed: int, data: Path, folder: Path) -> None:
-    """Fine-tune the re-ranker and reader of all variants on one device; models with the same settings are reused."""
+    """Fine-tune the re-ranker and reader that all variants share, on one device; finished models are reused."""
     assert settings.reader is not None
     start = find_start_encoder(settings.reader, seed, folder / "start")
     identity = {
@@ -133,7 +133,7 @@ def train_shared_reader(settings: MultiHopSettings, seed: int, data: Path, folde
 
 
 def _find_readers_dir(encoder: EvaluatedEncoder) -> Path | None:
-    """Return the folder of the models fine-tuned from the variant's Transformer; None if there are none."""
+    """Return the folder of the re-ranker and reader fine-tuned from the variant's Transformer; None without them."""
     folder = encoder.finetuned_dir
     return folder if folder is not None and (folder / READER / ReaderModel.settings_file).exists() else None
 
@@ -141,6 +141,7 @@ def _find_readers_dir(encoder: EvaluatedEncoder) -> Path | None:
 def _answer_by_vectors(
     model: SetModel, settings: MultiHopSettings, readers_dir: Path | None, vectors_dir: Path
 ) -> MultiHopResults:
+    """Return the results of answering from the paragraphs that the model's vectors retrieve."""
     scored = score_candidates(model, settings.retrieval, vectors_dir)
     questions = zip(scored.questions.candidates, scored.questions.right, scored.scores[scored.default], strict=True)
     retrieved = [
@@ -154,14 +155,14 @@ def _answer_by_vectors(
 
 
 def _answer_by_bm25(seed: int, folder: Path, count: int, readers_dir: Path | None) -> MultiHopResults:
-    """Answer from the first candidates, which are in BM25's order."""
+    """Return the results of answering from BM25's first `count` paragraphs, the first stored candidates."""
     retrieved = [rows[:count].tolist() for rows in read_questions(folder, "test").ranked.candidates]
     table = answer_questions(retrieved, folder, readers_dir)
     return MultiHopResults(BM25, FROZEN, table.assign(variant=BM25, seed=seed, split="test", protocol=FROZEN))
 
 
 def answer_questions(retrieved: Sequence[list[int]], folder: Path, readers_dir: Path | None) -> pd.DataFrame:
-    """Return one row per test question: the metrics of its retrieved paragraphs and of the answer."""
+    """Return a row per test question: recall of the retrieved paragraphs and, with readers, answer and its metrics."""
     questions, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
     ranked = questions.ranked
     table = pd.DataFrame({"question_id": ranked.ids, "question": ranked.texts})
@@ -201,14 +202,16 @@ def rerank(
 
 
 def _describe_examples(result: MultiHopResults) -> dict[str, Any]:
-    """Return examples of right and wrong answers, with the paragraphs that were read."""
+    """Return example questions, answered and missed, with the predicted answer and the paragraphs that were read."""
 
-    def row(number: int) -> dict[str, str]:
+    def describe_example(number: int) -> dict[str, str]:
+        """Return a question with the predicted answer and the right one, each with its paragraphs' titles."""
         values = result.table.iloc[number]
         return {
             "question": str(values["question"]),
-            "found": f"{values['answer'] or 'No answer'} (read in {values['titles'] or 'nothing'})",
+            "predicted": f"{values['answer'] or 'No answer'} (read in {values['titles'] or 'nothing'})",
             "right": f"{values['right']} (in {values['right_titles']})",
         }
 
-    return select_examples(result.variant, result.protocol, [em == 1 for em in result.table["answer_em"]], row)
+    is_right = [em == 1 for em in result.table["answer_em"]]
+    return select_examples(result.variant, result.protocol, is_right, describe_example)

@@ -38,13 +38,13 @@ THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
 def finetune_reranker(settings: MultiHopSettings, encoder: EvaluatedEncoder, data: Path, folder: Path) -> float:
-    """Fine-tune a pairwise answer selection model on `select_candidates`; see `finetune_answers`."""
+    """Fine-tune a pairwise answer-selection model on paragraphs; return the best MAP on dev (`finetune_answers`)."""
     train, dev = (select_candidates(data, split, settings.paragraphs) for split in SPLITS)
     return finetune_answers(settings.reranker, replace(encoder, head="ie_1"), [train], dev, folder)
 
 
 def select_candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
-    """Return each question's gold paragraphs and first wrong ones of BM25, at least one, `count` in total."""
+    """Return rows of question, paragraph and label: gold paragraphs, then BM25's first wrong ones up to `count`."""
     questions, texts, rows = read_split(data, split), read_texts(data), []
     for number in trainable_questions(questions):
         right = questions.right[number][questions.right[number] >= 0]
@@ -70,7 +70,7 @@ class ReaderExamples(Examples):
         return len(self.chosen)
 
     def training_batch(self, step: Step) -> Batch:
-        """See `Examples`. Labels: `kind`, `first`, `last` (B,) and `support` (B, S)."""
+        """Return the reader's inputs of this device's questions, with the labels of `build_labels` as tensors."""
         inputs, expected = [], []
         for number in (self.chosen[row] for row in step.device_rows):
             rows = step.make_generator(number).permutation(self.paragraphs[number]).tolist()
@@ -95,37 +95,46 @@ def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data:
     train, dev = (read_questions(data, split) for split in SPLITS)
     inputs, dev_inputs = (ReaderInputs(paragraphs, gold_rows(part), encoder, settings.tokens) for part in (train, dev))
 
-    def read() -> tuple[list[Reading], float]:
+    def read_dev() -> tuple[list[Reading], float]:
+        """Return the model's answers to the dev questions, and the best threshold for their facts."""
         answers = model.read(dev_inputs, list(zip(dev.ranked.texts, gold_rows(dev), strict=True)))
         return answers, best_threshold(dev, answers)
 
     def save(folder: Path) -> None:
-        model.settings = replace(model.settings, threshold=read()[1])
+        """Write the model, with the threshold that is best on dev."""
+        model.settings = replace(model.settings, threshold=read_dev()[1])
         model.save(folder)
 
     task = Finetuning(
-        "reader", encoder, model.task, ReaderExamples(train, inputs), "joint_f1", lambda: joint_f1(dev, *read()), save
+        "reader",
+        encoder,
+        model.task,
+        ReaderExamples(train, inputs),
+        "joint_f1",
+        lambda: joint_f1(dev, *read_dev()),
+        save,
     )
     return finetune(task, settings, evaluated, folder)
 
 
 def gold_rows(questions: MultiHopQuestions) -> list[list[int]]:
-    """Return the rows of each question's gold paragraphs that have a text."""
+    """Return the rows of each question's gold paragraphs that have a text, at most `MAX_PARAGRAPHS`."""
     return [[int(row) for row in rows if row >= 0][:MAX_PARAGRAPHS] for rows in questions.ranked.right]
 
 
 def best_threshold(questions: MultiHopQuestions, readings: Sequence[Reading]) -> float:
-    """Return the threshold with the best F1 of supporting facts; ties: the smallest."""
+    """Return the probability threshold with the best mean F1 of supporting facts; ties: the smallest."""
 
-    def f1(threshold: float) -> float:
+    def mean_fact_f1(threshold: float) -> float:
+        """Return the mean F1 of the facts whose probability reaches the threshold."""
         pairs = zip(readings, questions.facts, strict=True)
         return fmean(score_facts(reading.facts(threshold), facts).f1 for reading, facts in pairs)
 
-    return max(THRESHOLDS, key=f1)
+    return max(THRESHOLDS, key=mean_fact_f1)
 
 
 def joint_f1(questions: MultiHopQuestions, readings: Sequence[Reading], threshold: float) -> float:
-    """Return the mean joint F1 of the questions."""
+    """Return the mean joint F1 of answer and supporting facts over the questions."""
     return fmean(
         combine_scores(score_answer(reading.answer, answer), score_facts(reading.facts(threshold), facts)).f1
         for reading, answer, facts in zip(readings, questions.answers, questions.facts, strict=True)
@@ -133,9 +142,9 @@ def joint_f1(questions: MultiHopQuestions, readings: Sequence[Reading], threshol
 
 
 def find_start_encoder(name: str, seed: int, folder: Path) -> Path:
-    """Return the folder of an encoder, by folder or name. Published models are converted into `folder`.
+    """Return the folder of the encoder that `name` means: a folder, its `seed-…`, or `folder` for a published model.
 
-    Raises ValueError, with the name, for no model or several.
+    A published model is converted and written to `folder`. Raises ValueError, with the name, for no model or several.
     """
     if is_encoder(encoder := seed_dir(Path(name), seed)):
         return encoder

@@ -32,7 +32,7 @@ class ReaderInput:
 
     @property
     def starts(self) -> list[int]:
-        """The column of each slot's first token."""
+        """The position in the input of each slot's first token."""
         ends = np.cumsum([len(ids) + 2 for ids in self.tokens])
         return [1, *(int(end) + 1 for end in ends[:-1])]
 
@@ -69,7 +69,7 @@ class ReaderInputs:
         return [(row, number) for row in rows for number in range(len(self.paragraphs.sentences[row]))]
 
     def build_input(self, question: str, rows: Sequence[int]) -> ReaderInput:
-        """Return the input of a question, cut to a quarter of the tokens, and of as many sentences as fit."""
+        """Return the tokens of a question, cut to a quarter of the input, and of the paragraphs' sentences that fit."""
         room = self.layout.sentence_tokens
         query = np.asarray(self.tokenizer.encode(question, add_special_tokens=False).ids[: room // 4], np.int64)
         tokens, sentences = [query], []
@@ -83,7 +83,7 @@ class ReaderInputs:
         return ReaderInput(tokens, sentences)
 
     def batch(self, inputs: Sequence[ReaderInput]) -> Batch:
-        """Return a Transformer batch with `slots` (B, T): the slot of each sentence token, otherwise 0.
+        """Return a Transformer batch of inputs with `slots` (B, T): the slot of each sentence token, otherwise 0.
 
         `present` (B, S) is true for slots that hold a sentence.
         """
@@ -102,7 +102,7 @@ class ReaderInputs:
         }
 
     def find_span(self, answer: str, rows: Sequence[int], facts: set[Fact]) -> AnswerSpan | None:
-        """Find an answer in paragraphs, ignoring case. Sentences that are facts are searched first."""
+        """Return where an answer occurs in paragraphs, ignoring case; sentences that are facts come first."""
         pattern = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
         titles = self.paragraphs.titles
         for row, number in sorted(self._sentence_keys(rows), key=lambda key: (titles[key[0]], key[1]) not in facts):
@@ -114,7 +114,7 @@ class ReaderInputs:
         return None
 
     def span_text(self, span: AnswerSpan) -> str:
-        """Return the text of a span."""
+        """Return the text of an answer span."""
         offsets = self.offsets[span.row, span.number]
         sentence = self.paragraphs.sentences[span.row][span.number]
         return sentence[offsets[span.first, 0] : offsets[span.last, 1]].strip()
@@ -123,7 +123,7 @@ class ReaderInputs:
 def build_labels(
     example: ReaderInput, answer: str, span: AnswerSpan | None, facts: set[Fact], titles: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the labels of an input; `titles` are those of all paragraphs.
+    """Return the training labels of a reader's input; `titles` are those of all paragraphs.
 
     `kind` is 0 for a span, then `YES_NO`. `first` and `last` are the columns of the span, `IGNORED_LABEL` without one.
     `support` says whether each slot is a fact.

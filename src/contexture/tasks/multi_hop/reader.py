@@ -34,7 +34,7 @@ class Reading:
     support: dict[Fact, float]
 
     def facts(self, threshold: float) -> set[Fact]:
-        """Return the sentences whose probability reaches the threshold."""
+        """Return the sentences whose probability of being a supporting fact reaches the threshold."""
         return {fact for fact, probability in self.support.items() if probability >= threshold}
 
 
@@ -94,7 +94,7 @@ class ReaderModel(FinetunedModel):
     task: ReaderHead
 
     def read(self, inputs: ReaderInputs, questions: Sequence[tuple[str, Sequence[int]]]) -> list[Reading]:
-        """Answer questions, each given with its paragraph rows."""
+        """Return the answers to questions, read in the paragraphs whose rows each question comes with."""
         examples = [inputs.build_input(question, rows) for question, rows in questions]
         lengths = np.array([sum(len(ids) + 2 for ids in example.tokens) for example in examples])
         chunks = group_by_length(lengths, TOKENS_AT_ONCE)
@@ -111,6 +111,7 @@ load_reader = ReaderModel.load
 def _decode_answers(
     inputs: ReaderInputs, examples: Sequence[ReaderInput], slots: Tensor, kinds: Tensor, edges: Tensor, support: Tensor
 ) -> Iterator[Reading]:
+    """Yield the most probable answer of each input, and the support probabilities of its sentences, from logits."""
     first, last = edges.log_softmax(dim=1).unbind(-1)
     allowed = (slots[:, :, None] == slots[:, None, :]) & (slots > 0)[:, None, :]
     allowed = allowed.triu() & ~allowed.triu(MAX_ANSWER_TOKENS)
@@ -118,7 +119,7 @@ def _decode_answers(
     best, width = scores.argmax(dim=1).tolist(), slots.shape[1]
     kind_numbers, probabilities = kinds.argmax(dim=1).tolist(), support.sigmoid().tolist()
     for example, kind, position, by_slot in zip(examples, kind_numbers, best, probabilities, strict=True):
-        answer = YES_NO[kind - 1] if kind else _span_text(inputs, example, *divmod(position, width))
+        answer = YES_NO[kind - 1] if kind else _get_span_text(inputs, example, *divmod(position, width))
         facts = {
             (inputs.paragraphs.titles[row], number): by_slot[slot]
             for slot, (row, number) in enumerate(example.sentences, start=1)
@@ -126,8 +127,8 @@ def _decode_answers(
         yield Reading(answer, facts)
 
 
-def _span_text(inputs: ReaderInputs, example: ReaderInput, first: int, last: int) -> str:
-    """Return the text between two columns of one slot; "" if no sentence has the first column."""
+def _get_span_text(inputs: ReaderInputs, example: ReaderInput, first: int, last: int) -> str:
+    """Return the text from token `first` to `last` of an input; "" if no sentence has the first token."""
     for slot, start in enumerate(example.starts):
         if slot and start <= first < start + len(example.tokens[slot]):
             row, number = example.sentences[slot - 1]

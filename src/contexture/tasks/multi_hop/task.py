@@ -19,7 +19,7 @@ class MultiHopTask:
     """Answer questions, with supporting sentences, from paragraphs retrieved by an encoder."""
 
     def prepare_data(self, source: MultiHopConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write the questions as answer ranking does, plus answers and sentences (see `Task.read`).
+        """Write questions and paragraphs as answer ranking does, plus answers and sentences; see `Task.prepare_data`.
 
         Raises ValueError, naming the file, for another format.
         """
@@ -53,19 +53,22 @@ class MultiHopTask:
             raise ValueError("multi_hop.input has no test question with a gold paragraph: add questions")
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """Return the candidates of dev and test questions; see `DocumentTask`."""
+        """Return title and text of the paragraphs of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import candidate_documents
 
         return candidate_documents(data_dir / DATA) if (data_dir / DATA).exists() else None
 
     def list_options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
-        """Return the retriever, if it is fine-tuned, and re-ranker and reader unless they are shared."""
+        """Return the models to fine-tune: the retriever if set, and re-ranker and reader unless variants share them."""
         return [*settings.retrieval.finetune, *([] if settings.reader else [RERANKER, READER])]
 
     def finetune(
         self, settings: MultiHopSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune`. Nothing is written without questions or if the encoder has no token states."""
+        """Fine-tune the retriever, the re-ranker or the reader (`option`) and write it.
+
+        Nothing is written without questions, and no re-ranker or reader if the encoder has no token states.
+        """
         from contexture.encoders.saved import read_settings
         from contexture.tasks.multi_hop.finetune import finetune_reader, finetune_reranker
         from contexture.tasks.ranking.finetune import finetune_ranking
@@ -90,7 +93,7 @@ class MultiHopTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_multi_hop`. Without questions there are no results."""
+        """Return the results of all encoders and BM25 (`evaluation.evaluate_multi_hop`); none without questions."""
         from contexture.tasks.multi_hop.evaluation import evaluate_multi_hop
 
         return evaluate_multi_hop(settings, encoders, data_dir, vectors_dir, parallel_map)

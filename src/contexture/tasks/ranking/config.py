@@ -118,9 +118,9 @@ class RankingSettings(StepSettings):
             raise ValueError(f"finetune: remove the set that is listed twice: {self.finetune}")
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """See `TaskSettings.check_variants`."""
+        """Raise ValidationError if `scores` names a variant that is not in `variants`."""
         check_names("variant", self.scores, variants, "scores")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """Return the settings for fewer variants."""
+        """Return the settings with only the `scores` of these variants."""
         return replace(self, scores={name: score for name, score in self.scores.items() if name in variants})

@@ -84,7 +84,7 @@ def write_set(source: RankingSet, folder: Path) -> tuple[dict[str, Any], list[st
 
 
 def _read_tables(source: RankingSet) -> tuple[pd.DataFrame, CandidateTexts, list[str]]:
-    """Return the questions with their splits, the texts, and notes on splits that the files do not name."""
+    """Return the table of all questions with splits, the texts, and notes on splits that the files do not name."""
     texts, files = CandidateTexts(), source.files if isinstance(source.files, dict) else {None: source.files}
     rows = [row for split, path in files.items() for row in READERS[source.format](Path(path), split, texts)]
     table = pd.DataFrame(
@@ -160,7 +160,7 @@ def draw_candidates(
 
 
 def _describe_pools(pools: Pools, is_random: bool) -> str:
-    """Return a note on the candidates that each protocol ranks."""
+    """Return a sentence for the report about the candidates that each protocol ranks."""
     training = "from which their training draws wrong candidates"
     if is_random:
         sizes = f"{pools.largest:,} in total"
@@ -177,7 +177,7 @@ def _describe_pools(pools: Pools, is_random: bool) -> str:
 
 
 def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> dict[str, int]:
-    """Return the number of questions of a split, and the numbers of missing candidates above 0."""
+    """Return description → count: a split's questions, those left out, and right texts that are no candidates."""
     answered = table["right"].map(len) > 0
     missing = {f"{split} questions without a right candidate, left out": int((~answered).sum())}
     name = f"right candidates of {split} questions that are not among theirs"
@@ -189,7 +189,7 @@ def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> di
 
 
 def _count_lost(table: pd.DataFrame, pool: int | None) -> int:
-    """Return the number of right candidates that are not among the first `pool` candidates."""
+    """Return the number of right texts that are not among the first `pool` candidates of their question."""
     pairs = zip(table["right"], table["candidates"], strict=True)
     return sum(len(set(right) - set(candidates[:pool])) for right, candidates in pairs)
 
@@ -218,20 +218,20 @@ def read_pools(folder: Path) -> Pools | None:
 
 
 def trainable_questions(questions: Questions) -> Ints:
-    """Return numbers of the questions with a wrong candidate and a right one that has a text."""
+    """Return the numbers of questions usable for training: with a wrong candidate and a right one that has a text."""
     pairs = zip(questions.right, questions.candidates, strict=True)
     usable = [(right >= 0).any() and not np.isin(candidates, right).all() for right, candidates in pairs]
     return np.flatnonzero(np.array(usable, np.bool_))
 
 
 def read_texts(folder: Path) -> list[str]:
-    """Return all texts of a set, by row."""
+    """Return all candidate texts of a set, by row."""
     texts: list[str] = pd.read_parquet(folder / TEXTS_FILE, columns=["text"])["text"].tolist()
     return texts
 
 
 def check_trainable(data: Path) -> None:
-    """Raise ValueError if a set has no question to train on or no dev question."""
+    """Raise ValueError if train or dev of a set has no question of `trainable_questions`."""
     splits: tuple[Split, ...] = ("train", "dev")
     for split in splits:
         if not len(trainable_questions(read_split(data, split, "finetuned"))):
@@ -242,7 +242,7 @@ def check_trainable(data: Path) -> None:
 
 
 def candidate_documents(folder: Path) -> pd.DataFrame:
-    """Return title and text of the candidates of dev and test questions."""
+    """Return title and text of all candidates and right texts of dev and test questions."""
     table = pd.read_parquet(folder / QUESTIONS_FILE, columns=["split", "candidates", "right"])
     held_out = table[table["split"] != "train"]
     rows = np.concatenate([np.empty(0, np.int64), *held_out["candidates"], *held_out["right"]])

@@ -67,7 +67,7 @@ class SetModel:
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """Folders or names of the encoders."""
+        """Folders or names of the encoders whose vectors are concatenated."""
         if not self.tuned:
             return self.evaluated.models
         assert self.evaluated.finetuned_dir is not None
@@ -75,7 +75,7 @@ class SetModel:
 
     @property
     def protocol(self) -> Protocol:
-        """Protocol of the records."""
+        """Protocol of the model's records: frozen or finetuned."""
         return FINETUNED if self.tuned else FROZEN
 
 
@@ -155,19 +155,19 @@ def evaluate_ranking(
 
 
 def list_models(encoder: EvaluatedEncoder, data: PreparedSet, settings: RankingSettings) -> Iterator[SetModel]:
-    """Yield the frozen model of a variant on a set, and the fine-tuned one if it exists."""
+    """Yield the models of a variant to measure on a set: frozen and, if it exists, fine-tuned."""
     yield SetModel(encoder, data, tuned=False)
     if encoder.finetuned_dir is not None and data.name in settings.finetune:
         yield SetModel(encoder, data, tuned=True)
 
 
 def choose_score(model: TextEncoder, variant: str, tuned: bool, settings: RankingSettings) -> tuple[Score, str]:
-    """Return how a model scores candidates, and a note if this differs from the settings ("" if it does not).
+    """Return by which score a model ranks candidates, and a note if this differs from the settings ("" if it does not).
 
     Fine-tuned encoders are scored as they were trained: by attention, or by inner products without cross-sequence
     layers.
     """
-    has_cross_layers = _cross_layers(model) is not None
+    has_cross_layers = _get_cross_layers(model) is not None
     if tuned:
         return ("alpha" if has_cross_layers else "dot"), ""
     score = settings.scores.get(variant)
@@ -178,19 +178,19 @@ def choose_score(model: TextEncoder, variant: str, tuned: bool, settings: Rankin
 
 def make_key_function(model: TextEncoder) -> Callable[[Array], Array]:
     """Return a function from candidate vectors (C, D) to the attention keys (C, D); see `make_score_function`."""
-    cross = _cross_layers(model)
+    cross = _get_cross_layers(model)
     assert cross is not None
     return partial(_run_on_device, cross, cross.keys)
 
 
 def make_score_function(model: TextEncoder, score: Score) -> Callable[[Array, Array], Numbers]:
-    """Return a function from a question's vector (D,) and its candidates' (C, D) to scores (C,).
+    """Return a function from the vectors of a question (D,) and of its candidates (C, D) to scores (C,).
 
     For attention, it takes the candidates' keys instead of their vectors and returns log-weights, because weights can
     be tiny.
     """
     if score == "alpha":
-        cross = _cross_layers(model)
+        cross = _get_cross_layers(model)
         assert cross is not None
         return lambda query, keys: _run_on_device(cross, cross.log_weights, query[None], keys)[0]
     scale = normalize if score == "cosine" else lambda vectors: vectors
@@ -198,12 +198,14 @@ def make_score_function(model: TextEncoder, score: Score) -> Callable[[Array, Ar
     return lambda query, candidates: np.einsum("nd,d->n", scale(candidates), scale(query[None])[0])
 
 
-def _cross_layers(model: TextEncoder) -> CrossLayers | None:
+def _get_cross_layers(model: TextEncoder) -> CrossLayers | None:
+    """Return the cross-sequence layers of a model; None if it has none."""
     return model.cross if isinstance(model, Encoder) else None
 
 
 @torch.inference_mode()
 def _run_on_device(cross: CrossLayers, function: Callable[..., Tensor], *arrays: Array) -> Array:
+    """Return `function` of the arrays, computed by PyTorch on the device of `cross`."""
     device = next(cross.parameters()).device
     result: Array = function(*(torch.from_numpy(np.array(array)).to(device) for array in arrays)).cpu().numpy()
     return result
@@ -212,7 +214,7 @@ def _run_on_device(cross: CrossLayers, function: Callable[..., Tensor], *arrays:
 def score_candidates(
     measured: SetModel, settings: RankingSettings, vectors_dir: Path, all_scores: bool = False
 ) -> ScoredCandidates:
-    """Score the candidates of a set's test questions; their vectors are cached in `vectors_dir`.
+    """Return a model's scores of the candidates of a set's test questions; vectors are cached in `vectors_dir`.
 
     `all_scores`: by each available score instead of only the default.
     """
@@ -225,7 +227,7 @@ def score_candidates(
     default, fallback_note = choose_score(model, encoder.variant, measured.tuned, settings)
     kinds: list[Score] = [default]
     if all_scores:
-        kinds = ["cosine", "dot"] if _cross_layers(model) is None else ["alpha", "cosine", "dot"]
+        kinds = ["cosine", "dot"] if _get_cross_layers(model) is None else ["alpha", "cosine", "dot"]
     scores: dict[Score, list[Numbers]] = {}
     for kind in kinds:
         compare, stored = make_score_function(model, kind), _write_keys(model, vectors) if kind == "alpha" else vectors
@@ -237,6 +239,7 @@ def score_candidates(
 
 
 def _embed_texts(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:
+    """Return the document vectors of texts, cached in `folder`."""
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     dimension = model.embed(texts[:1], "document").shape[1]
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -247,7 +250,7 @@ def _embed_texts(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:
 
 
 def _write_keys(model: TextEncoder, vectors: Vectors) -> Vectors:
-    """Cache the candidates' keys in a folder next to their vectors; questions share candidates."""
+    """Return the attention keys of all candidates' vectors, cached in a folder next to them."""
     make, folder = make_key_function(model), vectors.folder.with_name(f"{vectors.folder.name}-keys")
     identity = {"keys": True} | vectors.identity
     return write_vectors(
@@ -256,7 +259,7 @@ def _write_keys(model: TextEncoder, vectors: Vectors) -> Vectors:
 
 
 def _measure_model(model: SetModel, settings: RankingSettings, vectors_dir: Path) -> SetResults:
-    """Rank a set's candidates by one model; frozen encoders by each available score."""
+    """Return the ranks and metrics of a set's test questions by a model; of frozen encoders also by each score."""
     scored = score_candidates(model, settings, vectors_dir, all_scores=not model.tuned)
     ranked = {score: _rank_questions(scored.questions, values, model.data) for score, values in scored.scores.items()}
     tables = [ranked[scored.default].assign(protocol=model.protocol)]
@@ -268,7 +271,7 @@ def _measure_model(model: SetModel, settings: RankingSettings, vectors_dir: Path
 
 
 def _rank_questions(questions: Questions, scores: Sequence[Numbers], data: PreparedSet) -> pd.DataFrame:
-    """Return, per question, the rank of its first right candidate (0: none among the candidates) and `METRICS`."""
+    """Return, for each question, the rank of its first right candidate (0: it has none) and `METRICS`."""
     rows = []
     for name, candidates, right, values in zip(
         questions.ids, questions.candidates, questions.right, scores, strict=True
@@ -280,13 +283,13 @@ def _rank_questions(questions: Questions, scores: Sequence[Numbers], data: Prepa
 
 
 def _baseline_protocols(data: PreparedSet, models: Sequence[SetModel]) -> list[Protocol]:
-    """Return the protocols of the baselines: one for each pool that an encoder ranks."""
+    """Return the protocols for which baselines are measured: one for each pool that a model ranks."""
     tuned = any(model.tuned for model in models if model.data == data)
     return [FROZEN, FINETUNED] if tuned and read_pools(data.folder) else [FROZEN]
 
 
 def _rank_baselines(data: PreparedSet, seeds: Sequence[int], protocol: Protocol) -> Iterator[pd.DataFrame]:
-    """Rank the candidates of a protocol by BM25 and at random."""
+    """Yield the tables of `_rank_questions` by BM25 and in random order, for each seed."""
     questions = read_split(data.folder, "test", protocol)
     pairs = zip(Bm25(data.folder / BM25_DIR).score_texts(questions.texts), questions.candidates, strict=True)
     by_bm25 = _rank_questions(questions, [scores[rows] for scores, rows in pairs], data)
@@ -298,13 +301,14 @@ def _rank_baselines(data: PreparedSet, seeds: Sequence[int], protocol: Protocol)
 
 
 def _describe_examples(model: SetModel, scored: ScoredCandidates) -> dict[str, Any]:
-    """Return examples of right and wrong first candidates, with a right one and their scores."""
+    """Return example questions, answered and missed, with the first candidate, a right one, and their scores."""
     questions, scores = scored.questions, scored.scores[scored.default]
     numbers = [number for number, values in enumerate(scores) if len(values)]
     first = [int(questions.candidates[number][np.argmax(scores[number])]) for number in numbers]
     right = [row in questions.right[number] for number, row in zip(numbers, first, strict=True)]
 
-    def describe(number: int, row: int) -> str:
+    def describe_candidate(number: int, row: int) -> str:
+        """Return a candidate's text and its score for a question."""
         text = scored.texts[row] if row >= 0 else "(missing text)"
         values = scores[number][questions.candidates[number] == row]
         if not len(values):
@@ -312,27 +316,33 @@ def _describe_examples(model: SetModel, scored: ScoredCandidates) -> dict[str, A
         score = float(np.exp(values[0]) if scored.default == "alpha" else values[0])
         return f"{text} ({SCORE_NAMES[scored.default]} {score:.3f})"
 
-    def row(position: int) -> dict[str, str]:
+    def describe_example(position: int) -> dict[str, str]:
+        """Return a question with its first candidate and a right one."""
         number = numbers[position]
         gold = questions.right[number]
         among = gold[np.isin(gold, questions.candidates[number])]
         answer = first[position] if right[position] else int((among if len(among) else gold)[0])
-        texts = {"found": describe(number, first[position]), "right": describe(number, answer)}
+        texts = {
+            "predicted": describe_candidate(number, first[position]),
+            "right": describe_candidate(number, answer),
+        }
         return {"question": questions.texts[number]} | texts
 
-    return select_examples(model.evaluated.variant, model.protocol, right, row)
+    return select_examples(model.evaluated.variant, model.protocol, right, describe_example)
 
 
 def _select_best(results: Sequence[SetResults]) -> SetResults:
-    """Return the results with the best MRR on a set; fine-tuned models come first."""
+    """Return the results with the best MRR; any fine-tuned model is preferred to frozen ones."""
 
     def mean_mrr(result: SetResults) -> float:
+        """Return the mean MRR of a model over the questions, by its default score."""
         return float(result.table.loc[result.table["protocol"] == result.model.protocol, "mrr"].mean())
 
     return max(results, key=lambda result: (result.model.tuned, mean_mrr(result)))
 
 
 def _measure_confidence(data: PreparedSet, table: pd.DataFrame) -> dict[str, Any]:
+    """Return `describe_confidence` of a set's table of ranks: intervals of metrics, and differences to baselines."""
     chance = {
         protocol: chance_metrics(read_split(data.folder, "test", protocol), data.all_needed) for protocol in PROTOCOLS
     }

@@ -51,8 +51,8 @@ class CandidateTexts:
     rows: dict[str, int] = field(default_factory=dict)
     titles: list[str] = field(default_factory=list)
 
-    def row(self, text: str, title: str = "") -> int:
-        """Return the row of a text, adding it if it is new. The first title is kept."""
+    def add(self, text: str, title: str = "") -> int:
+        """Add a text unless it is present, and return its row. The first title is kept."""
         if text not in self.rows:
             self.rows[text] = len(self.titles)
             self.titles.append(title)
@@ -71,7 +71,7 @@ class HotpotQuestion:
 
 
 def read_quasar(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """Read Quasar-T (Dhingra et al., 2017): questions and sentences retrieved for them.
+    """Yield the questions of Quasar-T (Dhingra et al., 2017), whose candidates are sentences retrieved for them.
 
     The set has no labels: a candidate is right if it contains the answer's words in sequence, ignoring case.
     """
@@ -91,7 +91,7 @@ def read_quasar(source: Path, split: Split | None, texts: CandidateTexts) -> Ite
                     f"{location}: no question has the uid {uid!r}, or two lines have it; {reqa_files.FETCH_AGAIN}"
                 )
             question, answer = questions.pop(uid)
-            by_text = {text: texts.row(text) for text in (_context_text(context, location) for context in contexts)}
+            by_text = {text: texts.add(text) for text in (_get_context_text(context, location) for context in contexts)}
             right = tuple(row for text, row in by_text.items() if has_answer(text, answer))
             yield RankingQuestion(name, uid, question, tuple(by_text.values()), right)
         for uid, (question, _) in questions.items():  # without search results
@@ -99,9 +99,9 @@ def read_quasar(source: Path, split: Split | None, texts: CandidateTexts) -> Ite
 
 
 def read_hotpotqa(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """Read HotpotQA (Yang et al., 2018): paragraphs, of which those with supporting facts are right."""
+    """Yield the questions of HotpotQA (Yang et al., 2018); paragraphs with supporting facts are right candidates."""
     for question in read_hotpot_questions(source):
-        paragraphs = {title: texts.row(join_sentences(lines), title) for title, lines in question.paragraphs}
+        paragraphs = {title: texts.add(join_sentences(lines), title) for title, lines in question.paragraphs}
         gold = [paragraphs.get(title, NO_TEXT) for title in dict.fromkeys(title for title, _ in question.facts)]
         # Titles with the same text count once; each title without a text counts.
         right = tuple(row for i, row in enumerate(gold) if row == NO_TEXT or row not in gold[:i])
@@ -109,7 +109,7 @@ def read_hotpotqa(source: Path, split: Split | None, texts: CandidateTexts) -> I
 
 
 def read_hotpot_questions(source: Path) -> Iterator[HotpotQuestion]:
-    """Read questions of HotpotQA's files, as published or with columns for lists.
+    """Yield the questions of HotpotQA's files, as published or with columns for lists.
 
     A question without an id gets the hash of its text.
     """
@@ -132,24 +132,24 @@ def read_hotpot_questions(source: Path) -> Iterator[HotpotQuestion]:
 
 
 def join_sentences(sentences: list[str]) -> str:
-    """Return the text of a paragraph."""
+    """Return the text of a paragraph: its sentences, joined by single spaces."""
     return " ".join(" ".join(sentences).split())
 
 
 def read_wikiqa_sets(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """Read WikiQA (Yang, Yih and Meek, 2015), including questions without a right sentence."""
+    """Yield all questions of WikiQA (Yang, Yih and Meek, 2015), including those without a right sentence."""
     groups: Any = read_wikiqa(source).groupby(["split", "question_id"], sort=False)
     for (name, question_id), part in groups:
-        rows = [texts.row(text, title) for text, title in zip(part["candidate"], part["title"], strict=True)]
+        rows = [texts.add(text, title) for text, title in zip(part["candidate"], part["title"], strict=True)]
         right = (row for row, label in zip(rows, part["label"], strict=True) if label)
         yield RankingQuestion(name, question_id, part["question"].iloc[0], _distinct(rows), _distinct(right))
 
 
 def read_squad_paragraphs(source: Path, split: Split | None, texts: CandidateTexts) -> Iterator[RankingQuestion]:
-    """Read SQuAD v1.1: a question's right candidates are the paragraphs that it is asked about."""
+    """Yield the questions of SQuAD v1.1; the paragraphs that a question is asked about are right."""
     right: dict[str, list[int]] = {}
     for passage in read_squad(source):
-        row = texts.row(passage.text, passage.title)
+        row = texts.add(passage.text, passage.title)
         for question in passage.questions:
             right.setdefault(question.text, []).append(row)
     for text, rows in right.items():
@@ -175,6 +175,7 @@ def has_answer(text: str, answer: str) -> bool:
 
 
 def _find_quasar_file(folder: Path, split: str, kind: str) -> Path:
+    """Return the file of a split's questions or contexts (`kind`). Raise BenchmarkMissing if there is none."""
     name = f"{split}_{kind}.json"
     for parent in (folder, folder / "questions", folder / "contexts" / "short"):
         for path in (parent / name, parent / f"{name}.gz"):
@@ -190,14 +191,15 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
             yield f"{path}, line {number}", reqa_files.parse_json(path, line, number)
 
 
-def _context_text(context: Any, location: str) -> str:
+def _get_context_text(context: Any, location: str) -> str:
+    """Return the text of a context [score, text]. Raise ValueError, with the location, for other values."""
     if not isinstance(context, list) or len(context) != 2 or not isinstance(context[1], str):
         raise ValueError(f"{location}: {str(context)[:60]!r} is no [score, text]; {_QUASAR_CONTEXTS_FORMAT}")
     return context[1]
 
 
 def _title_pairs(row: Any, key: str, second: str, location: str) -> list[tuple[str, Any]]:
-    """Return (title, entry under `second`) pairs, in either layout of HotpotQA."""
+    """Return the pairs (title, `second`) under a key of a question, from either layout of HotpotQA."""
     value = row.get(key)
     if isinstance(value, dict):
         titles, values = (
@@ -212,4 +214,5 @@ def _title_pairs(row: Any, key: str, second: str, location: str) -> list[tuple[s
 
 
 def _distinct(rows: Any) -> tuple[int, ...]:
+    """Return the distinct rows in the order of their first occurrence."""
     return tuple(dict.fromkeys(rows))

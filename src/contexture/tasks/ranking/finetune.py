@@ -39,7 +39,7 @@ class AnswerRanking(Objective):
         super().__init__(ObjectiveConfig(), encoder)
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Return the mean loss of this device's questions, and the accuracy of the most probable candidate."""
+        """Return the mean loss of this device's questions, and the share whose most probable candidate is right."""
         logs = log_probabilities(encoder.cross, states["query"], states["document"], batch["columns"])
         best_wrong = logs[:, 1:].amax(dim=1)
         return Loss(-logs[:, 0].mean(), {"accuracy": (logs[:, 0] > best_wrong).float().mean()})
@@ -63,7 +63,7 @@ def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Ten
 
 
 def draw_training_rows(questions: Questions, number: int, negatives: int, rng: np.random.Generator) -> Rows:
-    """Return a right candidate of a question, then at most `negatives` wrong ones."""
+    """Return the rows of a right candidate of a question, then of at most `negatives` wrong ones, drawn at random."""
     right = questions.right[number][questions.right[number] >= 0]
     wrong = questions.candidates[number]
     wrong = wrong[~np.isin(wrong, right)]
@@ -72,7 +72,7 @@ def draw_training_rows(questions: Questions, number: int, negatives: int, rng: n
 
 
 def to_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
-    """Return the distinct rows (U,) of all candidates, and each question's positions (Q, C) among them."""
+    """Return the distinct rows (U,) of all candidates, and the position of each candidate (Q, C) among them."""
     distinct, positions = np.unique(np.concatenate(candidates), return_inverse=True)
     sizes = np.array([len(rows) for rows in candidates])
     columns = np.full((len(candidates), sizes.max()), EMPTY_SLOT, np.int64)
@@ -97,7 +97,7 @@ class RankingExamples(Examples):
         return len(self.chosen)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """Return the batch of `AnswerRanking`."""
+        """Return the batch of `AnswerRanking` for this device's questions, with newly drawn candidates."""
         numbers, settings = self.chosen[step.device_rows], self.settings
         candidates = [
             draw_training_rows(self.questions, n, settings.negatives, step.make_generator(n)) for n in numbers
@@ -125,7 +125,7 @@ class RankingDevSet:
 
     @torch.inference_mode()
     def loss(self, encoder: Encoder) -> float:
-        """Return the mean of −log p(right candidate | question)."""
+        """Return the mean of −log p(right candidate | question) over the dev questions."""
         device = next(encoder.parameters()).device
         vectors = encoder.embed(self.questions, "query"), encoder.embed(self.texts, "document")
         queries, documents = (torch.from_numpy(array).to(device) for array in vectors)

@@ -20,7 +20,7 @@ Ranks = npt.NDArray[np.int64]
 
 
 def order_by_score(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """Return positions of a question's candidates, best first; ties put right candidates last.
+    """Return the positions of a question's candidates by score, best first; ties put right candidates last.
 
     Raises ValueError for NaN.
     """
@@ -35,7 +35,7 @@ def right_ranks(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
 
 
 def question_metrics(ranks: Ranks, num_right: int, all_needed: bool) -> list[float]:
-    """Return `METRICS` of one question.
+    """Return R@1, R@20 and the reciprocal rank (`METRICS`) of one question.
 
     Args:
         ranks: ascending ranks of the right candidates that were ranked.

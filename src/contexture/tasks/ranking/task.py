@@ -17,7 +17,7 @@ class AnswerRankingTask:
     """Rank candidates by cross-sequence attention, cosine or inner product."""
 
     def prepare_data(self, source: RankingConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write one folder per set (see `Task.read` and `data.write_set`).
+        """Write questions, texts and BM25 index of each set to its folder (`data.write_set`); see `Task.prepare_data`.
 
         Raises ValueError, naming the file, for another format.
         """
@@ -45,7 +45,7 @@ class AnswerRankingTask:
                 check_trainable(data_dir / name)
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """Return the candidates of dev and test questions; see `DocumentTask`."""
+        """Return title and text of the candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import candidate_documents
 
         tables = [candidate_documents(data_dir / name) for name in read_report(data_dir)["counts"]]
@@ -58,7 +58,7 @@ class AnswerRankingTask:
     def finetune(
         self, settings: RankingSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_ranking`. Nothing is written if the questions are missing."""
+        """Fine-tune the encoder on the set `option` and write it; write nothing if the set is missing."""
         from contexture.tasks.ranking.finetune import finetune_ranking
 
         if (data_dir / option).exists():
@@ -72,7 +72,7 @@ class AnswerRankingTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_ranking`. Missing sets are skipped."""
+        """Return the results of all encoders and baselines on all available sets; see `evaluation.evaluate_ranking`."""
         from contexture.tasks.ranking.evaluation import PreparedSet, evaluate_ranking
 
         report = read_report(data_dir)

@@ -158,20 +158,21 @@ def _evaluate_model(
 
 
 def _make_examples(model: RetrievalModel, questions: pd.DataFrame, pool: CandidatePool, rows: Rows) -> dict[str, Any]:
-    """Return questions with the right answer and the first candidate, some of them answered right."""
+    """Return example questions, answered and missed, with the first candidate and a right one (`select_examples`)."""
     candidates = pool.candidates
     gold, _ = gold_rows(questions, candidates.batches(READ_COLUMNS))
     is_right = [first in answers for first, answers in zip(rows[:, 0], gold, strict=True)]
 
-    def make_row(number: int) -> dict[str, str]:
+    def describe_example(number: int) -> dict[str, str]:
+        """Return a question with its first candidate and its first right candidate."""
         first, answer = candidates.take([int(rows[number, 0]), int(gold[number][0])])
         return {
             "question": questions["question"][number],
-            "found": f"{first['title']}: {first['sentence']}",
+            "predicted": f"{first['title']}: {first['sentence']}",
             "right": f"{answer['title']}: {answer['sentence']}",
         }
 
-    return select_examples(model.evaluated.variant, _protocol_name(model.share), is_right, make_row)
+    return select_examples(model.evaluated.variant, _protocol_name(model.share), is_right, describe_example)
 
 
 def _choose_weight(

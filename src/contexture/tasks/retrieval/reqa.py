@@ -49,7 +49,7 @@ def reqa_tables(passages: Iterable[ReqaPassage], lang: str = "en") -> tuple[pd.D
     Raises:
         ValueError: there are no candidates, or no questions with an answer.
     """
-    spans = get_splitter(lang).spans
+    spans = get_splitter(lang).find_spans
     answers: dict[str, Counter[str]] = {}
     candidates: list[tuple[str, str, str, str, str]] = []
     known: dict[str, tuple[list[int], list[str]]] = {}
