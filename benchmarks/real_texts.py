@@ -94,9 +94,9 @@ def read_quora(data: Path) -> Text:
     """Return second questions as documents, and first ones of duplicates as questions, which are no documents."""
     rows = [line.split("\t") for line in (data / "pairs/quora/test.txt").read_text(encoding="utf-8").splitlines()]
     duplicates = [(first, second) for first, second, label in rows if label == "1" and first != second]
-    asked = {question for question, _ in draw(duplicates)}
-    names = _name_texts("q", (second for _, second, _ in rows if second not in asked))
-    return Text(_untitled(names), [(a, names[b]) for a, b in duplicates if a in asked and b in names])
+    queries = {question for question, _ in draw(duplicates)}
+    names = _name_texts("q", (second for _, second, _ in rows if second not in queries))
+    return Text(_untitled(names), [(a, names[b]) for a, b in duplicates if a in queries and b in names])
 
 
 def read_xnli(data: Path, lang: str) -> Text:

@@ -15,10 +15,10 @@ from contexture.reporting.tables import Table, columns, counts_table
 def render_corpus_card(
     card: Mapping[str, Any], counts: Mapping[str, object], dropped: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> str:
-    """Return the HTML page of a card (`corpus.card.card`), counts of the corpus, and dropped examples by reason."""
+    """Return the HTML page of a corpus card (`corpus.card.build_card`), with counts and dropped paragraphs by reason."""
     figures = {name: to_png(histogram(name, bars)) for name, bars in card["histograms"].items() if bars}
     content = {
-        "languages": _languages(card["languages"]),
+        "languages": _languages_table(card["languages"]),
         "counts": counts_table("Counts of cleaning", counts),
         "figures": {name: b64encode(png).decode() for name, png in figures.items()},
         "paragraphs": card["paragraphs"],
@@ -43,7 +43,8 @@ def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
     return figure
 
 
-def _languages(totals: Mapping[str, Mapping[str, int]]) -> Table:
+def _languages_table(totals: Mapping[str, Mapping[str, int]]) -> Table:
+    """Return a table of documents, paragraphs, sentences, words, characters and links per language."""
     names = ("documents", "paragraphs", "sentences", "words", "characters", "links", "resolved")
     rows = tuple((lang, *(f"{total[name]:,}" for name in names)) for lang, total in totals.items())
     caption = "Words are separated by spaces. Resolved: links to a document of the corpus."

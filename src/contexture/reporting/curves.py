@@ -81,7 +81,7 @@ def learning_curves(
     objective_series: Mapping[str, Series] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> dict[str, Figure]:
-    """Draw each series `train/…` and `dev/…` that has finite values.
+    """Draw a figure of learning curves for each stage and series `train/…` or `dev/…` that has finite values.
 
     Thin lines are seeds, thick lines their mean, up to the last step of all seeds. Each variant has the same colour and
     marker in all figures, assigned by `order`, then by name. The total loss is skipped if it equals the loss of a
@@ -101,23 +101,24 @@ def learning_curves(
     figures = {}
     for stage in dict.fromkeys(history.stage for history in histories):
         runs = [history for history in histories if history.stage == stage]
-        for series in _series(runs):
-            entry = _find_series(series, objective_series or {})
-            if curves := _curves(runs, series, entry.scale):
+        for series in _list_series(runs):
+            entry = _get_series(series, objective_series or {})
+            if curves := _collect_curves(runs, series, entry.scale):
                 name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
-                figures[name] = _draw(
+                figures[name] = _draw_figure(
                     curves, variants, f"{_stage_title(stage)}: {lower_first(entry.title)}", entry.unit, labels or {}
                 )
     return figures
 
 
 def _stage_title(stage: str) -> str:
-    """Return "Pre-training", "Fine-tuning", or the latter with the title of the model: "Fine-tuning (joint, IE_1)"."""
+    """Return "Pre-training", "Fine-tuning", or the latter with its protocol: "Fine-tuning (joint, IE_1)"."""
     name, _, option = stage.partition(" ")
     return STAGES.get(name, name) + (f" ({protocol_name(option).removeprefix('fine-tuned on ')})" if option else "")
 
 
-def _find_series(series: str, objective_series: Mapping[str, Series]) -> Series:
+def _get_series(series: str, objective_series: Mapping[str, Series]) -> Series:
+    """Return title, unit and scale of a series; for an unknown one, made from its name."""
     name = series.partition("/")[2]
     known = SERIES | {f"train/{objective}": entry for objective, entry in objective_series.items()}
     if series in known:
@@ -126,7 +127,8 @@ def _find_series(series: str, objective_series: Mapping[str, Series]) -> Series:
     return Series(title, "percent", 100) if name.endswith(ACCURACY) else Series(title, "")
 
 
-def _series(runs: Sequence[History]) -> list[str]:
+def _list_series(runs: Sequence[History]) -> list[str]:
+    """Return the names of series to draw; without the total loss if it equals the loss of a single objective."""
     names = dict.fromkeys(str(column) for run in runs for column in run.log.columns)
     drawn = [name for name in names if name.startswith(("train/", "dev/"))]
     if all("train/loss" in run.log for run in runs) and any(
@@ -145,8 +147,8 @@ def to_png(figure: Figure) -> bytes:
     return buffer.getvalue()
 
 
-def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, list[pd.Series]]:
-    """Return, by variant, the values of each seed by step, multiplied by `scale`."""
+def _collect_curves(runs: Sequence[History], series: str, scale: float) -> dict[str, list[pd.Series]]:
+    """Return, by variant, the values of each seed by step, multiplied by `scale`; {} if too short."""
     curves: dict[str, list[pd.Series]] = {}
     for run in runs:
         if series in run.log.columns:
@@ -158,19 +160,20 @@ def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, lis
     longest = max(map(len, all_values), default=0)
     if longest > MAX_POINTS:
         width = max(values.index.max() for values in all_values) / MAX_POINTS
-        curves = {variant: [_averaged(values, width) for values in seeds] for variant, seeds in curves.items()}
+        curves = {variant: [_average_ranges(values, width) for values in seeds] for variant, seeds in curves.items()}
     return curves if longest >= MIN_POINTS else {}
 
 
-def _averaged(values: pd.Series, width: float) -> pd.Series:
+def _average_ranges(values: pd.Series, width: float) -> pd.Series:
     """Return means over ranges of `width` steps, at the middle of each range."""
     means = values.groupby(np.minimum(values.index.to_numpy() // width, MAX_POINTS - 1)).mean()
     return means.set_axis((means.index.to_numpy() + 0.5) * width)
 
 
-def _draw(
+def _draw_figure(
     curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title: str, unit: str, labels: Mapping[str, str]
 ) -> Figure:
+    """Draw one figure: each variant's mean over seeds, with thin lines for the seeds."""
     figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
     axes = figure.subplots()
     for variant, seeds in sorted(curves.items(), key=lambda item: variants.index(item[0])):
@@ -203,7 +206,7 @@ def add_legend(
 ) -> None:
     """Add one legend for all panels below them, in as many columns as fit.
 
-    Labels in `order` come first, `labels` replace the labels of lines, and `style_axes` are keywords of the legend.
+    Labels in `order` come first, `labels` replace the labels of lines, and `style` are keywords of the legend.
     """
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
     handles = {name: line for name, line in lines.items() if not name.startswith("_")}

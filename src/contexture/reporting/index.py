@@ -25,7 +25,7 @@ class Summary:
 
 
 def summarize(title: str, page: Page, text: str, made: str) -> Summary:
-    """Summarize a page by the first sentence of each card, or by its first findings if it has no cards."""
+    """Return a page's summary: the first sentence of each card, or its first findings if it has no cards."""
     heads = [
         sentence if sentence.startswith(RECOMMENDATION) else f"{card.title}: {sentence}"
         for card in page.cards
@@ -35,7 +35,7 @@ def summarize(title: str, page: Page, text: str, made: str) -> Summary:
 
 
 def read_summaries(reports: Path) -> dict[str, Summary]:
-    """Read the summaries of all reports in `reports`, by system."""
+    """Read the summaries of all reports in the folder `reports`, by system."""
     files = sorted(reports.glob(f"*/report/{SUMMARY_FILE}"))
     return {file.parts[-3]: Summary(**json.loads(file.read_text(encoding="utf-8"))) for file in files}
 
@@ -46,5 +46,5 @@ def summary_json(summary: Summary) -> str:
 
 
 def render_index(summaries: Mapping[str, Summary], run: Mapping[str, str], link: str) -> str:
-    """Return the HTML page; `run` describes the last run (name → value), `link` is its address in the MLflow UI."""
+    """Return the HTML page that links all reports; `run` describes the last run (name → value), `link` is its address."""
     return render("index.html", {"summaries": summaries, "run": run, "link": link})

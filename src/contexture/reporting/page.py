@@ -83,6 +83,6 @@ MakePage = Callable[[Sequence[Record], ReportContext], Page]
 
 
 def sections(parts: Iterable[Table | Section]) -> list[Section]:
-    """Return sections for tables and sections, without tables that show no value."""
+    """Wrap tables in sections; leave out sections whose table shows no value."""
     made = (Section(part.title, part) if isinstance(part, Table) else part for part in parts)
     return [section for section in made if section.table is None or section.table.has_values]

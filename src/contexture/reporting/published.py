@@ -51,7 +51,7 @@ class ScoreColumn:
     key: str = ""  # in the rows of the paper
 
     def score_key(self, data: str, protocol: str = "") -> ScoreKey:
-        """Return the key of the scores in our records of `data`; `protocol` replaces the column's."""
+        """Return the key of the column's scores in our records of `data`; `protocol` replaces the column's."""
         name = self.data or data
         name += f"/{self.subset}" if self.subset else ""
         return ScoreKey(self.task, name, protocol or self.protocol, self.metric, self.split)
@@ -82,7 +82,7 @@ class ScoreTable:
     note: str = ""  # differences between our measurement and the paper's
 
     def make_title(self, data: str) -> str:
-        """Return the title for scores on `data`, with its name if the paper uses other data."""
+        """Return the title for scores on `data`; it names `data` if the paper uses other data."""
         if data == self.data:
             return self.title
         return f"{self.title} ({'ours: ' if self.source else ''}{DATA.get(data, data)})"
@@ -96,12 +96,12 @@ class ScoreTable:
         return [*remarks, self.note] if self.note else remarks
 
     def select_data(self, data: str) -> "ScoreTable":
-        """Keep the rows of one data set, and put its name into the source."""
+        """Return the table with the rows of one data set, whose name is put into the source."""
         rows = tuple(row for row in self.rows if row.data == data)
         return replace(self, data=data, rows=rows, source=self.source.format(data=DATA[data]))
 
     def with_protocol(self, protocol: str) -> "ScoreTable":
-        """Show our records of another protocol."""
+        """Return the table with another protocol for our scores in all columns."""
         return replace(self, columns=tuple(replace(column, protocol=protocol) for column in self.columns))
 
     def without_paper(self, title: str, note: str = "") -> "ScoreTable":
@@ -133,7 +133,7 @@ class Published:
     claims: tuple[Claim, ...] = ()
 
     def numbers(self, table: str) -> dict[str, dict[str, int | float]]:
-        """Return row → column → number of a table without scores."""
+        """Return row → column → number of a table of the paper."""
         return {row.label: {key: score.value for key, score in row.scores.items()} for row in self.tables[table].rows}
 
 
@@ -179,6 +179,7 @@ class _Loader(SafeLoader):
     """Rejects duplicate keys of a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping of the YAML file; ConstructorError for duplicate keys."""
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         if twice := sorted({key for key in keys if keys.count(key) > 1}, key=str):
             raise yaml.constructor.ConstructorError(None, None, f"duplicate keys: {twice}", node.start_mark)
@@ -195,19 +196,21 @@ def read_published(package: str) -> Published:
     try:
         raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), _Loader)
         file: _File = validate(_File, raw)
-        labels = _labels(file.labels)
+        labels = _fill_labels(file.labels)
         tables = {key: _parse_table(key, table, labels, file.paper) for key, table in file.tables.items()}
     except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"{package.rpartition('.')[2]}/{FILE}: {error}") from error
     return Published(file.paper, file.title, file.note, labels, tables, file.comparisons, file.claims)
 
 
-def _labels(labels: Mapping[str, str | None]) -> dict[str, str]:
+def _fill_labels(labels: Mapping[str, str | None]) -> dict[str, str]:
+    """Return variant → label; a missing label is that in `REFERENCES`, or else the name."""
     return {name: label or REFERENCES.get(name, name) for name, label in labels.items()}
 
 
 def _parse_table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
-    columns = {name: _column(name, fields, table, key) for name, fields in table.columns.items()}
+    """Convert a table of the file to a `ScoreTable`; ValueError for unknown columns or rows."""
+    columns = {name: _parse_column(name, fields, table, key) for name, fields in table.columns.items()}
     rows = []
     for block in table.blocks or (_Block(table.rows),):
         heading = block.heading
@@ -225,12 +228,13 @@ def _parse_table(key: str, table: _Table, labels: Mapping[str, str], paper: str)
         source=f"{paper}, {table.section}" if table.section else "",
         data=table.data,
         rows=tuple(rows),
-        labels=labels if table.labels is None else _labels(table.labels),
+        labels=labels if table.labels is None else _fill_labels(table.labels),
         note=table.note,
     )
 
 
-def _column(name: str, fields: dict[str, Any], table: _Table, key: str) -> ScoreColumn:
+def _parse_column(name: str, fields: dict[str, Any], table: _Table, key: str) -> ScoreColumn:
+    """Return a column of a table with all defaults applied; ValueError for an unknown metric or a wrong unit."""
     values = {"name": name, "unit": table.unit} | table.every_column | fields | {"key": name}
     column: ScoreColumn = validate(ScoreColumn, values, "tables", key, "columns", name)
     if column.metric and column.metric not in METRICS:

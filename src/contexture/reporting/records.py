@@ -59,12 +59,12 @@ class ScoreKey:
 
 
 def score_key(record: Record) -> ScoreKey:
-    """Return the key of a record's score."""
+    """Return what a record's score is of: task, data, protocol, metric and split."""
     return ScoreKey(record["task"], record["data"], record["protocol"], record["metric"], record["split"])
 
 
 def values_by_seed(records: Iterable[Record], variant: str, key: ScoreKey) -> dict[int, float]:
-    """Return seed → value in the unit of the metric (percent for shares)."""
+    """Return a variant's scores by seed, in the unit of the metric (percent for shares)."""
     scale = METRICS[key.metric].scale
     return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == key}
 
@@ -96,6 +96,7 @@ def check_records(records: object) -> list[Record]:
 
 
 def _problem(record: Any) -> str:
+    """Return what is wrong with a record; "" if it is valid."""
     try:
         _RECORD.validate_python(record)
     except ValidationError as error:

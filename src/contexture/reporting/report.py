@@ -25,9 +25,9 @@ class Report:
 
 
 def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
-    """Render tables, figures and learning curves of a system from the content of `metrics.json` and training logs.
+    """Return a system's report as Markdown and HTML, from the content of `metrics.json` and training logs.
 
-    Records of other systems are ignored. `page` draws the system-specific part.
+    It has tables, figures and learning curves. Records of other systems are ignored. `page` draws the system-specific part.
 
     Raises:
         ValueError: for invalid records, details without the keys that tables need, or a log without steps.
@@ -50,13 +50,14 @@ def render_report(records: object, histories: Sequence[History], context: Report
 
 
 def details_tables(context: ReportContext) -> Iterator[Table]:
-    """Yield tables of the details of all tasks, by kind of table."""
+    """Yield tables of the details of all tasks: intervals, confidence, similarity scores, examples."""
     for tables in (_intervals_tables, _confidence_tables, _scores_tables, _examples_tables):
         for task, details in context.details.items():
             yield from tables(TASKS.get(task, task), details, context.labels)
 
 
 def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+    """Yield tables of answered and missed questions, with the first result and the right answer."""
     for examples in details.get("examples", ()):
         answered, missed = examples["answered"], examples["missed"]
         rows = tuple((row["question"], row["predicted"], row["right"]) for row in [*answered, *missed])
@@ -69,6 +70,7 @@ def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str,
 
 
 def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+    """Yield a table per data set: each variant's nDCG@10 and its difference to BM25, with 95% intervals."""
     for data, variants in details.get("intervals", {}).items():
         rows = tuple(
             (
@@ -84,7 +86,7 @@ def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str
 
 
 def _confidence_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Yield confidence intervals of a task's metrics and of their differences to BM25, compared with chance.
+    """Yield tables of confidence intervals of a task's metrics and of their differences to BM25 and chance.
 
     `SCORE_PROTOCOLS` have a separate table.
     """
@@ -97,7 +99,7 @@ def _confidence_tables(task: str, details: Mapping[str, Any], labels: Mapping[st
 
 
 def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
-    """Return a block of rows for each protocol: the expectation by chance, then the variants."""
+    """Return a table of confidence intervals with a block of rows for each protocol: chance, then the variants."""
     first = next(iter(blocks.values()))
     metrics = list(first["chance"])
     names = [METRICS[metric].label for metric in metrics]
@@ -124,20 +126,20 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
 
 
 def _compare_with_chance(differences: Mapping[str, Sequence[float]]) -> str:
-    """Return the metrics above and below chance: "R@1, MRR", "no" or "no; below: R@20"."""
+    """Return the metrics significantly above and below chance: "R@1, MRR", "no" or "no; below: R@20"."""
     above = [METRICS[metric].label for metric, (_, low, _) in differences.items() if low > 0]
     below = [METRICS[metric].label for metric, (_, _, high) in differences.items() if high < 0]
     return "; ".join([", ".join(above) or "no", *([f"below: {', '.join(below)}"] if below else [])])
 
 
 def _interval(values: Sequence[float], signed: bool = False) -> str:
-    """Format a mean and the ends of its interval: "62.1 [58.0, 66.4]"."""
+    """Format a mean and its interval in percent: "62.1 [58.0, 66.4]"."""
     mean, low, high = (f"{100 * value:{'+' if signed else ''}z.1f}" for value in values)
     return f"{mean} [{low}, {high}]"
 
 
 def _scores_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Yield the similarity score that a task used for each model, by protocol."""
+    """Yield a table of the similarity score (such as cosine) that a task used for each model, by protocol."""
     scores: Mapping[str, Mapping[str, str]] = details.get("scores", {})
     names = columns("Model", *map(protocol_name, scores))
     rows = tuple(
@@ -148,7 +150,7 @@ def _scores_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, s
 
 
 def counts_tables(context: ReportContext) -> list[Table]:
-    """Return counts of the run and of the data of each task, with notes on the data."""
+    """Return tables of counts of the run and of the data of each task, with notes on the data."""
     tables = [counts_table(title, counts) for title, counts in context.counts.items() if counts]
     for task, details in context.details.items():
         if details.get("counts"):
@@ -158,14 +160,14 @@ def counts_tables(context: ReportContext) -> list[Table]:
 
 
 def missing_table(context: ReportContext) -> Table:
-    """Return what was not measured, with reasons."""
+    """Return a table of the tasks and data that were not measured, with reasons."""
     missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
     rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in sort_tasks(missing))
     return Table("Not measured", columns("Task or data", "Reason"), rows)
 
 
 def render(template: str, content: Mapping[str, object]) -> str:
-    """Render a template of `reporting/templates`; HTML is escaped."""
+    """Return the text of a template of `reporting/templates`, filled with `content`; HTML is escaped."""
     environment = Environment(
         loader=PackageLoader("contexture.reporting"),
         autoescape=select_autoescape(["html"]),

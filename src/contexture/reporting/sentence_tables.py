@@ -35,7 +35,7 @@ def aggregates_tables(records: Sequence[Record], labels: Mapping[str, str]) -> l
 
 
 def chosen_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
-    """Return the values of C that the probes chose: median over folds and seeds, and range.
+    """Return a table of the regularisation C that the probes chose: median over folds and seeds, and range.
 
     Each row has the keys variant, task, protocol and c (a list of numbers); ValueError for a missing key.
     """
@@ -65,7 +65,7 @@ def chosen_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -
 def neighbours_table(
     rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str], title: str = "Nearest neighbours", remark: str = ""
 ) -> Table:
-    """Return the nearest sentence of each query by each model.
+    """Return a table of the nearest sentence of each query by each model, with its cosine.
 
     Each row has the keys query, model, neighbour and cosine; ValueError for a missing key. Of several neighbours the
     nearest one is shown. `labels` give the order of models, `remark` ends the caption.
@@ -89,6 +89,7 @@ def neighbours_table(
 
 
 def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str, str]) -> Table:
+    """Return the table of one data set: each task's variants with aggregates of their correlations."""
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
@@ -116,6 +117,7 @@ def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str,
 
 
 def _median_and_range(values: Sequence[float]) -> str:
+    """Format the median and, if the values differ, their range: "1 (0.5–2)"."""
     if not values:
         return NOTHING
     spread = f" ({min(values):g}–{max(values):g})" if min(values) < max(values) else ""

@@ -45,7 +45,7 @@ class Table:
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """Group headings and the number of columns of each."""
+        """Headings of groups of neighbouring columns, each with its number of columns."""
         return [(group, len(list(members))) for group, members in groupby(self.columns, lambda c: c.group)]
 
     @property
@@ -73,7 +73,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
-    """Return the mean and Student's t interval of one value per seed; None without values."""
+    """Return the mean and the half width of Student's 95% interval of one value per seed; None without values."""
     if len(values) < 2:
         return Estimate(values[0], None) if values else None
     t = float(stats.t.ppf(0.975, len(values) - 1))
@@ -105,7 +105,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The test in words."""
+        """Result of the paired t-test in words."""
         if self.test is None:
             return "1 seed: preliminary" if len(self.differences) == 1 else "no test: same difference for all seeds"
         t, p = self.test
@@ -113,7 +113,7 @@ class Comparison:
         return f"t({len(self.differences) - 1}) = {t:.2f}, p = {p:.2g}: {word} at 95%"
 
     def describe(self, where: str = "") -> str:
-        """Return the difference and its test as a sentence, with the paper's difference; `where` says what it is on."""
+        """Return a sentence on the difference, its test and the paper's difference; `where` says what it is on."""
         points = round(mean(self.differences), 1)
         paper = "" if self.published is None else f" Paper: {self.published:+z.1f} points."
         return (
@@ -140,7 +140,7 @@ def results_table(
     headings: Mapping[str, str] | None = None,
     full_command: str = "",
 ) -> Table:
-    """Return our scores (mean and sample standard deviation over seeds) and the published ones, in percent.
+    """Return a table of our scores (mean and standard deviation over seeds) and the published ones, in percent.
 
     The paper's rows come first, including those that we did not run, then our other variants. `headings` maps the
     protocols of the table, in order, to the heading of their rows; without it, all rows use the columns' protocol.
@@ -158,7 +158,7 @@ def results_table(
     above = {}
     for protocol, heading in (headings or {"": ""}).items():
         made = (
-            _cells(records, row, published, data, len(sources)) for row in _rows(records, published, data, protocol)
+            _row_cells(records, row, published, data, len(sources)) for row in _list_rows(records, published, data, protocol)
         )
         rows = [row for row in made if any(cell != NOTHING for cell in row[1:])]
         if rows and heading:
@@ -178,7 +178,7 @@ def results_table(
 
 
 def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], full_command: str) -> list[str]:
-    """Name the rows without scores of ours, or the headings of such blocks, and the command that runs them."""
+    """Return sentences on the rows, or blocks of rows, without scores of ours and the command that runs them."""
     empty = {row for row, (_, seeds, *_) in enumerate(cells) if seeds == NOTHING}
     blocks = {first: {*range(first, last)} for first, last in pairwise([*sorted(headings), len(cells)])}
     bare = [first for first, block in blocks.items() if block <= empty]
@@ -193,13 +193,13 @@ def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], full_c
 def best(
     cells: Sequence[Sequence[str]], rows: Collection[int], among: Iterable[int], lower: Container[int] = ()
 ) -> set[tuple[int, int]]:
-    """Return the cells with the best shown number of each column `among`, within `rows`, if several have a number.
+    """Return the positions (row, column) of the best number of each column in `among`, within `rows`.
 
-    The best is the highest number, in the columns `lower` the lowest.
+    The best is the highest number, in the columns `lower` the lowest. Columns with fewer than two numbers have none.
     """
     cells_in_bold = set()
     for column in among:
-        values = {row: _number(cells[row][column]) for row in rows if cells[row][column] != NOTHING}
+        values = {row: _parse_number(cells[row][column]) for row in rows if cells[row][column] != NOTHING}
         if len(values) > 1:
             top = min(values.values()) if column in lower else max(values.values())
             cells_in_bold |= {(row, column) for row, value in values.items() if value == top}
@@ -207,14 +207,14 @@ def best(
 
 
 def pair_by_seed(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
-    """Return the differences of shared seeds; with `unseeded`, one value of `below` counts for all seeds."""
+    """Return above − below for each shared seed; with `unseeded`, one value of `below` counts for all seeds."""
     if unseeded and len(below) == 1:
         below = dict.fromkeys(above, *below.values())
     return tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """Return a table with one row per comparison."""
+    """Return a table of gains over baselines with their t-tests, one row per comparison."""
     hundredths = any(METRICS[c.metric].scale == 1 for c in comparisons)
     points = " Points of correlations are hundredths." if hundredths else ""
     return Table(
@@ -242,8 +242,8 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
 
 
 def counts_table(title: str, counts: Mapping[str, object]) -> Table:
-    """Return one row per count; {"dropped": {"redirect": 3}} becomes "dropped: redirect", 3."""
-    return Table(title, columns("Item", numbers=["Count"]), tuple(_flat(counts)))
+    """Return a table with one row per count; {"dropped": {"redirect": 3}} becomes "dropped: redirect", 3."""
+    return Table(title, columns("Item", numbers=["Count"]), tuple(_flatten_counts(counts)))
 
 
 def to_markdown(table: Table) -> str:
@@ -252,10 +252,10 @@ def to_markdown(table: Table) -> str:
     lines = [header, ["---:" if column.numeric else "---" for column in table.columns]]
     for number, row in enumerate(table.rows):
         if number in table.headings:
-            lines.append([f"**{_escaped(table.headings[number])}**", *[""] * (len(row) - 1)])
-        cells = [f"**{_escaped(c)}**" if (number, i) in table.bold else _escaped(c) for i, c in enumerate(row)]
+            lines.append([f"**{_escape_markdown(table.headings[number])}**", *[""] * (len(row) - 1)])
+        cells = [f"**{_escape_markdown(c)}**" if (number, i) in table.bold else _escape_markdown(c) for i, c in enumerate(row)]
         if number in table.notes:
-            cells[0] += f": {_escaped(table.notes[number])}"
+            cells[0] += f": {_escape_markdown(table.notes[number])}"
         lines.append(cells)
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -289,7 +289,7 @@ def list_variants(records: Sequence[Record], table: ScoreTable, data: str, proto
 def measured_cells(
     records: Sequence[Record], variant: str, table: ScoreTable, data: str, protocol: str = ""
 ) -> tuple[int, list[str]]:
-    """Return the number of seeds of a variant, and its mean and deviation in each column."""
+    """Return the number of seeds of a variant, and its mean and deviation in each column as text."""
     variant_records = [r for r in records if r["variant"] == variant]
     values = [values_by_seed(variant_records, variant, column.score_key(data, protocol)) for column in table.columns]
     cells = [
@@ -309,31 +309,34 @@ def published_cell(score: Score | None, column: ScoreColumn) -> str:
     return f"{score.value:z.{decimals}f}{spread}{'†' if score.significant else ''}"
 
 
-def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol: str) -> list[ScoreRow]:
-    """Return the paper's rows, of one protocol if given, then our variants without a row."""
+def _list_rows(records: Sequence[Record], published: ScoreTable, data: str, protocol: str) -> list[ScoreRow]:
+    """Return the paper's rows, of one protocol if given, then rows for our variants that are not in the paper."""
     rows = [row for row in published.rows if protocol in ("", row.protocol)]
     known = {row.variant for row in rows}
     further = [name for name in list_variants(records, published, data, protocol) if name not in known]
     return rows + [ScoreRow(label_variant(name, published.labels), {}, name, protocol) for name in further]
 
 
-def _cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:
+def _row_cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:
+    """Return the cells of a row: label, number of seeds, and per column our score and, if `sources` is 2, the paper's."""
     seeds, ours = measured_cells(records, row.variant, published, data, row.protocol)
     theirs = (published_cell(row.scores.get(column.key), column) for column in published.columns)
     numbers = [cell for pair in zip(ours, theirs, strict=True) for cell in pair[:sources]]
     return (row.label, str(seeds or NOTHING), *numbers)
 
 
-def _number(cell: str) -> float:
+def _parse_number(cell: str) -> float:
+    """Return the number at the start of a cell, such as "53.0 (3.6)" or "53.0†"."""
     return float(cell.split()[0].rstrip("†"))
 
 
-def _flat(counts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+def _flatten_counts(counts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+    """Flatten nested counts into rows (label, number): ("dropped: redirect", "3")."""
     rows = []
     for name, value in counts.items():
         label = prefix + name.replace("_", " ")
         if isinstance(value, Mapping):
-            rows += _flat(value, f"{label}: ")
+            rows += _flatten_counts(value, f"{label}: ")
         else:
             rows.append((label, format_number(value)))
     return rows
@@ -346,5 +349,6 @@ def format_number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:z,.2f}"
 
 
-def _escaped(cell: str) -> str:
+def _escape_markdown(cell: str) -> str:
+    """Escape characters with a meaning in Markdown tables."""
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("\n", " ")

@@ -30,7 +30,7 @@ def task_tables(records: Sequence[Record], published: ScoreTable) -> list[Table]
 
 
 def measured_data(records: Sequence[Record], published: ScoreTable) -> list[str]:
-    """List the data sets with scores of ours for a table; if all columns name their data, only the table's."""
+    """List the data sets with scores of ours in a table's columns; if all columns name their data, the table's."""
     if all(column.data for column in published.columns):
         return [published.data]
     measurements = {(c.task, c.protocol, c.metric) for c in published.columns}
@@ -38,12 +38,12 @@ def measured_data(records: Sequence[Record], published: ScoreTable) -> list[str]
 
 
 def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> Table:
-    """Return the paper's rows, each followed by our variant (mean and sample standard deviation), then our others.
+    """Return a table of the paper's rows, each followed by our variant's scores, then our other variants.
 
-    The best of each column is bold, separately for the paper and for ours. A variant with several rows in the paper
+    Our scores are mean and sample standard deviation over seeds. The best of each column is bold, separately for the paper and for ours. A variant with several rows in the paper
     follows the first one.
     """
-    ours = {variant: _ours(records, variant, published, data) for variant in list_variants(records, published, data)}
+    ours = {variant: _our_row(records, variant, published, data) for variant in list_variants(records, published, data)}
     cells: list[tuple[str, ...]] = []
     above: dict[int, str] = {}
     paper: list[int] = []
@@ -82,9 +82,9 @@ def compare(
     metric: str,
     protocol: str = "",
 ) -> list[Comparison]:
-    """Compare each (variant, baseline) in `pairs` over their shared seeds; pairs without any are left out.
+    """Return the differences in a metric of each (variant, baseline) in `pairs`, over their shared seeds.
 
-    `protocol` selects the rows of a table with several protocols.
+    Pairs without a shared seed are left out. `protocol` selects the rows of a table with several protocols.
     """
     rows = tuple(row for row in published.rows if protocol in ("", row.protocol))
     columns = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
@@ -104,9 +104,9 @@ def compare_means(
     setting: str,
     unseeded: Container[str] = (),
 ) -> list[Comparison]:
-    """Compare the means of variants and baselines over their shared columns, in points (hundredths).
+    """Return the differences between means of variants and baselines over their shared columns, in points.
 
-    All `columns` have one metric. Pairs (variant, baseline) without a shared column or seed are left out. The one
+    Points are hundredths. All `columns` have one metric. Pairs (variant, baseline) without a shared column or seed are left out. The one
     measurement of `unseeded` baselines counts for all seeds.
     """
     comparisons = []
@@ -130,7 +130,7 @@ def compare_each_data(
     setting: str,
     unseeded: Container[str] = (),
 ) -> list[Comparison]:
-    """Apply `compare_means` to each data set with scores of ours; several ones are named in the setting."""
+    """Return the comparisons of `compare_means` on each data set with scores of ours."""
     all_data = measured_data(records, published)
     return [
         gain
@@ -141,7 +141,7 @@ def compare_each_data(
 
 
 def _means(records: Sequence[Record], variant: str, columns: Sequence[ScoreColumn], data: str) -> dict[int, float]:
-    """Return seed → mean over the columns in hundredths, for seeds with all columns."""
+    """Return seed → a variant's mean over the columns in hundredths, for seeds with all columns."""
     values_by_column = [values_by_seed(records, variant, column.score_key(data)) for column in columns]
     seeds = set.intersection(*map(set, values_by_column)) if values_by_column else set()
     return {
@@ -153,17 +153,20 @@ def _means(records: Sequence[Record], variant: str, columns: Sequence[ScoreColum
 
 
 def _published_mean(published: ScoreTable, variant: str, columns: Sequence[ScoreColumn]) -> float | None:
+    """Return a variant's published mean over the columns in hundredths; None if a score is missing."""
     row = next((row for row in published.rows if row.variant == variant), None)
     known = [row.scores[column.key].value for column in columns if column.key in row.scores] if row else []
     return 100 / METRICS[columns[0].metric].scale * mean(known) if known and len(known) == len(columns) else None
 
 
-def _ours(records: Sequence[Record], variant: str, published: ScoreTable, data: str) -> tuple[str, ...]:
+def _our_row(records: Sequence[Record], variant: str, published: ScoreTable, data: str) -> tuple[str, ...]:
+    """Return the row of one of our variants: label, number of seeds, and scores as text."""
     seeds, cells = measured_cells(records, variant, published, data)
     return (label_variant(variant, published.labels), f"ours, {count_noun(seeds, 'seed')}", *cells)
 
 
 def _caption(published: ScoreTable, data: str) -> str:
+    """Return the caption of a task table: units, what is bold, and remarks."""
     plain = dict.fromkeys(column.name for column in published.columns if METRICS[column.metric].scale == 1)
     percent = [column for column in published.columns if column.name not in plain]
     unit = f"Percent{f' except {join_names(plain)}' if plain else ''}, mean" if percent else "Mean"

@@ -15,7 +15,7 @@ def trainings_table(
     slow: str = "",
     remark: str = "",
 ) -> Table:
-    """Return the size, cost and speed of each run.
+    """Return a table with the size, cost and speed of each run.
 
     Args:
         trainings: run → values of KEYS and, if counted, `examples`.
@@ -50,7 +50,7 @@ def trainings_table(
 
 
 def examples_per_second(trainings: Mapping[str, Mapping[str, float]], run: str) -> float:
-    """Return the examples per second of a run; 0 if unknown."""
+    """Return the training examples per second of a run; 0 if unknown."""
     training = trainings.get(run, {})
     return training["examples"] / training["seconds"] if training.get("examples") and training["seconds"] else 0.0
 

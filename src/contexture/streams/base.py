@@ -61,25 +61,25 @@ class Stream(ABC):
         self.rows = self.open(folder, seed)
 
     def open(self, folder: Path, seed: int) -> Rows:
-        """Open the rows of the examples."""
+        """Return the endless rows of the examples in `folder`, by default shuffled by the seed."""
         return ShuffledRows(folder, self.columns, seed)
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
-        """Return the batch of pass `part` of an optimizer step, for this device or for `rank`."""
+        """Return the batch of forward pass `part` of an optimizer step, for this device or for device `rank`."""
         size, parts = self.batching.batch_size, (self.batching.passes if self.can_split else 1) * self.batching.ranks
         table = self.rows.take(step * size, size)
         return self.collate(table, part * self.batching.ranks + (self.batching.rank if rank is None else rank), parts)
 
     @abstractmethod
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """Make a batch for the encoder from part `part` of `parts` of the rows of a step."""
+        """Return the encoder's batch of the rows in part `part` of `parts`; `table` has all rows of a step."""
 
     @abstractmethod
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
-        """Return what objectives read: states (B, T, H), or vectors (B, D) by role."""
+        """Encode a batch into what its objectives read: states (B, T, H), or vectors (B, D) by role."""
 
     def sample_tokens(self, count: int) -> Ints:
-        """Return the token ids of the first `count` examples."""
+        """Return the token ids of the first `count` examples, concatenated."""
         if not self.token_columns:
             raise NotImplementedError(f"{type(self).__name__} has no tokens to count")
         return read_token_columns(self.rows.take(0, min(count, self.rows.rows)), *self.token_columns).tokens
@@ -89,12 +89,12 @@ class TokenStream(Stream):
     """Batches of tokens. `lengths` of the rows are plain numbers, which stay on the host."""
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
-        """See `Stream.batch`."""
+        """Return a forward pass's tokens, and as `lengths` a plain list with the number of tokens of each row."""
         tokens = super().batch(step, part, rank)
         return tokens | {"lengths": row_lengths(tokens).tolist()}
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
-        """Return states (B, T, H)."""
+        """Encode a batch of tokens into hidden states (B, T, H)."""
         return encoder.transformer.states(dict(batch))
 
 
@@ -113,7 +113,7 @@ class TextStream(Stream):
             )
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Return vectors (B, D) by role. A shared network encodes `texts` once for both roles."""
+        """Encode a batch into vectors (B, D) by role. A shared network encodes `texts` once for both roles."""
         if "texts" not in batch:
             return {role: encoder(batch[role], role) for role in ("query", "document")}
         query = encoder(batch["texts"], "query")
@@ -124,7 +124,7 @@ class TextPairStream(Stream):
     """Batches of two texts per row. Both are encoded as documents, in one call."""
 
     def collate_documents(self, table: pa.Table, part: int, parts: int) -> tuple[dict[str, Any], Ints]:
-        """Return the part's `document`, with the texts of the first column first, and its rows."""
+        """Return a part's texts as `document`, all first texts before all second ones, and the indices of its rows."""
         first, second = (read_token_columns(table, side) for side in self.token_columns)
         rows = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
         return batch_sides(
@@ -132,12 +132,12 @@ class TextPairStream(Stream):
         ), rows
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Return vectors (B, D) by column."""
+        """Encode both texts of each row into vectors (B, D); return them by column."""
         return dict(zip(self.token_columns, encoder(batch["document"], "document").chunk(2), strict=True))
 
 
 def batch_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
-    """Batch two texts per row for the encoder. Texts of similar length share a chunk, whichever side they are on."""
+    """Batch first and second texts together as `document`. Texts of similar length share a chunk, on either side."""
     both = Sentences(np.concatenate([first.tokens, second.tokens]), np.concatenate([first.lengths, second.lengths]))
     return {"document": encoder.batch(both, "document", tokens_at_once)}
 
@@ -161,12 +161,12 @@ class MixedBatches(Dataset[dict[str, Any]]):
 
 
 def part_rows(lengths: Ints, part: int, parts: int) -> Ints:
-    """Return the rows (of B lengths) that belong to a part. Each part gets rows of all lengths."""
+    """Return the sorted indices of the rows in part `part` of `parts`. Each part gets rows of all lengths."""
     return np.sort(np.argsort(lengths, kind="stable")[part::parts])
 
 
 def read_token_columns(table: pa.Table, *columns: str) -> Sentences:
-    """Read columns of token id lists. Each row is one text with one segment per column."""
+    """Convert columns of token id lists to one text per row, with one segment per column."""
     arrays = [pa.chunked_array(table[column]).combine_chunks() for column in columns]
     lengths = np.stack([np.diff(array.offsets.to_numpy()) for array in arrays], axis=1).astype(np.int64)
     if len(arrays) == 1:
@@ -185,5 +185,5 @@ def factorize(column: pa.ChunkedArray) -> Tensor:
 
 
 def combine_needs(streams: Mapping[str, StreamConfig], lengths: Lengths) -> TableSizes:
-    """Return the positions and token types that all streams need together."""
+    """Return the numbers of positions and token types that suffice for the batches of all streams."""
     return reduce(or_, (config.needs(lengths) for config in streams.values()), TableSizes())

@@ -35,12 +35,12 @@ class StreamConfig:
     run_keys: ClassVar[tuple[str, ...]] = ()
 
     def needs(self, lengths: Lengths) -> TableSizes:
-        """Return the positions and token types that its batches need of a Transformer."""
+        """Return how many positions and token types a Transformer needs for this stream's batches."""
         return TableSizes()
 
 
 def apply_run_settings(config: StreamConfig, overrides: Mapping[str, Any], *keys: str) -> Any:
-    """Return a stream's settings with a run's overrides, which the configuration has below `keys`.
+    """Return a stream's settings with a run's overrides. Errors name `keys`, the overrides' configuration keys.
 
     Raises ValidationError for keys that do not exist or that belong to sampling.
     """

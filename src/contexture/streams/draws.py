@@ -12,13 +12,13 @@ Item = TypeVar("Item")
 
 
 def seeded_random(*key: int | str) -> Random:
-    """Return a generator seeded with the key alone. Different keys give independent generators."""
+    """Return a random generator seeded with the key alone. Different keys give independent generators."""
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return Random(int.from_bytes(digest, "big"))
 
 
 def uniform_draw(seed: int, purpose: str, *columns: str) -> Column:
-    """Return a column of numbers in [0, 1), a function of the seed, the purpose and the columns."""
+    """Return a column of random numbers in [0, 1), a function of the seed, the purpose and the columns."""
     num_buckets = 1 << 30
     return F.pmod(F.xxhash64(F.lit(seed), F.lit(purpose), *columns), F.lit(num_buckets)) / F.lit(float(num_buckets))
 

@@ -16,12 +16,12 @@ COPY = "copy"
 
 
 def document_language(document: str) -> Column:
-    """Return the language of a document id, which is the id's prefix."""
+    """Return a column with the language of the document ids in column `document`: the prefix up to ":"."""
     return F.substring_index(document, ":", 1)
 
 
 def count_without_text(examples: DataFrame, sides: Sequence[str], documents: DataFrame) -> dict[str, str]:
-    """Return `{"without_text": languages}`: languages of examples without a document. Empty if none.
+    """Return the languages of examples in which the corpus has no document, as `{"without_text": …}`; {} if none.
 
     Also logs a warning. Regions are ignored.
     """
@@ -35,9 +35,10 @@ def count_without_text(examples: DataFrame, sides: Sequence[str], documents: Dat
 
 
 def resample_languages(rows: DataFrame, document: str, key: Sequence[str], exponent: float, seed: int) -> DataFrame:
-    """Repeat rows of small languages and drop rows of large ones; see `repetition_factors`.
+    """Return rows in which those of small languages are repeated and some of large ones dropped.
 
-    A factor of 2.3 repeats a row twice, or three times with probability 0.3, decided by the seed and the row's key.
+    See `repetition_factors`. A factor of 2.3 repeats a row twice, or three times with probability 0.3, decided by the
+    seed and the row's key.
 
     Args:
         rows: the examples.

@@ -42,7 +42,7 @@ def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
 
 
 def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: int, files: int) -> DataFrame:
-    """Pack each page of the documents table into passages (section 4.1).
+    """Return the passages of each page in the documents table, packed from whole sentences (section 4.1).
 
     Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`, `heading` (of the
     section; "" before the first), `text` (sentences joined by spaces), `title_tokens`, `tokens`, `sentence_lengths` (in
@@ -66,12 +66,12 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
     # A merge join of sorted partitions needs little memory and keeps the order.
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
 
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def pack_pages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return (_pack_pages(batch, document_tokens) for batch in batches)
 
     paragraph_texts = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
     columns = ("doc_id", "title", "title_tokens", "paragraphs", paragraph_texts.alias("texts"))
-    return pages.select(*columns).mapInArrow(pack, PASSAGE_SCHEMA)
+    return pages.select(*columns).mapInArrow(pack_pages, PASSAGE_SCHEMA)
 
 
 class _PassageSpan(NamedTuple):
@@ -93,7 +93,10 @@ class _PassageSpan(NamedTuple):
 
 
 def _pack_pages(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
-    """Turn pages into passages. Token ids are not copied: passages are ranges of the batch's sentences."""
+    """Return the passages of a batch of pages.
+
+    Token ids are not copied: passages are ranges of the batch's sentences.
+    """
     sentences = batch.column("paragraphs").values.field("sentences").values
     token_bounds = sentences.offsets.to_numpy()
     lengths = np.diff(token_bounds).astype(np.int32)
@@ -138,7 +141,7 @@ def _pack_spans(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: 
 
 
 def _read_texts(batch: pa.RecordBatch) -> list[str]:
-    """Return the texts of the sentences that have tokens."""
+    """Return the texts of the sentences that have tokens, of all pages in a batch."""
     paragraphs = batch.column("paragraphs")
     texts, left_out = pc.struct_field(batch.column("texts").values, "sentences"), paragraphs.values.field("left_out")
     sizes = pc.list_value_length(texts).fill_null(0).to_numpy()

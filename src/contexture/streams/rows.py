@@ -23,7 +23,7 @@ class Rows(Protocol):
     rows: int
 
     def take(self, start: int, count: int) -> pa.Table:
-        """Return rows start … start+count−1."""
+        """Return rows start … start+count−1 of the endless stream."""
 
 
 class ShuffledRows:
@@ -44,7 +44,7 @@ class ShuffledRows:
         self.rows = int(self.sizes.sum())
         if not self.rows:
             raise EmptyExamplesError(f"{folder}: no examples in these files; see the counts of the examples stage")
-        self._group = lru_cache(maxsize=2)(self._read)
+        self._group = lru_cache(maxsize=2)(self._read_group)
 
     def take(self, start: int, count: int) -> pa.Table:
         """Return rows start … start+count−1 of the stream."""
@@ -62,9 +62,11 @@ class ShuffledRows:
         return pa.concat_tables(parts)
 
     def _order(self, size: int, *key: int) -> npt.NDArray[np.int64]:
+        """Return a permutation of 0 … size−1, seeded with the key."""
         return np.random.default_rng(mix(self.seed, *key)).permutation(size)
 
-    def _read(self, group: int) -> pa.Table:
+    def _read_group(self, group: int) -> pa.Table:
+        """Read the row group at index `group` of all files."""
         file, number = self.groups[group]
         return pq.ParquetFile(file).read_row_group(number, columns=self.columns)
 
@@ -73,4 +75,5 @@ class OrderedRows(ShuffledRows):
     """An endless stream of the rows of a folder of Parquet files in file order."""
 
     def _order(self, size: int, *key: int) -> npt.NDArray[np.int64]:
+        """Return 0 … size−1: file order."""
         return np.arange(size)

@@ -53,7 +53,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
     - `paragraph_index`, `section_index`
     - `sentences`: token ids of each sentence, uncut, without special tokens
     - `links`: distinct (`sentence_index`, `doc_id`) of the sentences in which a link starts and of the linked documents
-    - `describe_gaps`: positions, in the input, of the paragraph's sentences without tokens
+    - `left_out`: positions, in the input, of the paragraph's sentences without tokens
 
     Sentences without tokens, paragraphs without sentences and documents without paragraphs are dropped. The rows do not
     depend on the partitions of the input. Save the table before sampling, which reads it several times.
@@ -63,8 +63,8 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
     """
     tokenizer_json = load_tokenizer(vocabulary_dir)[0].to_str()
 
-    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tokenizer = _load_tokenizer(tokenizer_json)
+    def encode_paragraphs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tokenizer = _tokenizer_from_json(tokenizer_json)
         return (_encode_paragraphs(batch, tokenizer) for batch in batches)
 
     resolved = F.filter("links", lambda link: link["doc_id"].isNotNull())
@@ -82,7 +82,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
             "sentences",
             "links",
         )
-        .mapInArrow(encode, f"doc_id string, title_tokens array<int>, {fields}")
+        .mapInArrow(encode_paragraphs, f"doc_id string, title_tokens array<int>, {fields}")
     )
     return (
         tokenized.where(F.size("sentences") > 0)
@@ -97,7 +97,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary_dir: Path) -> DataFram
 
 
 def select_sentences(documents: DataFrame) -> DataFrame:
-    """Return `doc_id`, and indices and sentences of its paragraphs; other columns are not read from disk."""
+    """Return `doc_id`, `paragraph_indices` and `sentences` (token ids by paragraph) of the documents table."""
     return documents.select(
         "doc_id",
         F.col("paragraphs.paragraph_index").alias("paragraph_indices"),
@@ -106,7 +106,7 @@ def select_sentences(documents: DataFrame) -> DataFrame:
 
 
 def read_documents(table: pa.Table, max_tokens: int) -> list[Document]:
-    """Read rows of `select_sentences` from an Arrow table, sorted by `doc_id`. Cuts sentences at `max_tokens`."""
+    """Convert rows of `select_sentences` to documents sorted by `doc_id`, with sentences cut at `max_tokens`."""
     if table.num_rows == 0:
         return []
     paragraphs = table.column("sentences").combine_chunks()
@@ -125,14 +125,14 @@ def read_documents(table: pa.Table, max_tokens: int) -> list[Document]:
 
 
 def read_sentences(array: pa.ListArray, max_tokens: int) -> list[Sentence]:
-    """Read lists of token ids, cut at `max_tokens`. Much faster than Arrow's `to_pylist`."""
+    """Convert an Arrow array of token id lists to tuples cut at `max_tokens`. Much faster than Arrow's `to_pylist`."""
     bounds = array.offsets.to_numpy().tolist()
     tokens = array.values.to_numpy().tolist()
     return [tuple(tokens[start : min(end, start + max_tokens)]) for start, end in pairwise(bounds)]
 
 
 def read_sentence_blocks(documents: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield token ids and lengths of the sentences in a folder of documents, a few documents at a time."""
+    """Yield the token ids of several sentences, concatenated, and their lengths, from a folder of documents."""
     for file in sorted(documents.rglob("*.parquet")):
         for batch in pq.ParquetFile(file).iter_batches(batch_size=16, columns=["paragraphs"]):
             sentences = pc.list_flatten(pc.struct_field(pc.list_flatten(batch.column(0)), "sentences"))
@@ -148,29 +148,30 @@ def token_lists(lists: Sequence[Sequence[int]]) -> pa.ListArray:
 
 
 def list_array(bounds: np.ndarray | Sequence[int], values: np.ndarray | pa.Array) -> pa.ListArray:
-    """Return the lists of values between bounds."""
+    """Return the Arrow array whose list i is values[bounds[i] : bounds[i + 1]]."""
     return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(values))
 
 
 def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary_dir: Path) -> DataFrame:
-    """Add the token ids of each text column, without special tokens, as `<column>_tokens`.
+    """Return the table with the token ids of each text column, without special tokens, as `<column>_tokens`.
 
     Raises what `load_tokenizer` raises for `vocabulary_dir`, which only the driver reads.
     """
     tokenizer_json = load_tokenizer(vocabulary_dir)[0].to_str()
     token_fields = [StructField(f"{column}_tokens", ArrayType(IntegerType())) for column in columns]
 
-    def tokenize(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tokenizer = _load_tokenizer(tokenizer_json)
+    def append_tokens(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tokenizer = _tokenizer_from_json(tokenizer_json)
         for batch in batches:
             tokens = [_encode_texts(batch.column(column), tokenizer) for column in columns]
             names = [*batch.schema.names, *(field.name for field in token_fields)]
             yield pa.RecordBatch.from_arrays([*batch.columns, *tokens], names=names)
 
-    return texts.mapInArrow(tokenize, StructType([*texts.schema.fields, *token_fields]))
+    return texts.mapInArrow(append_tokens, StructType([*texts.schema.fields, *token_fields]))
 
 
 def _encode_paragraphs(batch: pa.RecordBatch, tokenizer: Tokenizer) -> pa.RecordBatch:
+    """Return a batch of paragraphs as rows of `doc_id`, `title_tokens` and `PARAGRAPH_FIELDS`."""
     sentences = _encode_texts(batch.column("sentences").values, tokenizer)
     kept = np.diff(sentences.offsets.to_numpy()) > 0
     bounds = batch.column("sentences").offsets.to_numpy()
@@ -182,13 +183,14 @@ def _encode_paragraphs(batch: pa.RecordBatch, tokenizer: Tokenizer) -> pa.Record
         "paragraph_index": batch.column("paragraph_index"),
         "section_index": batch.column("section_index"),
         "sentences": list_array(kept_before[bounds], sentences.filter(pa.array(kept))),
-        "links": _place_links(batch, kept, kept_before),
+        "links": _locate_links(batch, kept, kept_before),
         "left_out": _dropped_positions(kept, bounds, kept_before),
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _load_tokenizer(tokenizer_json: str) -> Tokenizer:
+def _tokenizer_from_json(tokenizer_json: str) -> Tokenizer:
+    """Return a single-threaded tokenizer that encodes special tokens in a text as ordinary words."""
     # Spark runs one worker per core.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     tokenizer = Tokenizer.from_str(tokenizer_json)
@@ -197,19 +199,20 @@ def _load_tokenizer(tokenizer_json: str) -> Tokenizer:
 
 
 def _encode_texts(texts: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
+    """Return the token ids of each text, without special tokens."""
     encodings = tokenizer.encode_batch_fast(texts.to_pylist(), add_special_tokens=False)
     return token_lists([encoding.ids for encoding in encodings])
 
 
 def _dropped_positions(kept: np.ndarray, bounds: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """Return the positions of each paragraph's sentences that have no tokens."""
+    """Return, for each paragraph, the positions of its sentences that have no tokens."""
     left_out = np.flatnonzero(~kept)
     paragraphs = np.searchsorted(bounds, left_out, side="right") - 1
     return list_array(bounds - kept_before[bounds], (left_out - bounds[paragraphs]).astype(np.int32))
 
 
-def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """Return each paragraph's links by the sentence in which they start."""
+def _locate_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
+    """Return, for each paragraph, its distinct links as (index of the link's sentence, linked `doc_id`)."""
     sentences, links = batch.column("sentences"), batch.column("links")
     bounds = sentences.offsets.to_numpy().tolist()
     pairs: list[tuple[int, str]] = []

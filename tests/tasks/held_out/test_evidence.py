@@ -85,13 +85,24 @@ def test_sentence_questions(evidence: HeldOutEvidence) -> None:
         ),
         ("灰色的海鸥偷走从敞开的羊毛包里掉下来的东西", {"灰色的海鸥偷走从敞开", "的羊毛包里掉下来的东西"}),
         ("Gulls steal what falls from open bales.", None),
+        ("Grey gulls steal what falls from open bales. Grey gulls steal what falls.", None),
     ],
 )
-def test_a_single_sentence_gives_halves(text: str, halves: set[str] | None, tmp_path: Path) -> None:
+def test_single_sentences_give_halves(text: str, halves: set[str] | None, tmp_path: Path) -> None:
     """Each half must have five words or characters."""
     evidence = make_evidence(tmp_path, rows=[("zh:quay#0", "Quay", "", text, 0, True)])
-    parts = [(question.text, candidates(evidence)[1]["text"]) for question in select_kind(evidence, "sentences")]
-    assert [set(pair) for pair in parts] == ([halves] if halves else [])
+    rows, questions = candidates(evidence), select_kind(evidence, "halves")
+    parts = [{question.text, *(rows[row]["text"] for row in question.rest_rows)} for question in questions]
+    assert parts == ([halves] if halves else [])
+
+
+def test_halves_are_for_texts_without_other_questions(tmp_path: Path) -> None:
+    single = [
+        (f"en:gull#{n}", "Gull", "", f"Gull {n} steals what falls from open bales of wool.", 0, True) for n in range(9)
+    ]
+    sections = [(f"en:quay#{n}", "Quay", f"Stone {n}", "Of grey stones.", n, True) for n in range(10)]
+    assert len(select_kind(make_evidence(tmp_path / "few", rows=[*single, *sections[1:]]), "halves")) == 9
+    assert select_kind(make_evidence(tmp_path / "many", rows=[*single, *sections]), "halves") == []
 
 
 def test_link_questions(evidence: HeldOutEvidence) -> None:
@@ -112,7 +123,7 @@ def test_links_belong_to_the_sentence_that_contains_them(tmp_path: Path) -> None
 
 def test_the_number_of_questions_is_limited(tmp_path: Path, evidence: HeldOutEvidence) -> None:
     few = make_evidence(tmp_path / "few", linked=LINKED, questions=1)
-    for kind in KINDS[:3]:
+    for kind in KINDS[:3]:  # without halves
         assert [question[:4] for question in select_kind(few, kind)] == [select_kind(evidence, kind)[0][:4]]
     (section,) = select_kind(few, "headings")
     assert len(candidates(few)) == len(PASSAGES) + len(section.answers) + 1

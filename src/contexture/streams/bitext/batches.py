@@ -18,7 +18,7 @@ class Bitext(TextPairStream, TextStream):
     token_columns = SIDES
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's sentence pairs as `document`, with `ids` (B, 2), equal for equal sentences."""
         batch, rows = self.collate_documents(table, part, parts)
         ids = np.stack([table[f"{side}_id"].to_numpy()[rows] for side in SIDES], axis=1)
         return batch | {"ids": torch.from_numpy(ids)}

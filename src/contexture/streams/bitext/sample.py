@@ -18,7 +18,7 @@ _KEY = ("set", "number")
 
 
 def bitext_pairs(bitext: DataFrame, vocabulary_dir: Path, max_tokens: int, files: int, seed: int) -> DataFrame:
-    """Tokenize parallel sentences, one row per pair.
+    """Tokenize parallel sentences into a shuffled table of one row per pair.
 
     Columns: `set`, `number`, `source_lang`, `target_lang`, `source` and `target` (token ids cut at `max_tokens`),
     `source_id` and `target_id` (equal for equal sentences, which may have several translations). Pairs with a side
@@ -37,7 +37,7 @@ def bitext_pairs(bitext: DataFrame, vocabulary_dir: Path, max_tokens: int, files
 
 
 def count_pairs(pairs: DataFrame, max_tokens: int) -> dict[str, Any]:
-    """Count pairs, in total and by languages, tokens, and sides at the length limit, most of which were cut."""
+    """Count pairs (in total and by languages), tokens, and sentences at the length limit, most of which were cut."""
     at_limit = " + ".join(f"count_if(size({side}) = {max_tokens})" for side in SIDES)
     rows = (
         pairs.groupBy(F.concat_ws("-", "source_lang", "target_lang").alias("languages"))
@@ -58,15 +58,16 @@ def count_pairs(pairs: DataFrame, max_tokens: int) -> dict[str, Any]:
 
 
 def tables(config: BitextStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """Define the table of pairs, with sides as long as documents, and its counts."""
+    """Define the table of tokenized parallel sentences, cut to the length of a document, and its counts."""
 
-    def sample(bitext: DataFrame, tokenizer: Path) -> DataFrame:
+    def make_pairs(bitext: DataFrame, tokenizer: Path) -> DataFrame:
         return bitext_pairs(bitext, tokenizer, lengths.document, config.files, seed)
 
-    def count(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
+    def count_examples(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
+        """Return the counts of the pairs and their languages without text in the corpus; ValueError without pairs."""
         counts = count_pairs(examples, lengths.document)
         if not counts["pairs"]:
             raise ValueError("no parallel sentences are left: see the counts in data/08_reporting/corpus/bitext.json")
         return counts | count_without_text(examples, ("source_lang", "target_lang"), documents)
 
-    return ExampleTables([ExampleTable("bitext", sample, ("bitext", "tokenizer"))], count)
+    return ExampleTables([ExampleTable("bitext", make_pairs, ("bitext", "tokenizer"))], count_examples)

@@ -18,19 +18,19 @@ class Joint(TokenStream):
     columns = ("sentences", "labels")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's examples, a sentence and its k candidates in one input each, with `labels` (B, k)."""
         sentences, labels = joint_examples(table, self.config.layout.candidates)
         rows = part_rows(sentences.lengths.sum(axis=1), part, parts)
         batch = joint_layout(select_rows(sentences, rows), self.encoder.specials, self.config.layout)
         return batch | {"labels": torch.from_numpy(labels[rows])}
 
     def sample_tokens(self, count: int) -> Ints:
-        """See `Stream.sample`."""
+        """Return the token ids of sentences and candidates of the first `count` examples, concatenated."""
         return joint_examples(self.rows.take(0, min(self.rows.rows, count)), self.config.layout.candidates)[0].tokens
 
 
 def joint_examples(table: pa.Table, candidates: int) -> tuple[Sentences, Ints]:
-    """Read `sentences` (k+1 lists of ids per row) and `labels` (k per row) into arrays."""
+    """Return `sentences` (k+1 lists of ids per row) and `labels` (k per row) of a table as arrays."""
     sentences = table["sentences"].combine_chunks().flatten()
     lengths = np.diff(sentences.offsets.to_numpy()).astype(np.int64)
     labels = table["labels"].combine_chunks().flatten().to_numpy().astype(np.int64)

@@ -40,7 +40,7 @@ class JointSampling(Sampling):
 
     @property
     def candidates(self) -> int:
-        """Number of candidates of an example (k)."""
+        """Number of candidates of an example (k): positives and negatives."""
         return self.positives + self.hard_negatives + self.easy_negatives
 
 
@@ -56,7 +56,7 @@ class JointConfig(SlotConfig, StreamConfig):
 
     @property
     def layout(self) -> LayoutConfig:
-        """Input layout of s0 and its candidates."""
+        """Layout of a sentence and its candidates in one input."""
         return LayoutConfig(self.sentence_tokens, self.positions, self.pooling, self.sampling.candidates)
 
     @property
@@ -65,5 +65,5 @@ class JointConfig(SlotConfig, StreamConfig):
         return self.sentence_tokens - 2
 
     def needs(self, lengths: Lengths) -> TableSizes:
-        """See `StreamConfig.needs`."""
+        """Return the positions and token types that a sentence and its candidates need in one input."""
         return TableSizes(self.layout.width, self.layout.candidates + 1)

@@ -53,10 +53,11 @@ class Example(NamedTuple):
 def sample_document(
     document: Document, pool: Pool, config: JointSampling, max_tokens: int, seed: int
 ) -> tuple[list[Example], Counter[str]]:
-    """Sample the examples of one document, in the order of its paragraphs, and count `COUNT_NAMES`.
+    """Return MSPP's examples from one document, in the order of its paragraphs, and the counts `COUNT_NAMES`.
 
-    A function of its arguments alone: each paragraph and each s0 has its own generator, seeded with (seed, document id,
-    paragraph index, sentence index). Sentence indices count the sentences that have tokens.
+    s0 is the sentence whose paragraph is predicted. The result is a function of the arguments alone: each paragraph and
+    each s0 has its own generator, seeded with (seed, document id, paragraph index, sentence index). Sentence indices
+    count the sentences that have tokens.
     """
     sources = _CandidateSources(document, pool, config, max_tokens)
     examples: list[Example] = []
@@ -83,7 +84,7 @@ def sample_document(
 
 
 def _eligible_positions(sentences: Sequence[Sentence], config: JointSampling) -> list[int]:
-    """Return the positions of sentences with at least k1 possible positives."""
+    """Return the positions of a paragraph's sentences that can be s0: those with k1 or more possible positives."""
     texts = set(sentences) if config.positive_rule == "any" else set()
     eligible = []
     for position in reversed(range(len(sentences))):
@@ -96,7 +97,7 @@ def _eligible_positions(sentences: Sequence[Sentence], config: JointSampling) ->
 def _draw_candidates(
     sources: "_CandidateSources", number: int, s0: int, rng: Random
 ) -> tuple[list[tuple[Sentence, int]], int]:
-    """Draw the labelled candidates of an example. Also returns how many hard negatives are replaced by easy ones."""
+    """Draw the candidates of s0 with labels, shuffled, and count the hard negatives replaced by easy ones."""
     config = sources.config
     paragraph = sources.paragraph(number)
     texts = {candidate.sentence for candidate in paragraph}
@@ -111,7 +112,7 @@ def _draw_candidates(
 
 
 def _take_unused(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> list[Candidate]:
-    """Take the first `count` candidates with unused texts, and mark their texts as used."""
+    """Return the first `count` candidates with unused texts, and mark their texts as used."""
     chosen: list[Candidate] = []
     for candidate in candidates if count else ():
         if candidate.sentence not in used:
@@ -123,7 +124,7 @@ def _take_unused(candidates: Iterable[Candidate], count: int, used: set[Sentence
 
 
 def _draw_text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Random) -> Sentence:
-    """Return the candidate's sentence or, with probability 0.5 unless that repeats a text, it and the following one."""
+    """Return the candidate's sentence, or, half of the time and if that repeats no text, it and the following one."""
     sentence, following = candidate
     if following is None or following in used or rng.random() < 0.5:
         return sentence
@@ -148,13 +149,16 @@ class _CandidateSources:
         self.own_range = bisect_left(pool.doc_ids, document.doc_id), bisect_right(pool.doc_ids, document.doc_id)
 
     def paragraph(self, number: int) -> list[Candidate]:
+        """Return the candidates that begin in a paragraph, in the order of its sentences."""
         return self.candidates[self.bounds[number] : self.bounds[number + 1]]
 
     def positives(self, number: int, s0: int, rng: Random) -> Iterator[Candidate]:
+        """Yield candidates from s0's paragraph: all other sentences, or those after s0."""
         start = s0 if self.config.positive_rule == "any" else 0
         return lazy_shuffle(self.paragraph(number), rng, start, s0 + 1)
 
     def hard_negatives(self, number: int, s0: int, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
+        """Yield candidates from other paragraphs of the document and, by `hard_rule`, a sentence before s0."""
         if self.config.hard_rule == "other_paragraphs":
             return _exclude_texts(
                 lazy_shuffle(self.candidates, rng, self.bounds[number], self.bounds[number + 1]), texts
@@ -167,11 +171,12 @@ class _CandidateSources:
         return lazy_shuffle(candidates, rng)
 
     def easy_negatives(self, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
+        """Yield candidates from other documents of the pool."""
         return _exclude_texts(lazy_shuffle(self.pool, rng, *self.own_range), texts)
 
 
 def _exclude_texts(candidates: Iterable[Candidate], texts: AbstractSet[Sentence]) -> Iterator[Candidate]:
-    """Drop candidates that have a text of s0's paragraph."""
+    """Yield candidates without those in `texts`; a following sentence in `texts` is cut off."""
     for sentence, following in candidates:
         if sentence not in texts:
             yield Candidate(sentence, None if following in texts else following)

@@ -22,7 +22,7 @@ SENTENCES_PER_BUCKET = 4096
 def sample_mspp(
     documents: DataFrame, config: JointSampling, max_tokens: int, seed: int
 ) -> tuple[DataFrame, Observation]:
-    """Sample the examples of all documents, which must be read from disk (see `tokenize_paragraphs`).
+    """Sample MSPP's examples of all documents, which must be read from disk (see `tokenize_paragraphs`).
 
     Each document draws its easy negatives from one bucket of about `SENTENCES_PER_BUCKET` sentences of the corpus,
     chosen by hash. Only the number of buckets grows with the corpus.
@@ -58,12 +58,13 @@ def sample_mspp(
 
 
 def count_mspp(observation: Observation) -> dict[str, int]:
-    """Return the counts of `COUNT_NAMES`. Blocks until the examples are written."""
+    """Return the counts `COUNT_NAMES` of an observation. Blocks until the examples are written."""
     counts = observation.get
     return {name: int(counts.get(name) or 0) for name in COUNT_NAMES}
 
 
 def _bucket_column(seed: int, buckets: int, *columns: str) -> Column:
+    """Return the column `bucket`: a hash of `columns` in 0 … buckets−1."""
     return F.pmod(F.xxhash64(F.lit(seed), *columns), F.lit(buckets)).alias("bucket")
 
 
@@ -82,7 +83,9 @@ def _pool_rows(texts: DataFrame, config: JointSampling) -> DataFrame:
 
 
 def _bucket_sampler(config: JointSampling, max_tokens: int, seed: int) -> Callable[[pa.Table, pa.Table], pa.Table]:
-    def sample(documents: pa.Table, sentences: pa.Table) -> pa.Table:
+    """Return a function that samples the examples of a bucket's documents, with easy negatives from its sentences."""
+
+    def sample_bucket(documents: pa.Table, sentences: pa.Table) -> pa.Table:
         pool = _read_pool(sentences, max_tokens)
         examples: list[Example] = []
         counts: Counter[str] = Counter()
@@ -92,10 +95,11 @@ def _bucket_sampler(config: JointSampling, max_tokens: int, seed: int) -> Callab
             counts += counted
         return _to_table(examples, counts)
 
-    return sample
+    return sample_bucket
 
 
 def _read_pool(table: pa.Table, max_tokens: int) -> Pool:
+    """Convert rows of `_pool_rows` to a pool of candidates sorted by document."""
     if table.num_rows == 0:
         return Pool([], [])
     table = table.sort_by([(name, "ascending") for name in ("doc_id", "paragraph_index", "sentence_index")])
@@ -120,13 +124,14 @@ def _to_table(examples: list[Example], counts: Counter[str]) -> pa.Table:
 def tables(config: JointConfig, lengths: Lengths, seed: int) -> ExampleTables:
     """Define MSPP's table of examples and its counts."""
 
-    def sample(documents: DataFrame) -> tuple[DataFrame, Observation]:
+    def make_examples(documents: DataFrame) -> tuple[DataFrame, Observation]:
         return sample_mspp(documents, config.sampling, config.max_tokens, seed)
 
-    def count(observation: Observation, *_: Any) -> dict[str, int]:
+    def read_counts(observation: Observation, *_: Any) -> dict[str, int]:
+        """Return the counts of `count_mspp`; ValueError without examples."""
         counts = count_mspp(observation)
         if not counts["examples"]:
             raise ValueError(f"no example could be sampled from this corpus: {counts}; add text with longer paragraphs")
         return counts
 
-    return ExampleTables([ExampleTable("joint", sample, ("documents",), observed=True)], count)
+    return ExampleTables([ExampleTable("joint", make_examples, ("documents",), observed=True)], read_counts)

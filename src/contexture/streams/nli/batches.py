@@ -16,6 +16,6 @@ class Nli(TextPairStream):
     token_columns = ("premise", "hypothesis")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's premises and hypotheses as `document`, with their `labels` (B,)."""
         batch, rows = self.collate_documents(table, part, parts)
         return batch | {"labels": torch.from_numpy(table["label"].to_numpy()[rows].astype(np.int64))}

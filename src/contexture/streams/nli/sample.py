@@ -18,7 +18,7 @@ _KEY = ("number", *(f"{side}_lang" for side in SIDES))
 
 
 def nli_pairs(nli: DataFrame, vocabulary_dir: Path, max_tokens: int, per_pair: int, files: int, seed: int) -> DataFrame:
-    """Draw `per_pair` distinct combinations of two different languages for each pair.
+    """Return tokenized premises and hypotheses in up to `per_pair` random combinations of two languages per pair.
 
     Columns: `number`, `premise_lang`, `hypothesis_lang`, `premise` and `hypothesis` (token ids cut at `max_tokens`) and
     `label`. The choice is a function of the seed and the pair. Pairs with a side without tokens are dropped. The table
@@ -41,19 +41,20 @@ def nli_pairs(nli: DataFrame, vocabulary_dir: Path, max_tokens: int, per_pair: i
 
 
 def count_pairs(pairs: DataFrame) -> dict[str, Any]:
-    """Count pairs, in total and by languages."""
+    """Count pairs of premise and hypothesis, in total and by languages."""
     languages = F.concat_ws("-", "premise_lang", "hypothesis_lang").alias("languages")
     rows = pairs.groupBy(languages).count().orderBy("languages").collect()
     return {"pairs": sum(row["count"] for row in rows), "languages": {row["languages"]: row["count"] for row in rows}}
 
 
 def tables(config: NliStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """Define the table of pairs, with sides as long as documents, and its counts."""
+    """Define the table of tokenized premises and hypotheses, cut to the length of a document, and its counts."""
 
-    def sample(nli: DataFrame, tokenizer: Path) -> DataFrame:
+    def make_pairs(nli: DataFrame, tokenizer: Path) -> DataFrame:
         return nli_pairs(nli, tokenizer, lengths.document, config.per_pair, config.files, seed)
 
-    def count(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
+    def count_examples(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
+        """Return the counts of the pairs and their languages without text in the corpus."""
         return count_pairs(examples) | count_without_text(examples, [f"{side}_lang" for side in SIDES], documents)
 
-    return ExampleTables([ExampleTable("nli", sample, ("nli", "tokenizer"))], count)
+    return ExampleTables([ExampleTable("nli", make_pairs, ("nli", "tokenizer"))], count_examples)

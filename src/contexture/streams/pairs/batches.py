@@ -39,17 +39,17 @@ class PairRows:
             )
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # largest last, see `_counts_at`
         weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
-        self.contains_runs = [Fraction(weight, sum(weights)) for weight in weights]
+        self.shares = [Fraction(weight, sum(weights)) for weight in weights]
         self.rows = sum(stream.rows for stream in streams)
 
     def take(self, start: int, count: int) -> pa.Table:
-        """Return pairs start … start+count−1 (two or more).
+        """Return pairs start … start+count−1 (two or more) of the mixture of tasks.
 
         `log_q` is the log probability of a pair's task and document.
         """
         tables = []
         for stream, share, first, end in zip(
-            self.streams, self.contains_runs, self._counts_at(start), self._counts_at(start + count), strict=True
+            self.streams, self.shares, self._counts_at(start), self._counts_at(start + count), strict=True
         ):
             if end > first:
                 table = stream.take(first, end - first)
@@ -59,12 +59,12 @@ class PairRows:
         return pa.concat_tables(tables, promote_options="default")
 
     def _counts_at(self, position: int) -> list[int]:
-        """Return the number of each task's pairs before `position`.
+        """Return how many of the first `position` pairs of the mixture each task has.
 
         A task gets its share, rounded with an offset of its own so that tasks alternate; the largest gets the rest.
         """
-        starts = accumulate(self.contains_runs, initial=Fraction(0))
-        counts = [int(position * share + start) for share, start in zip(self.contains_runs[:-1], starts, strict=False)]
+        starts = accumulate(self.shares, initial=Fraction(0))
+        counts = [int(position * share + start) for share, start in zip(self.shares[:-1], starts, strict=False)]
         return [*counts, position - sum(counts)]
 
 
@@ -72,7 +72,7 @@ class _PairTaskStream(Stream):
     config: PairsConfig
 
     def open(self, folder: Path, seed: int) -> PairRows:
-        """See `Stream.open`."""
+        """Return the endless mixture of the selected tasks' pairs."""
         return PairRows([folder / task for task in self.config.selected_tasks], self.config.mixture, seed)
 
 
@@ -80,7 +80,7 @@ class Pairs(_PairTaskStream, TextStream):
     """Pairs of `query` and `document`, with `document_ids` (B,) and `log_q` (B,); see `InBatchNegatives`."""
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's pairs as `query` and `document`, with the documents' ids and log probabilities."""
         documents = read_token_columns(table, "title", "passage")
         rows = part_rows(documents.lengths.sum(axis=1), part, parts)
         queries = select_rows(read_token_columns(table, "query"), rows)
@@ -97,14 +97,14 @@ class Passages(_PairTaskStream, TokenStream):
     token_columns = ("title", "passage")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch the tokens of a part's documents, title and passage."""
         documents = read_token_columns(table, *self.token_columns)
         rows = part_rows(documents.lengths.sum(axis=1), part, parts)
         return text_layout(select_rows(documents, rows), self.encoder.specials, self.encoder.lengths.document)
 
 
 def pair_batch(encoder: Encoder, queries: Sentences, documents: Sentences, tokens_at_once: int) -> dict[str, Any]:
-    """Batch queries and documents for the encoder."""
+    """Return the batches `query` and `document` for the encoder."""
     return {
         "query": encoder.batch(queries, "query", tokens_at_once),
         "document": encoder.batch(documents, "document", tokens_at_once),

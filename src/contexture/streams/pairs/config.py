@@ -51,7 +51,7 @@ class PairsConfig(StreamConfig):
 
     @property
     def selected_tasks(self) -> list[PairTask]:
-        """Tasks whose pairs are read."""
+        """Pre-training tasks whose pairs are read."""
         return self.tasks or self.sampling.tasks
 
 
@@ -62,5 +62,5 @@ class PassagesConfig(PairsConfig):
     implementation: ClassVar[str] = "contexture.streams.pairs.batches:Passages"
 
     def needs(self, lengths: Lengths) -> TableSizes:
-        """See `StreamConfig.needs`."""
+        """Return a position for each token of a document, and one token type."""
         return TableSizes(lengths.document)

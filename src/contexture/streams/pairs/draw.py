@@ -31,7 +31,7 @@ DrawFunction = Callable[[Sequence[Passage], PairSampling, int], Iterator[Pair]]
 
 
 def draw_inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
-    """ICT (section 3): the query is a random sentence of a passage, the document is the rest of the passage.
+    """Yield ICT's pairs (section 3): the query is a random sentence of a passage, the document is the rest of it.
 
     With probability `remove_probability`, all occurrences of the sentence are removed; otherwise all are kept. Passages
     with fewer than two different sentences give no pair.
@@ -45,7 +45,7 @@ def draw_inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: 
 
 
 def draw_body_first(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
-    """BFS (section 3): the query is a random sentence of the page's first section, the document is a passage.
+    """Yield BFS's pairs (section 3): a random sentence of the page's first section, and a passage as document.
 
     Each passage of the page is a document if the first section has a sentence that the passage does not contain. Pages
     without text in the first section give no pair.
@@ -56,7 +56,7 @@ def draw_body_first(passages: Sequence[Passage], config: PairSampling, seed: int
 
 
 def draw_neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
-    """The query is a random sentence of the previous or next passage of the page.
+    """Yield pairs of a passage, as document, and a random sentence of the previous or next passage, as query.
 
     This applies Quick-Thoughts (its section 3) to sentences and passages. The document does not contain the query.
     Pages with one passage give no pair.
@@ -70,7 +70,7 @@ def draw_neighbours(passages: Sequence[Passage], config: PairSampling, seed: int
 def _pair_with_passage(
     task: str, passage: Passage, queries: Sequence[Sentence], config: PairSampling, seed: int
 ) -> Iterator[Pair]:
-    """Yield pairs of the whole passage with queries that it does not contain."""
+    """Yield pairs of the whole passage with random ones of `queries` that it does not contain."""
     passage_id, _, sentences = passage
     for number, query in _draw_queries(task, passage_id, queries, set(sentences), config, seed):
         yield Pair(f"{task}:{passage_id}:{number}", query, list(chain.from_iterable(sentences)), passage_id)
@@ -81,10 +81,10 @@ def _draw_queries(
 ) -> Iterator[tuple[int, Sentence]]:
     """Yield `pairs_per_passage` different queries in random order, none in `seen`, with their positions."""
 
-    def different() -> Iterator[tuple[int, Sentence]]:
+    def draw_unseen() -> Iterator[tuple[int, Sentence]]:
         for number in lazy_shuffle(range(len(queries)), seeded_random(seed, task, passage_id)):
             if queries[number] not in seen:
                 seen.add(queries[number])
                 yield number, queries[number]
 
-    return islice(different(), config.pairs_per_passage)
+    return islice(draw_unseen(), config.pairs_per_passage)

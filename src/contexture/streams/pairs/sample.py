@@ -40,7 +40,7 @@ _DRAW_FUNCTIONS: dict[str, DrawFunction] = {
 def sample_pairs(
     task: PairTask, passages: DataFrame, documents: DataFrame, config: PairSampling, lengths: Lengths, seed: int
 ) -> DataFrame:
-    """Sample one task's pairs from passages and documents, which must be read from disk.
+    """Return one task's pairs, sampled from passages and documents, which must be read from disk.
 
     `pairs.draw` defines ICT, BFS and neighbours, `sample_headings` the headings. WLP gives a pair for each passage and
     each other page that it links to: the query is a random sentence of that page's first section, the document is the
@@ -60,14 +60,14 @@ def sample_pairs(
 
 
 def _cut_and_shuffle(pairs: DataFrame, config: PairSampling, lengths: Lengths, seed: int) -> DataFrame:
-    """Cut pairs to the encoder's lengths and shuffle them."""
+    """Return the pairs cut to the encoder's lengths and shuffled into files."""
     room = F.greatest(F.lit(1), F.lit(lengths.document - 3) - F.size("title"))
     cut = pairs.withColumn("query", F.slice("query", 1, lengths.query - 2))
     return shuffle_into_files(cut.withColumn("passage", F.slice("passage", 1, room)), config.files, seed, "pair_id")
 
 
 def count_pairs(pairs: DataFrame) -> dict[str, float]:
-    """Count what Table 1 reports of a task: `pairs`, `tokens`, `mean_query_tokens` and `mean_document_tokens`.
+    """Return what Table 1 reports of a task: `pairs`, `tokens`, `mean_query_tokens` and `mean_document_tokens`.
 
     Tokens are those of queries and passages, without titles and special tokens. Without pairs, means are 0.
     """
@@ -84,7 +84,7 @@ def count_pairs(pairs: DataFrame) -> dict[str, float]:
 def sample_headings(
     passages: DataFrame, tokenizer: Path, config: PairSampling, lengths: Lengths, seed: int
 ) -> DataFrame:
-    """Sample pairs of a heading and a passage below it, with the columns of `sample_pairs`.
+    """Return pairs of a heading and a passage below it, with the columns of `sample_pairs`.
 
     The query is the page's title and a section's heading. The document is a passage of that section without the title,
     which would reveal the answer. Each section gives up to `config.pairs_per_passage` pairs, and none if title and
@@ -112,7 +112,7 @@ def sample_headings(
 
 
 def _sample_links(passages: DataFrame, documents: DataFrame, seed: int) -> DataFrame:
-    """Sample WLP's pairs.
+    """Return Wiki Link Prediction's pairs: a random sentence of a linked page's first section, and the linking passage.
 
     Links are joined with their queries as rows of ids before they are joined with passages: all links to a page go to
     one Spark task, and its rows stay small even for a page with very many links.
@@ -162,15 +162,15 @@ def _group_pages(passages: DataFrame) -> DataFrame:
 
 
 def _draw_pairs(pages: DataFrame, draw: DrawFunction, config: PairSampling, seed: int) -> DataFrame:
-    """Draw the pairs of each row's passages."""
+    """Return the pairs that `draw` draws from each row's passages."""
 
-    def draw_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def draw_pairs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             pairs = [list(draw(passages, config, seed)) for passages in _read_passages(batch.column("passages"))]
             titles = np.repeat(np.arange(len(pairs)), [len(of_page) for of_page in pairs])
             yield _to_batch(list(chain.from_iterable(pairs)), batch.column("title_tokens").take(pa.array(titles)))
 
-    return pages.mapInArrow(draw_batches, _PAIR_SCHEMA)
+    return pages.mapInArrow(draw_pairs, _PAIR_SCHEMA)
 
 
 def _read_passages(pages: pa.ListArray) -> Iterator[list[Passage]]:
@@ -191,6 +191,7 @@ def _read_passages(pages: pa.ListArray) -> Iterator[list[Passage]]:
 
 
 def _to_batch(pairs: list[Pair], titles: pa.ListArray) -> pa.RecordBatch:
+    """Return an Arrow batch of pairs with their titles and the number of pairs of each document."""
     count = Counter(pair.document for pair in pairs)  # all pairs of a document are in one row's pairs
     columns = {
         "pair_id": pa.array([pair.pair_id for pair in pairs], pa.string()),
@@ -204,30 +205,34 @@ def _to_batch(pairs: list[Pair], titles: pa.ListArray) -> pa.RecordBatch:
 
 
 def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """Define passages, the pairs of each task, and their counts, as in the paper's Table 1."""
+    """Define the tables of passages and of each task's pairs, and their counts, as in the paper's Table 1."""
     sampling = config.sampling
 
-    def pack(documents: DataFrame, paragraphs: DataFrame) -> DataFrame:
+    def make_passages(documents: DataFrame, paragraphs: DataFrame) -> DataFrame:
+        """Pack documents into passages, and mark the passages of a random share of documents as `held_out`."""
         packed = pack_passages(documents, paragraphs, lengths.document, sampling.files)
         return packed.withColumn("held_out", uniform_draw(seed, "held out", "doc_id") < sampling.held_out)
 
-    def sample(task: PairTask) -> ExampleTable:
-        """Define the table of a task's pairs; Spark makes it later."""
+    def define_table(task: PairTask) -> ExampleTable:
+        """Return the definition of the table of a task's pairs."""
 
-        def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
+        def make_pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
+            """Sample the task's pairs from passages and documents that are not held out."""
             seen = passages.where(~F.col("held_out"))
             if sampling.held_out:
                 documents = documents.join(seen.select("doc_id").distinct(), "doc_id", "left_semi")
             return sample_pairs(task, seen, documents, sampling, lengths, seed)
 
-        def headings(passages: DataFrame, tokenizer: Path) -> DataFrame:
+        def make_heading_pairs(passages: DataFrame, tokenizer: Path) -> DataFrame:
+            """Sample pairs of headings and passages that are not held out."""
             return sample_headings(passages.where(~F.col("held_out")), tokenizer, sampling, lengths, seed)
 
         if task == "headings":
-            return ExampleTable(f"pairs/{task}", headings, ("passages", "tokenizer"))
-        return ExampleTable(f"pairs/{task}", pairs, ("passages", "documents"))
+            return ExampleTable(f"pairs/{task}", make_heading_pairs, ("passages", "tokenizer"))
+        return ExampleTable(f"pairs/{task}", make_pairs, ("passages", "documents"))
 
-    def count(*tables: DataFrame) -> dict[str, dict[str, float]]:
+    def count_by_task(*tables: DataFrame) -> dict[str, dict[str, float]]:
+        """Return task → counts of its pairs; ValueError if no task has any."""
         counts: dict[str, dict[str, float]] = {
             task: count_pairs(table) for task, table in zip(sampling.tasks, tables, strict=False)
         }
@@ -235,5 +240,7 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
             raise ValueError("no pair could be sampled from this corpus: add passages with more than one sentence")
         return counts
 
-    packed = ExampleTable("passages", pack, ("documents", "paragraphs"))
-    return ExampleTables([packed, *(sample(task) for task in sampling.tasks)], count, intermediate=("passages",))
+    packed = ExampleTable("passages", make_passages, ("documents", "paragraphs"))
+    return ExampleTables(
+        [packed, *(define_table(task) for task in sampling.tasks)], count_by_task, intermediate=("passages",)
+    )

@@ -26,7 +26,7 @@ class Contiguous(TextStream):
     token_columns = ("tokens",)
 
     def open(self, folder: Path, seed: int) -> OrderedRows:
-        """See `Stream.open`. Raises ValueError if there are fewer sentences than `batch_size`."""
+        """Return the endless sentences in file order; ValueError if there are fewer than `batch_size`."""
         rows = OrderedRows(folder, self.columns, seed)
         if rows.rows < self.batching.batch_size:
             raise ValueError(
@@ -36,7 +36,7 @@ class Contiguous(TextStream):
         return rows
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's contiguous sentences, with the documents and positions of all the step's sentences."""
         size = len(table) // parts
         rows = np.arange(part * size, (part + 1) * size)
         documents, positions = factorize(table["document"]), torch.from_numpy(table["position"].to_numpy().astype("i8"))
@@ -57,7 +57,7 @@ class ShuffledSentences(TextStream):
     token_columns = ("tokens",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's sentences as `texts` and `words`."""
         sentences = select_rows(read_token_columns(table, "tokens"), np.arange(part, len(table), parts))
         return sentence_batch(self.encoder, sentences, self.batching.tokens_at_once)
 

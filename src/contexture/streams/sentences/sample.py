@@ -45,15 +45,16 @@ def count_sentences(documents: DataFrame, max_words: int) -> dict[str, int]:
 
 
 def tables(config: SentencesConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """Define the table of sentences, cut to the encoder's length, and its counts."""
+    """Define the table of sentences in corpus order, cut to the encoder's length, and its counts."""
 
-    def sample(documents: DataFrame) -> DataFrame:
+    def make_sentences(documents: DataFrame) -> DataFrame:
         return contiguous_sentences(documents, lengths.document, config.files, seed)
 
-    def count(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
+    def count_examples(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
+        """Return the counts of `count_sentences`; ValueError if no document has two sentences."""
         counts = count_sentences(documents, lengths.document)
         if not counts["sentences"]:
             raise ValueError(f"no document of the corpus has two sentences: {counts}; add longer documents")
         return counts
 
-    return ExampleTables([ExampleTable("sentences", sample, ("documents",))], count)
+    return ExampleTables([ExampleTable("sentences", make_sentences, ("documents",))], count_examples)

@@ -18,7 +18,7 @@ class SequencePairs(Stream):
     token_columns = ("second",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's pairs: `texts`, the first sequences, and `second`, the tokens of the second ones."""
         first, second = read_token_columns(table, "first"), read_token_columns(table, "second")
         rows = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
         tokens = text_layout(select_rows(second, rows), self.encoder.specials, self.encoder.lengths.document)
@@ -29,7 +29,7 @@ class SequencePairs(Stream):
         }
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
-        """Return pooled states (B, H) of the first sequences."""
+        """Encode the first sequences into pooled states (B, H)."""
         return encoder.pooled_states(batch["texts"])
 
 
@@ -40,7 +40,7 @@ class Sequences(TokenStream):
     token_columns = ("second",)
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch the tokens of a part's second sequences."""
         texts = read_token_columns(table, "second")
         rows = part_rows(texts.lengths[:, 0], part, parts)
         return text_layout(select_rows(texts, rows), self.encoder.specials, self.encoder.lengths.document)

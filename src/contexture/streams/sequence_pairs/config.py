@@ -32,7 +32,7 @@ class SequencePairsConfig(StreamConfig):
     examples: ClassVar[str] = "sequence_pairs"
 
     def needs(self, lengths: Lengths) -> TableSizes:
-        """See `StreamConfig.needs`."""
+        """Return a position for each token of a document, and one token type."""
         return TableSizes(lengths.document)
 
 

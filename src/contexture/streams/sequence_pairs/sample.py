@@ -25,7 +25,7 @@ SWAP_PROBABILITY = 0.5
 
 
 def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: int, seed: int) -> DataFrame:
-    """Return one row for every two consecutive sequences of a document.
+    """Return a shuffled table with one row for every two consecutive sequences of a document.
 
     Columns: `document`, `position` of the pair in it, and `first` and `second`, lists of token ids. A sequence is one
     sentence, or as many whole sentences as fit into `max_tokens`, special tokens included, across paragraphs and
@@ -34,13 +34,15 @@ def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: i
     `shuffle_into_files`. The same documents and seed give the same rows on any number of cores.
     """
 
-    def pair(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def pair_sequences(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return (_pair_sequences(batch, config.unit, max_tokens - NUM_SPECIAL_TOKENS) for batch in batches)
 
     key: tuple[str, ...] = ("document", "position")
     swapped = uniform_draw(seed, "swap", *key) < SWAP_PROBABILITY
     sequences = select_sentences(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
-    pairs = sequences.mapInArrow(pair, "document string, position int, before array<int>, after array<int>").select(
+    pairs = sequences.mapInArrow(
+        pair_sequences, "document string, position int, before array<int>, after array<int>"
+    ).select(
         *key,
         F.when(swapped, F.col("after")).otherwise(F.col("before")).alias("first"),
         F.when(swapped, F.col("before")).otherwise(F.col("after")).alias("second"),
@@ -75,12 +77,13 @@ def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict
 
 
 def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """Define the table of pairs, with sequences as long as documents, and its counts."""
+    """Define the table of pairs of consecutive sequences, up to the length of a document, and its counts."""
 
-    def sample(documents: DataFrame) -> DataFrame:
+    def make_pairs(documents: DataFrame) -> DataFrame:
         return sequence_pairs(documents, config.sampling, lengths.document, seed)
 
-    def count(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
+    def count_examples(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
+        """Return the counts of `count_pairs`; ValueError without pairs."""
         counts = count_pairs(examples, documents, lengths.document)
         if not counts["pairs"]:
             raise ValueError(
@@ -89,11 +92,11 @@ def tables(config: SequencePairsConfig, lengths: Lengths, seed: int) -> ExampleT
             )
         return counts
 
-    return ExampleTables([ExampleTable("sequence_pairs", sample, ("documents",))], count)
+    return ExampleTables([ExampleTable("sequence_pairs", make_pairs, ("documents",))], count_examples)
 
 
 def _pair_sequences(batch: pa.RecordBatch, unit: str, room: int) -> pa.RecordBatch:
-    """Turn pages into pairs. Sequences are ranges of the batch's tokens."""
+    """Return the pairs of consecutive sequences of each document in a batch; `room` is the limit in tokens."""
     sentences = batch.column("sentences")
     bounds, token_bounds = sentences.offsets.to_numpy(), sentences.values.offsets.to_numpy()
     lengths = np.diff(token_bounds)

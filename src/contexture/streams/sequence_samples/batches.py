@@ -59,7 +59,7 @@ class _SampleStream(Stream):
             self.frequent = frequent_tokens(self.rows, config.sampling, encoder.vocabulary.tokens.vocab_size)
 
     def cut(self, table: pa.Table, part: int, parts: int) -> CutSamples:
-        """Return the sequences of the samples that belong to a part."""
+        """Cut the samples in part `part` of `parts` into sequences."""
         pieces = table["pieces"].combine_chunks()
         sizes = np.diff(pieces.flatten().offsets.to_numpy())
         bounds = pieces.offsets.to_numpy() - pieces.offsets.to_numpy()[0]
@@ -76,7 +76,7 @@ class _SampleStream(Stream):
         return torch.from_numpy(table)
 
     def sample_tokens(self, count: int) -> Ints:
-        """Return the maskable tokens of samples with about `count` sequences."""
+        """Return the maskable token ids of the first samples, which have about `count` sequences."""
         samples = min(self.rows.rows, max(1, count // self.config.sampling.sequences))
         cut = cut_samples(self.rows.take(0, samples)["pieces"].combine_chunks(), self.config)
         tokens: Ints = cut.sequences.tokens
@@ -94,7 +94,7 @@ class SequenceSamples(_SampleStream):
     config: SequenceSamplesConfig
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch a part's samples: their sequences, and who attends to whom, as the class describes."""
         cut = self.cut(table, part, parts)
         counts = np.bincount(cut.samples)
         within = np.arange(len(cut.samples)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -119,7 +119,7 @@ class SequenceSamples(_SampleStream):
         }
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> list[Tensor]:
-        """Return hidden states (B, T, H) of each chunk of sequences."""
+        """Encode sequences into hidden states (B, T, H) of each chunk."""
         return encoder.sequence_states(batch["sequences"]["chunks"])
 
 
@@ -127,7 +127,7 @@ class ShortSequences(_SampleStream, TokenStream):
     """The sequences as batches of tokens, with `maskable` (B, T) if shared. One example row is one sample."""
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
+        """Batch the tokens of a part's sequences, with `maskable` (B, T) if shared."""
         cut = self.cut(table, part, parts)
         batch = text_layout(cut.sequences, self.encoder.specials, self.limit)
         if self.config.maskable == "any":

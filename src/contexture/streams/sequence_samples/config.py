@@ -68,7 +68,7 @@ class ShortSequencesConfig(StreamConfig):
         return self.tokens or self.sampling.tokens
 
     def needs(self, lengths: Lengths) -> TableSizes:
-        """See `StreamConfig.needs`."""
+        """Return the stream's positions, at any of which a sequence may begin, and one token type."""
         return TableSizes(self.positions)
 
 

@@ -25,7 +25,7 @@ SAMPLE_SCHEMA = "sample string, documents int, pieces array<array<int>>"
 
 
 def sequence_samples(documents: DataFrame, config: SampleSampling, seed: int) -> DataFrame:
-    """Return one row per sample: `sample`, `documents` and `pieces`.
+    """Return a shuffled table of one row per sample: `sample`, `documents` and `pieces`.
 
     `pieces` are lists of token ids, from a number of `documents`. Cut into sequences of `config.tokens` tokens, of
     which a piece's last may be shorter, the pieces of a sample give at most `config.sequences` sequences. `sample` is
@@ -48,7 +48,7 @@ def sequence_samples(documents: DataFrame, config: SampleSampling, seed: int) ->
         by_hash = runs.repartition(config.files, "drawn").sortWithinPartitions("drawn", "doc_id", "start")
         ordered = by_hash.select("doc_id", "tokens", "start")
 
-    def sample(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def group_into_samples(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = (row for batch in batches for row in _read_rows(batch))
         if config.run_length is None:
             samples = contiguous_samples(rows, config)
@@ -57,11 +57,11 @@ def sequence_samples(documents: DataFrame, config: SampleSampling, seed: int) ->
         while block := list(islice(samples, SAMPLES_PER_BATCH)):
             yield _to_batch(block)
 
-    return shuffle_into_files(ordered.mapInArrow(sample, SAMPLE_SCHEMA), config.files, seed, "sample")
+    return shuffle_into_files(ordered.mapInArrow(group_into_samples, SAMPLE_SCHEMA), config.files, seed, "sample")
 
 
 def _split_runs(texts: DataFrame, length: int) -> DataFrame:
-    """Split documents into runs of `length` tokens, with the token at which each begins."""
+    """Split documents into runs of `length` tokens, one row each, with the token at which each begins."""
     starts = F.explode(F.sequence(F.lit(0), F.size("tokens") - 1, F.lit(length)))
     return texts.select("doc_id", starts.alias("start"), "tokens").withColumn(
         "tokens", F.slice("tokens", F.col("start") + 1, F.lit(length))
@@ -78,7 +78,7 @@ class Sample:
 
 
 def contiguous_samples(rows: Iterable[tuple[str, Ids]], config: SampleSampling) -> Iterator[Sample]:
-    """Yield samples of consecutive documents (name, tokens). The last may not be full."""
+    """Yield samples that consecutive documents (name, tokens) fill one after the other. The last may not be full."""
     crossing = config.boundaries == "cross"
     room = config.sequences * config.tokens
     sample = Sample("")
@@ -101,6 +101,7 @@ def contiguous_samples(rows: Iterable[tuple[str, Ids]], config: SampleSampling) 
 
 
 def _join_pieces(sample: Sample) -> Sample:
+    """Return the sample with its pieces joined into a single one."""
     return replace(sample, pieces=[np.concatenate(sample.pieces)])
 
 
@@ -161,13 +162,14 @@ def _full_size(config: SampleSampling) -> int:
 
 
 def tables(config: ShortSequencesConfig, lengths: Lengths, seed: int) -> ExampleTables:
-    """Define the table of samples and its counts."""
+    """Define Cross-Thought's table of samples and its counts."""
     sampling = config.sampling
 
-    def sample(documents: DataFrame) -> DataFrame:
+    def make_samples(documents: DataFrame) -> DataFrame:
         return sequence_samples(documents, sampling, seed)
 
-    def count(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
+    def count_examples(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
+        """Return the counts of `count_samples`; ValueError if no sample or sequence is full."""
         counts = count_samples(examples, documents, sampling)
         longest, fullest = counts.pop("longest_document"), counts.pop("most_sequences")
         if sampling.boundaries == "documents" and longest < sampling.tokens:
@@ -189,11 +191,11 @@ def tables(config: ShortSequencesConfig, lengths: Lengths, seed: int) -> Example
             )
         return counts
 
-    return ExampleTables([ExampleTable("sequence_samples", sample, ("documents",))], count)
+    return ExampleTables([ExampleTable("sequence_samples", make_samples, ("documents",))], count_examples)
 
 
 def _read_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of `doc_id`, `tokens` and, for runs, `start`."""
+    """Return the rows of an Arrow batch: `doc_id`, `tokens` and, for runs, `start`."""
     tokens = batch.column("tokens")
     values = tokens.values.to_numpy()
     pieces = [values[begin:end] for begin, end in pairwise(tokens.offsets.to_numpy())]
@@ -202,6 +204,7 @@ def _read_rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 
 
 def _to_batch(samples: Sequence[Sample]) -> pa.RecordBatch:
+    """Return an Arrow batch with the columns `sample`, `documents` (their number) and `pieces`."""
     pieces = [piece for sample in samples for piece in sample.pieces]
     bounds = np.cumsum([0, *map(len, pieces)]), np.cumsum([0, *(len(sample.pieces) for sample in samples)])
     return pa.RecordBatch.from_pydict(

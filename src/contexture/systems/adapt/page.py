@@ -13,10 +13,10 @@ from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
 
 TITLE = "Search in your own text"
 NOTE = (
-    "No labels are used: questions are generated from documents that no encoder was trained on, and searched in the "
-    "whole text. Such questions share more words with their answers than people's do, which favours BM25. Twenty "
-    "questions of your own (contexture adapt TEXT --questions FILE) are more reliable, and the "
-    "recommendation uses them if given."
+    "No labels are used: questions are made from documents that no encoder was trained on, and searched in the whole "
+    "text. Such questions differ from people's, so the weights of encoders are limited by what was measured on texts "
+    "with people's questions. Twenty questions of your own (contexture adapt TEXT --questions FILE) are more "
+    "reliable, and the recommendation uses them if given."
 )
 TASK, BM25, HYBRID = "held_out", "bm25", BM25_SUFFIX
 LABELS = {
@@ -91,20 +91,13 @@ def recommendation_card(
     """Return the card of the recommendation; `encoders` were trained in this run."""
     recommended, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
     num_questions = sum(details["asked"][kind] for kind in advice["basis"])
-    if recommended != BM25:
-        reason = f"{labels[recommended]} is better than BM25 (keyword search): {format_points(advice['gain'])}."
-    elif best == BM25:
-        reason = "BM25 (keyword search) has the best result."
-    else:
-        reason = (
-            f"BM25 (keyword search) is the safe choice: the gain of {labels[best]}, {format_points(advice['gain'])}, "
-            f"is not significant with {count_noun(num_questions, 'question')}."
-        )
+    is_by_user = advice["basis"] == ["questions"]
+    reason = explain_recommendation(advice, num_questions, labels)
     if recommended.endswith(HYBRID):
         weight = details["weights"][recommended.removesuffix(HYBRID)]
         reason += (
-            f" The encoder's scores have the weight {weight:g}, those of BM25 {1 - weight:g}: the best for questions "
-            "that were made from the text."
+            f" The encoder's scores have the weight {weight:g}, those of BM25 {1 - weight:g}: chosen by questions that "
+            "were made from the text."
         )
     next_step = 'Search with: contexture search "your question"'
     if recommended != BM25 and encoder not in encoders:
@@ -117,7 +110,7 @@ def recommendation_card(
     return Card(
         title="Recommendation",
         subtitle=f"by your {count_noun(num_questions, 'question')}"
-        if advice["basis"] == ["questions"]
+        if is_by_user
         else f"by {count_noun(num_questions, 'question')}: {kinds}",
         headline=labels[recommended],
         sentences=[reason, next_step],
@@ -127,6 +120,35 @@ def recommendation_card(
             for name in dict.fromkeys([BM25, encoder, encoder + HYBRID, best])
         ],
     )
+
+
+def explain_recommendation(advice: Mapping[str, Any], num_questions: int, labels: Mapping[str, str]) -> str:
+    """Return sentences on why a search is recommended."""
+    recommended, best, gain = advice["take"], advice["best"], advice["gain"]
+    if best == BM25:
+        return "BM25 (keyword search) has the best result."
+    if advice["basis"] != ["questions"]:
+        return (
+            f"{labels[recommended]} is expected to be better than BM25 (keyword search): {format_points(gain)} on "
+            f"questions that were made from the text; {format_expected(advice)}."
+        )
+    if recommended == best:
+        return f"{labels[best]} is better than BM25 (keyword search): {format_points(gain)}."
+    unsure = (
+        f"the gain of {labels[best]}, {format_points(gain)}, is not significant with "
+        f"{count_noun(num_questions, 'question')}"
+    )
+    if recommended == BM25:
+        return f"BM25 (keyword search) is the safe choice: {unsure}."
+    return (
+        f"Your questions do not decide: {unsure}. By questions that were made from the text, {labels[recommended]} is "
+        f"better than BM25 (keyword search); {format_expected(advice)}."
+    )
+
+
+def format_expected(advice: Mapping[str, Any]) -> str:
+    """Return the expected gain of the recommended search as text."""
+    return f"expect about {100 * advice['expected'][advice['take']]:+.1f} points for people's questions"
 
 
 def format_points(interval: Sequence[float]) -> str:

@@ -1,6 +1,6 @@
 """Evaluate BM25, encoders and both fused on questions from held-out documents, and recommend a search."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -11,24 +11,29 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from contexture.encoders.config import TransformerConfig
+from contexture.encoders.saved import is_encoder, read_settings
 from contexture.metrics.graded import METRICS, graded_metrics
 from contexture.metrics.measures import RECALL_DEPTHS
 from contexture.metrics.scores import to_records
 from contexture.retrieval.candidates import build_bm25
-from contexture.retrieval.config import Bm25Config, SearchDefaults, SearchMethod
+from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_scores
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NO_ROW, Ranking, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
-from contexture.tasks.held_out.evidence import KINDS, HeldOutEvidence, HeldOutQuestion
+from contexture.tasks.held_out.evidence import KINDS, MIN_QUESTIONS, HeldOutEvidence, HeldOutQuestion
+from contexture.tasks.held_out.recommendation import (
+    MIN_USER_QUESTIONS,
+    fuse_encoders,
+    recommend_search,
+    training_gains,
+)
 from contexture.tasks.passage_ranking import (
     BM25,
     COMPARED_METRIC,
     FROZEN,
-    HYBRID,
     drop_row,
-    mean_with_interval,
     measure_intervals,
     rank_all,
 )
@@ -36,10 +41,6 @@ from contexture.tasks.passage_ranking import (
 NAME = "held_out"
 #: Number of rows that are ranked for each question.
 _RANK_DEPTH = max(RECALL_DEPTHS)
-#: Minimal questions of a kind for its evaluation, and of the user for a recommendation by them alone.
-MIN_QUESTIONS, MIN_USER_QUESTIONS = 10, 20
-#: Weights of an encoder's scores in a fused search.
-WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def evaluate_held_out(
@@ -81,7 +82,8 @@ def evaluate_held_out(
     )
     words = ranking.add_whole_pages(rankings[BM25, encoders[0].seed], vectors_dir / "pages")
     rankings |= {(BM25, seed): words for variant, seed in rankings if variant == BM25}
-    fused, weights = fuse_encoders(rankings, words, ranking.kinds, ranking.ndcg)
+    published = {encoder.variant for encoder in encoders if has_published_weights(encoder)}
+    fused, weights = fuse_encoders(rankings, words, ranking.kinds, published, ranking.ndcg)
     tables = [ranking.metrics(rows, variant, seed) for (variant, seed), (_, rows) in (rankings | fused).items()]
     table = pd.concat(tables, ignore_index=True)
     records = [row for kind in KINDS for row in to_records(table[table["kind"] == kind], METRICS, NAME, kind)]
@@ -90,10 +92,21 @@ def evaluate_held_out(
     details |= {
         "intervals": by_kind,
         "weights": weights,
-        "advice": recommend_search(means, variants),
+        "advice": recommend_search(means, variants, published),
         "learned": training_gains(means, variants),
     }
     return Results(records, details, {"questions": means})
+
+
+def has_published_weights(encoder: EvaluatedEncoder) -> bool:
+    """Return whether an encoder is, or was trained from, a published model."""
+    folders = [Path(model) for model in encoder.models]
+    return any(not is_encoder(folder) or _is_continued(folder) for folder in folders)
+
+
+def _is_continued(folder: Path) -> bool:
+    config = read_settings(folder).config
+    return isinstance(config, TransformerConfig) and config.init_from is not None
 
 
 def _select_kind(questions: Iterable[HeldOutQuestion], kind: str) -> list[HeldOutQuestion]:
@@ -186,112 +199,3 @@ class _RankingMetrics:
         return graded_metrics(ranked, answers).assign(
             variant=variant, seed=seed, split="test", protocol=FROZEN, kind=self.kinds, query_id=range(len(self.kinds))
         )
-
-
-def fuse_encoders(
-    rankings: Mapping[tuple[str, int], Ranking],
-    words: Ranking,
-    kinds: NDArray[Any],
-    measure: Callable[[Rows], NDArray[np.float64]],
-) -> tuple[dict[tuple[str, int], Ranking], dict[str, float]]:
-    """Return the rankings of encoders fused with that of BM25, and each encoder's weight (see `fuse_scores`).
-
-    The weight is that with the highest nDCG@10 on the generated questions, averaged over their kinds and over seeds.
-    Half of them are fused with the weight that is best for the other half, so that no question is evaluated with a
-    weight that it has chosen. Without generated questions, the weight is 0.5.
-
-    Args:
-        rankings: (variant, seed) → ranking; BM25 is left out.
-        words: The ranking of BM25.
-        kinds: Kinds (Q,) of the questions.
-        measure: Returns nDCG@10 (Q,) of ranked rows.
-    """
-    fused: dict[tuple[str, int], Ranking] = {}
-    weights: dict[str, float] = {}
-    numbers, is_generated = np.arange(len(kinds)), kinds != "questions"
-    for variant in dict.fromkeys(variant for variant, _ in rankings if variant != BM25):
-        by_weight = {
-            seed: [fuse_scores(ranking, words, weight, _RANK_DEPTH) for weight in WEIGHTS]
-            for (name, seed), ranking in rankings.items()
-            if name == variant
-        }
-        ndcg = np.mean([[measure(rows) for _, rows in results] for results in by_weight.values()], axis=0)
-        choices = np.full(len(numbers), _choose_weight(ndcg, kinds, is_generated))
-        weights[variant] = WEIGHTS[choices[0]]
-        for half in (0, 1):
-            choice = _choose_weight(ndcg, kinds, is_generated & (numbers % 2 != half))
-            choices[is_generated & (numbers % 2 == half)] = choice
-        for seed, results in by_weight.items():
-            scores, rows = (np.stack(part)[choices, numbers] for part in zip(*results, strict=True))
-            fused[variant + HYBRID, seed] = scores, rows
-    return fused, weights
-
-
-def _choose_weight(ndcg: NDArray[np.float64], kinds: NDArray[Any], is_chosen: NDArray[np.bool_]) -> int:
-    """Return the number of the weight with the best mean over kinds; `ndcg` (weights, questions)."""
-    means = [ndcg[:, is_chosen & (kinds == kind)].mean(axis=1) for kind in np.unique(kinds[is_chosen])]
-    return int(np.mean(means, axis=0).argmax()) if means else WEIGHTS.index(EQUAL_WEIGHT)
-
-
-def recommend_search(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
-    """Recommend the best search on the user's questions, if they are enough, or on the mean of the other kinds.
-
-    BM25 is recommended if the 95% interval of the best search's gain over BM25 contains 0.
-
-    Returns `take`, the recommended search; `best`, that of the highest mean; `encoder`, see `select_encoder`; `basis`,
-    the kinds of questions that count; `means` by search; `gain` of `best` over BM25 with its interval;
-    `training_gains`, the gain of each encoder over itself untrained.
-    """
-    is_users = means["kind"] == "questions"
-    user_means, generated = means[is_users], means[~is_users]
-    basis = user_means if user_means["query_id"].nunique() >= MIN_USER_QUESTIONS or generated.empty else generated
-    values = basis.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED_METRIC)
-    counts = values.groupby("kind").transform("size")
-    weights = (len(values) / (counts * values.index.get_level_values("kind").nunique())).to_numpy()
-    weighted = values.mul(weights, axis=0)  # so that each kind has the same weight in the mean
-    scores = {str(name): float(score) for name, score in weighted.mean().items()}
-    best = max(scores, key=lambda name: scores[name])
-    gain = mean_with_interval(weighted[best] - weighted[BM25])
-    return {
-        "take": best if gain[1] > 0 else BM25,
-        "best": best,
-        "encoder": select_encoder(scores, variants),
-        "basis": sorted(basis["kind"].unique().tolist(), key=KINDS.index),
-        "means": scores,
-        "gain": gain,
-        "learned": _training_gains(weighted, variants),
-    }
-
-
-def training_gains(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, dict[str, list[float]]]:
-    """Return each encoder's gain over itself untrained, by kind of question and encoder: mean and 95% interval."""
-    return {
-        str(kind): _training_gains(
-            rows.pivot_table(index="query_id", columns="variant", values=COMPARED_METRIC), variants
-        )
-        for kind, rows in means.groupby("kind", sort=False)
-    }
-
-
-def _training_gains(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[float]]:
-    """Return gains by encoder; `scores` has one row per question, one column per search."""
-    return {
-        name: mean_with_interval(scores[name] - scores[name + UNTRAINED_SUFFIX])
-        for name in variants
-        if name + UNTRAINED_SUFFIX in variants
-    }
-
-
-def select_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
-    """Return the variant with the best mean, alone or fused with BM25."""
-    return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
-
-
-def choose_search(details: Mapping[str, Any], variant: str) -> SearchDefaults:
-    """Return BM25 if it is recommended, otherwise the better of the encoder alone and fused; fused without results."""
-    if "advice" not in details:
-        return SearchDefaults()
-    means = details["advice"]["means"]
-    is_fused = means[variant + HYBRID] >= means[variant]
-    method: SearchMethod = "words" if details["advice"]["take"] == BM25 else "both" if is_fused else "vectors"
-    return SearchDefaults(method, details["weights"][variant])

@@ -2,14 +2,15 @@
 
 - headings: title and section heading → the passages of the section, without the heading;
 - links: a sentence with a link → the target page; the page of the sentence is no candidate;
-- sentences: a sentence of a passage, or half of a single sentence → the rest of the passage;
+- sentences: a sentence of a passage → the rest of the passage;
+- halves: half of a passage of a single sentence → the other half; only if the text gives too few other questions;
 - questions: a user's question → the documents or passages that the user names.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -25,7 +26,9 @@ from contexture.text.quality import split_words
 from contexture.text.sentences import get_splitter
 
 #: Kinds of questions, in the order of the tables.
-KINDS = ("headings", "links", "sentences", "questions")
+KINDS = ("headings", "links", "sentences", "halves", "questions")
+#: Minimal questions of a kind for its evaluation.
+MIN_QUESTIONS = 10
 #: Columns of the table of passages that are read.
 PASSAGE_COLUMNS = ["passage_id", "doc_id", "section_index", "title", "heading", "text", "held_out"]
 CANDIDATES_FILE = "candidates.parquet"
@@ -94,15 +97,15 @@ def gather_evidence(
                 if row["held_out"]:
                     held_rows.append(row | {"row": rows})
                 rows += 1
-        headings, sections = _make_heading_questions(held_rows, count, rows)
-        sentences, rests = _make_sentence_questions(held_rows, count, rows + len(sections))
-        _write_candidates(writer, [*sections, *rests])
-    questions = [
-        *headings,
-        *_make_link_questions(paragraphs_dir, held_rows, documents, count),
-        *sentences,
-        *_make_user_questions(user_questions, items_by_name),
-    ]
+        headings, rests = _make_heading_questions(held_rows, count, rows)
+        links = _make_link_questions(paragraphs_dir, held_rows, documents, count)
+        sentences, sentence_rests = _make_rest_questions("sentences", held_rows, count, rows + len(rests))
+        questions, rests = [*headings, *links, *sentences], [*rests, *sentence_rests]
+        if max(map(len, (headings, links, sentences))) < MIN_QUESTIONS:
+            halves, other_halves = _make_rest_questions("halves", held_rows, count, rows + len(rests))
+            questions, rests = [*questions, *halves], [*rests, *other_halves]
+        _write_candidates(writer, rests)
+    questions += _make_user_questions(user_questions, items_by_name)
     num_held = len({row["doc_id"] for row in held_rows})
     unknown = frozenset(name for name, items in items_by_name.items() if not items)
     return HeldOutEvidence(questions, output_dir / CANDIDATES_FILE, rows, len(documents), num_held, unknown)
@@ -146,41 +149,39 @@ def _make_heading_questions(
     return questions, rests
 
 
-def _make_sentence_questions(
-    held_rows: list[dict[str, Any]], count: int, first_rest: int
+def _make_rest_questions(
+    kind: Literal["sentences", "halves"], held_rows: list[dict[str, Any]], count: int, first_rest: int
 ) -> tuple[list[HeldOutQuestion], list[dict[str, Any]]]:
     """Return questions, and the rests of passages that answer them, as rows from `first_rest` on."""
+    split = _draw_sentence if kind == "sentences" else _halve
     questions: list[HeldOutQuestion] = []
     rests: list[dict[str, Any]] = []
     for row in _draw_rows(held_rows, "sentences", len(held_rows), lambda passage: str(passage["passage_id"])):
         if len(questions) == count:
             break
-        text, rest = _split_passage(row["text"], row["doc_id"].partition(":")[0])
+        text, rest = split(get_splitter(row["doc_id"].partition(":")[0]).split(row["text"]))
         if not text or not rest:
             continue
-        answers, rows = frozenset([row["passage_id"]]), frozenset([first_rest + len(rests)])
-        questions.append(HeldOutQuestion("sentences", text, answers, False, frozenset([row["row"]]), rows))
+        answers, rest_rows = frozenset([row["passage_id"]]), frozenset([first_rest + len(rests)])
+        questions.append(HeldOutQuestion(kind, text, answers, False, frozenset([row["row"]]), rest_rows))
         rests.append(row | {"text": rest})
     return questions, rests
 
 
-def _split_passage(text: str, lang: str) -> tuple[str, str]:
-    """Return a long sentence of a passage and the other sentences, or the halves of a single sentence; "" if short."""
-    sentences = get_splitter(lang).split(text)
-    if len(sentences) == 1:
-        return _halve(text)
+def _draw_sentence(sentences: list[str]) -> tuple[str, str]:
+    """Return a long sentence of a passage, "" if there is none, and the other sentences."""
     drawn = _draw_rows([sentence for sentence in sentences if _is_long(sentence)], "sentence", 1, str)
     return "".join(drawn), " ".join(sentence for sentence in sentences if sentence not in drawn)
 
 
-def _halve(sentence: str) -> tuple[str, str]:
-    """Return the halves of a sentence, in random order; ("", "") if one has fewer than `_MIN_WORDS` words."""
-    words = split_words(sentence)
-    if len(words) < 2 * _MIN_WORDS:
+def _halve(sentences: list[str]) -> tuple[str, str]:
+    """Return the halves of a single sentence, in random order; ("", "") for several or fewer than ten words."""
+    words = split_words(sentences[0])
+    if len(sentences) != 1 or len(words) < 2 * _MIN_WORDS:
         return "", ""
-    separator = " " if len(words) == len(sentence.split()) else ""
+    separator = " " if len(words) == len(sentences[0].split()) else ""
     halves = separator.join(words[: len(words) // 2]), separator.join(words[len(words) // 2 :])
-    return halves if uniform("evidence", "halves", sentence) < _EQUAL_CHANCE else (halves[1], halves[0])
+    return halves if uniform("evidence", "halves", sentences[0]) < _EQUAL_CHANCE else (halves[1], halves[0])
 
 
 def _make_link_questions(

@@ -18,6 +18,7 @@ SPEC = TaskSpec(
         "headings": "a heading → its section",
         "links": "a sentence with a link → the page",
         "sentences": "a sentence → the rest of its passage",
+        "halves": "half of a sentence → the other half",
         "questions": "your questions",
     },
     protocols={"frozen": "frozen"},

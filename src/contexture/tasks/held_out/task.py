@@ -62,13 +62,13 @@ class HeldOutTask(FrozenTask):
 
     def choose_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """See `EncoderChooser`."""
-        from contexture.tasks.held_out.evaluation import select_encoder
+        from contexture.tasks.held_out.recommendation import select_encoder
 
-        return select_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]
+        return select_encoder(details["advice"], variants) if "advice" in details else variants[0]
 
     def choose_search(self, details: Mapping[str, Any], variant: str) -> SearchDefaults:
-        """See `EncoderChooser` and `evaluation.choose_search`."""
-        from contexture.tasks.held_out.evaluation import choose_search
+        """See `EncoderChooser` and `recommendation.choose_search`."""
+        from contexture.tasks.held_out.recommendation import choose_search
 
         return choose_search(details, variant)
 
