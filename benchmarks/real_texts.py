@@ -182,6 +182,11 @@ def write_texts(names: Sequence[str], data: Path, output_dir: Path) -> list[Path
     return folders
 
 
+def find_text(folder: Path) -> Path:
+    """Return the documents of a text: corpus.jsonl, or the copied folder or file."""
+    return next(path for path in folder.iterdir() if path.name not in ("queries.jsonl", "qrels"))
+
+
 def _name_texts(prefix: str, texts: Iterable[str]) -> dict[str, str]:
     """Return text → name, each text once."""
     names: dict[str, str] = {}

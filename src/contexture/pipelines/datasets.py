@@ -31,13 +31,15 @@ class _LocalPath(AbstractDataset[Any, Any]):
         return self._path
 
     def _exists(self) -> bool:
+        """Return whether there is a file or folder at the path."""
         return self._path.exists()
 
     def _describe(self) -> dict[str, Any]:
+        """Return the path, which Kedro shows in its messages."""
         return {"filepath": str(self._path)}
 
     def missing_message(self) -> str:
-        """Say what is missing."""
+        """Return the message that there is nothing at the path."""
         return f"{self._path} is not there"
 
 
@@ -49,7 +51,7 @@ class TextFile(_LocalPath):
         return super().load().read_text(encoding="utf-8")
 
     def save(self, data: Any) -> None:
-        """Replace the file by a complete one."""
+        """Write the text to a new file, which replaces the old one once complete."""
         with whole_file(self._path) as file:
             file.write(data.encode())
 
@@ -58,14 +60,14 @@ class JsonFile(TextFile):
     """JSON values in a file."""
 
     def load(self) -> Any:
-        """Read the values; DatasetError if the file is missing or damaged."""
+        """Read the JSON values; DatasetError if the file is missing or damaged."""
         try:
             return json.loads(super().load())
         except ValueError as error:
             raise DatasetError(f"{self._path} is damaged ({error}): run the stage that makes it again") from error
 
     def save(self, data: Any) -> None:
-        """Write the values."""
+        """Write values as JSON."""
         super().save(json.dumps(data))
 
 
@@ -73,7 +75,7 @@ class TableFolder(_LocalPath):
     """Folder of a table that Spark wrote, for readers without Spark."""
 
     def missing_message(self) -> str:
-        """Say whether the table is missing or incomplete."""
+        """Return the message that the table is missing or incomplete."""
         return f"{self._path} was not written to its end" if self._path.exists() else super().missing_message()
 
     def save(self, data: Any) -> None:
@@ -81,6 +83,7 @@ class TableFolder(_LocalPath):
         raise DatasetError(f"{self._path} is written by Spark")
 
     def _exists(self) -> bool:
+        """Return whether Spark has written the table completely."""
         return (self._path / SUCCESS).exists()
 
 
@@ -118,7 +121,7 @@ class SparkTable(TableFolder):
 
 
 def disk_full_message(table: Path, spark_dir: Path) -> str:
-    """Return the error for a disk that became full; Spark keeps what it sorts in `spark_dir`."""
+    """Return the error message for a disk that became full; Spark keeps what it sorts in `spark_dir`."""
     free, spark_free = (
         f"{shutil.disk_usage(path).free / 1e6:,.0f} MB free in {path}" for path in (table.parent, spark_dir)
     )
@@ -129,12 +132,13 @@ def disk_full_message(table: Path, spark_dir: Path) -> str:
 
 
 def _spark_dir(data: Any) -> Path:
+    """Return the folder in which Spark keeps what it sorts."""
     configured = data.sparkSession.sparkContext.getConf().get("spark.local.dir", tempfile.gettempdir())
     return Path(os.environ.get("SPARK_LOCAL_DIRS", configured).split(",")[0])
 
 
 def _number_files(folder: Path) -> None:
-    """Name the files of a table by their numbers, without Spark's random part; delete the checksums."""
+    """Rename a table's files to their numbers, without Spark's random part; delete the checksums."""
     for file in folder.rglob(".*.crc"):
         file.unlink()
     for file in folder.rglob("part-*.parquet"):
@@ -158,7 +162,7 @@ class WrittenPath(_LocalPath):
     """File or folder that a node wrote at its `OutputPath`."""
 
     def save(self, data: Path) -> None:
-        """Check that the node wrote it."""
+        """Save nothing: raise DatasetError unless the node wrote the file or folder at this path."""
         if data != self._path or not self._exists():
             raise DatasetError(f"{self._path} was not written: the node returned {data}")
 
@@ -176,7 +180,7 @@ class TableFolders(WrittenPath):
 
 
 def find_missing(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> dict[str, str]:
-    """Return a message for each missing dataset that a pipeline reads and does not make."""
+    """Return dataset → error message for each missing dataset that a pipeline reads and does not make."""
     names = sorted(name for name in pipeline.inputs() if not name.startswith("params:") and not catalog.exists(name))
     missing = {name: catalog.get(name) for name in names}
     return {

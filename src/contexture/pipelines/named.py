@@ -6,12 +6,12 @@ from typing import Any
 
 
 def fixed(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """Return a partial function with the function's name, which Kedro logs."""
+    """Return `function` with its first arguments fixed, under its name, which Kedro logs."""
     return update_wrapper(partial(function, *arguments), function)
 
 
 def name_group(group: str, datasets: Mapping[str, str]) -> dict[str, str]:
-    """Name inputs of a node `<group>/<key>`."""
+    """Return the inputs of a node under names `<group>/<key>`: name → dataset."""
     return {f"{group}/{key}": dataset for key, dataset in datasets.items()}
 
 

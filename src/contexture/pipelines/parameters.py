@@ -19,7 +19,7 @@ class RunParameters:
         self._parameters: Parameters | None = None
 
     def check(self, loader: Any) -> Parameters:
-        """Check and keep the parameters of a configuration loader; ConfigurationError if they have errors."""
+        """Check, store and return the parameters of a configuration loader; ConfigurationError if they have errors."""
         root = Path(loader.conf_source)
         if loader.env and not (root / loader.env).is_dir():
             known = {folder.name for folder in root.iterdir() if folder.is_dir()}
@@ -34,7 +34,7 @@ class RunParameters:
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys and values of nested parameters."""
+    """Yield dotted key and value of each parameter in nested ones: ("two_tower.seeds", 3)."""
     for key, value in values.items():
         name = f"{prefix}{key}".replace("=", "_")
         if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ class ServedEncoder(PythonModel):
     """An encoder behind MLflow's interface."""
 
     def load_context(self, context: Any) -> None:
-        """Load the encoder."""
+        """Load the encoder from the artifacts of the MLflow model."""
         from contexture.encoders.base import prepare_for_inference
         from contexture.encoders.files import load_encoder
 

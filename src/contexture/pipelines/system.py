@@ -19,7 +19,7 @@ from contexture.systems.resolved import ResolvedSystem, resolve_ablation, resolv
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
-    """Sources, corpus and vocabulary, those that a system needs, or by default the corpus and subwords.
+    """Return sources, corpus and vocabulary: those that a system needs, or by default the corpus and subwords.
 
     If documents of an evaluation are kept out of the corpus, its task is read first.
     """
@@ -40,12 +40,12 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
 
 
 def box(pipeline: Pipeline) -> Pipeline:
-    """Draw a pipeline as one box in Kedro-Viz; its datasets keep their names."""
+    """Return the pipeline drawn as one box in Kedro-Viz; its datasets keep their names."""
     return Pipeline(pipeline, namespace="text", prefix_datasets_with_namespace=False)
 
 
 def create_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
-    """A system from the sources to its page, without the encoders of other systems that it includes."""
+    """Return all stages of a system from sources to page, without the encoders of other systems that it includes."""
     return (
         _create_pretraining(system, parameters)
         + _create_evaluation(system, parameters)
@@ -55,18 +55,19 @@ def create_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
 
 
 def create_included_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
-    """The encoders that a system includes, from the sources on."""
+    """Return the stages that make the encoders which a system includes from other systems, from sources on."""
     included = (_create_pretraining(other, parameters) for other in system.included.values())
     return sum(included, start=Pipeline([]))
 
 
 def create_ablation_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
-    """The rows of a system's ablation, on the examples and questions of its own pipeline."""
+    """Return the stages of a system's ablation, on the examples and questions of the system's pipeline."""
     ablation = resolve_ablation(system)
     return pretrain.create_pipeline(ablation, parameters.compute) + _create_evaluation(ablation, parameters)
 
 
 def _create_pretraining(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
+    """Return the stages from sources to pre-training, with the data of the tasks."""
     return (
         create_text_pipeline(parameters, system.config)
         + box(tasks.create_pipeline(parameters, system.config.tasks))
@@ -76,6 +77,7 @@ def _create_pretraining(system: ResolvedSystem, parameters: Parameters) -> Pipel
 
 
 def _create_evaluation(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
+    """Return the stages fine-tuning, evaluation and report."""
     return (
         finetune.create_pipeline(system, parameters.compute)
         + evaluate.create_pipeline(system, parameters.compute)
@@ -84,6 +86,6 @@ def _create_evaluation(system: ResolvedSystem, parameters: Parameters) -> Pipeli
 
 
 def resolve_all(parameters: Parameters, full_command: str = "") -> dict[str, ResolvedSystem]:
-    """Resolve all systems; the variants of the demo are their main variants."""
+    """Return all systems, resolved, by name; the variants of the demo are their main variants."""
     preferred = {name: demo_system.variants for name, demo_system in parameters.demo_systems.items()}
     return resolve_systems(parameters.systems, preferred, full_command)

@@ -24,7 +24,7 @@ MAX_SETTING_CHARS = 250
 
 @contextmanager
 def child_run(name: str, tags: dict[str, str], settings: dict[str, Any], folder: Path) -> Iterator[None]:
-    """Open a child run with the settings of a training, and log the curves in `folder` as they grow.
+    """Open a child run of MLflow with the settings of a training, and log the curves in `folder` as they grow.
 
     An error of the block marks the run FAILED. Without an active run, nothing is tracked.
     """
@@ -60,15 +60,18 @@ class _CurveLogger:
         self.thread.start()
 
     def close(self) -> None:
+        """Stop following the training and log the rest of its curves."""
         self.ended.set()
         self.thread.join()
         self._log(self.folder)
 
     def _follow(self) -> None:
+        """Log new points every `POLL_SECONDS` until the training ends; runs in the thread."""
         while not self.ended.wait(POLL_SECONDS):
             self._log(self.folder.with_name(self.folder.name + UNFINISHED))
 
     def _log(self, folder: Path) -> None:
+        """Log the points of the curves in `folder` that are not logged yet."""
         table = read_curves(folder)
         table = table[table["step"] > self.last_step]
         if table.empty:
@@ -84,9 +87,10 @@ class _CurveLogger:
 
 
 def register_encoder(name: str, encoder: Path) -> None:
-    """Log an encoder to the active run, if any, and register it as the next version of the model `name`.
+    """Log an encoder to the active MLflow run and register it as the next version of the model `name`.
 
-    `mlflow models serve` serves it. Its code is logged as a file and its weights as safetensors: nothing is pickled.
+    Does nothing without an active run. `mlflow models serve` serves the model. Its code is logged as a file and its
+    weights as safetensors: nothing is pickled.
     """
     run = mlflow.active_run()
     if run is None:

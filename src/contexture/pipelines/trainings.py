@@ -35,13 +35,14 @@ class Training:
 
 
 def train_all(trainings: Sequence[Training], compute: ComputeConfig, description: str) -> None:
-    """Run all trainings, and say how many finished ones were reused."""
+    """Run all trainings in parallel, each as a child run of MLflow, and print how many finished ones were reused."""
     if not trainings:
         return
     by_name = {training.job.name: training for training in trainings}
 
     @contextmanager
-    def around(job: Job) -> Iterator[None]:
+    def track_training(job: Job) -> Iterator[None]:
+        """Track the training of a job in MLflow while the `with` block runs."""
         training = by_name[job.name]
         with child_run(job.name, training.tags, training.settings, training.folder):
             yield
@@ -49,7 +50,10 @@ def train_all(trainings: Sequence[Training], compute: ComputeConfig, description
     start = time.time()
     with progress(len(trainings), description, "run") as bar:
         run_jobs(
-            [training.job for training in trainings], *split_cores(compute), around, lambda done: _update(bar, done)
+            [training.job for training in trainings],
+            *split_cores(compute),
+            track_training,
+            lambda done: _move_bar(bar, done),
         )
     markers = [training.folder / IDENTITY for training in trainings]
     if kept := sum(marker.exists() and marker.stat().st_mtime < start for marker in markers):
@@ -60,12 +64,13 @@ def train_all(trainings: Sequence[Training], compute: ComputeConfig, description
 
 
 def parallel_map(compute: ComputeConfig, description: str) -> ParallelMap:
-    """Return a map that calls a function in parallel, as trainings run, with a progress bar."""
+    """Return a map that calls a function in parallel processes, as many as for trainings, with a progress bar."""
 
     def run_all(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the results of `function` for each tuple of arguments, in their order."""
         jobs = [Job(str(number), function, args) for number, args in enumerate(arguments)]
         with progress(len(jobs), description, "model") as bar:
-            return run_jobs(jobs, *split_cores(compute), lambda job: nullcontext(), lambda done: _update(bar, done))
+            return run_jobs(jobs, *split_cores(compute), lambda job: nullcontext(), lambda done: _move_bar(bar, done))
 
     return run_all
 
@@ -82,13 +87,14 @@ def split_cores(compute: ComputeConfig) -> tuple[int, int]:
 
 @contextmanager
 def config_file(config: SystemConfig) -> Iterator[Path]:
-    """Write the settings of a system to a temporary file for processes that train on several devices."""
+    """Write the settings of a system to a temporary file, for processes that train on several devices."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "config.json"
         file.write_text(json.dumps(config.to_dict()), encoding="utf-8")
         yield file
 
 
-def _update(bar: DelayedBar, done: float) -> None:
+def _move_bar(bar: DelayedBar, done: float) -> None:
+    """Move the progress bar to `done` jobs."""
     bar.n = done
     bar.refresh()

@@ -15,7 +15,7 @@ from contexture.reporting.tables import Table, columns, counts_table
 def render_corpus_card(
     card: Mapping[str, Any], counts: Mapping[str, object], dropped: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> str:
-    """Return the HTML page of a corpus card (`corpus.card.build_card`), with counts and dropped paragraphs by reason."""
+    """Return the HTML page of a corpus card (`corpus.card.build_card`), with counts and dropped examples by reason."""
     figures = {name: to_png(histogram(name, bars)) for name, bars in card["histograms"].items() if bars}
     content = {
         "languages": _languages_table(card["languages"]),

@@ -46,5 +46,8 @@ def summary_json(summary: Summary) -> str:
 
 
 def render_index(summaries: Mapping[str, Summary], run: Mapping[str, str], link: str) -> str:
-    """Return the HTML page that links all reports; `run` describes the last run (name → value), `link` is its address."""
+    """Return the HTML page that links all reports.
+
+    `run` describes the last run (name → value), `link` is its address in the MLflow UI.
+    """
     return render("index.html", {"summaries": summaries, "run": run, "link": link})

@@ -31,7 +31,7 @@ def lower_first(label: str) -> str:
 
 
 def describe_held_out(evaluation: Mapping[str, Any] | None) -> str:
-    """Return sentences on the documents excluded from the text for evaluation, from the corpus report's `evaluation`."""
+    """Say which evaluation documents are excluded from the text, by `evaluation` of the corpus report."""
     if evaluation is None:
         return "Evaluation documents are not excluded from the text."
     documents, paragraphs = (count_noun(evaluation[key], key.removesuffix("s")) for key in ("documents", "paragraphs"))

@@ -27,7 +27,8 @@ class Report:
 def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
     """Return a system's report as Markdown and HTML, from the content of `metrics.json` and training logs.
 
-    It has tables, figures and learning curves. Records of other systems are ignored. `page` draws the system-specific part.
+    It has tables, figures and learning curves. Records of other systems are ignored. `page` draws the system-specific
+    part.
 
     Raises:
         ValueError: for invalid records, details without the keys that tables need, or a log without steps.

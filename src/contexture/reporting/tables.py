@@ -158,7 +158,8 @@ def results_table(
     above = {}
     for protocol, heading in (headings or {"": ""}).items():
         made = (
-            _row_cells(records, row, published, data, len(sources)) for row in _list_rows(records, published, data, protocol)
+            _row_cells(records, row, published, data, len(sources))
+            for row in _list_rows(records, published, data, protocol)
         )
         rows = [row for row in made if any(cell != NOTHING for cell in row[1:])]
         if rows and heading:
@@ -252,10 +253,10 @@ def to_markdown(table: Table) -> str:
     lines = [header, ["---:" if column.numeric else "---" for column in table.columns]]
     for number, row in enumerate(table.rows):
         if number in table.headings:
-            lines.append([f"**{_escape_markdown(table.headings[number])}**", *[""] * (len(row) - 1)])
-        cells = [f"**{_escape_markdown(c)}**" if (number, i) in table.bold else _escape_markdown(c) for i, c in enumerate(row)]
+            lines.append([f"**{_escape(table.headings[number])}**", *[""] * (len(row) - 1)])
+        cells = [f"**{_escape(c)}**" if (number, i) in table.bold else _escape(c) for i, c in enumerate(row)]
         if number in table.notes:
-            cells[0] += f": {_escape_markdown(table.notes[number])}"
+            cells[0] += f": {_escape(table.notes[number])}"
         lines.append(cells)
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -317,8 +318,10 @@ def _list_rows(records: Sequence[Record], published: ScoreTable, data: str, prot
     return rows + [ScoreRow(label_variant(name, published.labels), {}, name, protocol) for name in further]
 
 
-def _row_cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:
-    """Return the cells of a row: label, number of seeds, and per column our score and, if `sources` is 2, the paper's."""
+def _row_cells(
+    records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int
+) -> tuple[str, ...]:
+    """Return a row's cells: label, seeds, and per column our score and, if `sources` is 2, the paper's."""
     seeds, ours = measured_cells(records, row.variant, published, data, row.protocol)
     theirs = (published_cell(row.scores.get(column.key), column) for column in published.columns)
     numbers = [cell for pair in zip(ours, theirs, strict=True) for cell in pair[:sources]]
@@ -349,6 +352,6 @@ def format_number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:z,.2f}"
 
 
-def _escape_markdown(cell: str) -> str:
+def _escape(cell: str) -> str:
     """Escape characters with a meaning in Markdown tables."""
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("\n", " ")

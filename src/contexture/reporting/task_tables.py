@@ -40,8 +40,8 @@ def measured_data(records: Sequence[Record], published: ScoreTable) -> list[str]
 def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> Table:
     """Return a table of the paper's rows, each followed by our variant's scores, then our other variants.
 
-    Our scores are mean and sample standard deviation over seeds. The best of each column is bold, separately for the paper and for ours. A variant with several rows in the paper
-    follows the first one.
+    Our scores are mean and sample standard deviation over seeds. The best of each column is bold, separately for the
+    paper and for ours. A variant with several rows in the paper follows the first one.
     """
     ours = {variant: _our_row(records, variant, published, data) for variant in list_variants(records, published, data)}
     cells: list[tuple[str, ...]] = []
@@ -106,8 +106,8 @@ def compare_means(
 ) -> list[Comparison]:
     """Return the differences between means of variants and baselines over their shared columns, in points.
 
-    Points are hundredths. All `columns` have one metric. Pairs (variant, baseline) without a shared column or seed are left out. The one
-    measurement of `unseeded` baselines counts for all seeds.
+    Points are hundredths. All `columns` have one metric. Pairs (variant, baseline) without a shared column or seed are
+    left out. The single measurement of `unseeded` baselines counts for all seeds.
     """
     comparisons = []
     for variant, baseline in pairs:

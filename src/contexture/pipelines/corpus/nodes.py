@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 
 def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
-    """Learn the sentence boundaries of each language from a sample of the sources."""
+    """Return the rules of sentence boundaries of each language, learned from a sample of the sources."""
     from contexture.corpus.sentence_training import train_splitters
 
     languages = train_splitters(source_files(sources), corpus)
@@ -84,7 +84,7 @@ def clean_paragraphs(
 
 
 def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[EvaluationTexts | None, dict[str, str]]:
-    """Return the documents of these tasks, and for each task without documents the reason."""
+    """Return the documents of these tasks, to keep out of the corpus; for each task without documents the reason."""
     import pandas as pd
 
     documents = []
@@ -111,7 +111,7 @@ def report_corpus(
     cleaned: dict[str, Any],
     classifier: dict[str, Any],
 ) -> tuple[dict[str, Any], str]:
-    """Return counts and the corpus card; ValueError if no paragraph is left.
+    """Return the counts of the corpus and the corpus card as HTML; ValueError if no paragraph is left.
 
     `paragraphs_found` − `paragraphs_dropped` = `paragraphs_out`; `pages_out` − `pages_left_empty` = documents.
     """
@@ -139,19 +139,19 @@ def report_corpus(
 
 
 def source_files(sources: dict[str, Any]) -> list[SourceFile]:
-    """Return the files of the corpus."""
+    """Return the files of the corpus in the manifest `sources`."""
     return TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])
 
 
 def read_bitext(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> DataFrame:
-    """Read the pairs of all sets; `demo_dir` has the made-up world, if it is read."""
+    """Return the sentence pairs of all bitext sets; `demo_dir` has the made-up world, if it is read."""
     return bitext_table.read_sets(SparkSession.builder.getOrCreate(), locate_demo_sets(config, world, demo_dir))
 
 
 def clean_bitext(
     config: BitextConfig, world: DemoConfig, demo_dir: Path, pairs: DataFrame
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """Return the pairs to learn from and the counts of each set; warn about sets that look wrong."""
+    """Return the sentence pairs to learn from and the counts of each set; warn about sets that look wrong."""
     from contexture.corpus.duplicates import checkpoint_on_disk
 
     config = locate_demo_sets(config, world, demo_dir)
@@ -168,7 +168,7 @@ def clean_bitext(
 
 
 def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> BitextConfig:
-    """Replace the input `demo` by a set of files for each language of the made-up world."""
+    """Return the settings with the input `demo` replaced by a set of files for each language of the made-up world."""
     if config.input != DEMO:
         return config
     sets = {}
@@ -179,7 +179,7 @@ def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) ->
 
 
 def read_nli(config: NliConfig, demo_dir: Path) -> DataFrame:
-    """Read all pairs in all languages; `demo_dir` has the made-up world, if it is read."""
+    """Return all pairs of premise and hypothesis in all languages; `demo_dir` has the made-up world, if it is read."""
     assert config.input is not None  # `config.Parameters.check_systems`
     folder = demo_dir / LANGUAGES_DIR / XNLI_DIR if config.input == DEMO else Path(config.input).expanduser()
     pairs = read_pairs(config, folder)

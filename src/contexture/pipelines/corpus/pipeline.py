@@ -10,7 +10,7 @@ from contexture.pipelines.sources.pipeline import create_world_pipeline
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
-    """Sources → pages → all paragraphs → paragraphs to learn from; redirects, counts and the corpus card."""
+    """Return the stage `corpus`: sources → pages → paragraphs to learn from, redirects, counts and the corpus card."""
     corpus, cleaning = parameters.corpus, parameters.cleaning
     paragraphs, kept = "raw_paragraphs@spark", "paragraphs@spark"
     return Pipeline(
@@ -40,7 +40,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
 
 
 def create_bitext_pipeline(parameters: Parameters) -> Pipeline:
-    """Files → all pairs → pairs to learn from, and their counts."""
+    """Return the stage for bitext: files → all pairs → pairs to learn from, and their counts."""
     pairs, settings = "raw_bitext@spark", (parameters.bitext, parameters.demo)
     world, demo_dir = create_world_pipeline(parameters, [parameters.bitext.input])
     outputs = ["bitext@spark", "bitext_report"]
@@ -54,7 +54,7 @@ def create_bitext_pipeline(parameters: Parameters) -> Pipeline:
 
 
 def create_nli_pipeline(parameters: Parameters) -> Pipeline:
-    """Files → pairs in every language."""
+    """Return the stage for NLI: files → pairs of premise and hypothesis in all languages."""
     world, demo_dir = create_world_pipeline(parameters, [parameters.nli.input])
     return world + Pipeline(
         [node(fixed(nodes.read_nli, parameters.nli), demo_dir, "nli@spark", name="read_nli", tags="corpus")]

@@ -28,7 +28,7 @@ def evaluate(
     vectors_dir: Path,
     **inputs: Path,
 ) -> Path:
-    """Measure all variants of a system, and those that it includes, on a task; write records, facts and tables.
+    """Measure all variants of a system, and those it includes, on a task; write records, details and tables.
 
     `inputs` are tables of the corpus, as `corpus/<name>`; others are only waited for.
     """
@@ -50,7 +50,7 @@ def evaluate(
 
 
 def time_embedding(system: ResolvedSystem, models_dir: Path, paragraphs: Path, *encoders: Path) -> dict[str, float]:
-    """Return the sentences per second that each variant embeds (first seed); `encoders` are only waited for."""
+    """Return variant → sentences embedded per second (first seed); `encoders` are only waited for."""
     from contexture.encoders.models import load_models
     from contexture.vocabulary.tokenizers import paragraph_texts
 

@@ -13,7 +13,7 @@ PARAGRAPHS, WORDS, PASSAGES = "paragraphs@files", "words", "passages-examples@fi
 
 
 def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
-    """Encoders, models and task data → records, facts and tables of each task."""
+    """Return the stage `evaluate`: encoders, models and task data → records, details and tables of each task."""
     included = {f"{name}.encoders" for name in system.included}
     parts = [_create_task_pipeline(system, task, compute, included) for task in system.config.tasks]
     if system.config.speed:
@@ -24,6 +24,7 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
 
 
 def _create_task_pipeline(system: ResolvedSystem, task: str, compute: ComputeConfig, included: set[str]) -> Pipeline:
+    """Return the evaluation of a system on a task."""
     corpus = select_corpus_tables(task, system)
     encoders = system.task_datasets(task)
     if task in system.finetune_options:
@@ -42,7 +43,7 @@ def _create_task_pipeline(system: ResolvedSystem, task: str, compute: ComputeCon
 
 
 def select_corpus_tables(task: str, system: ResolvedSystem) -> dict[str, str]:
-    """Return the tables of the corpus that a task reads, if the system has them: argument → dataset."""
+    """Return the corpus tables that a task reads, if the system has them: argument → dataset."""
     config, datasets = system.config, {"paragraphs": PARAGRAPHS}
     if config.needs_words:
         datasets["words"] = WORDS

@@ -20,7 +20,7 @@ def count_examples(
     cleaning_report: dict[str, Any],
     *tables: Any,
 ) -> tuple[dict[str, Any], Path]:
-    """Return counts of the examples and their folder, in which their corpus is described."""
+    """Return the counts of the examples and their folder, after writing a description of the corpus there."""
     counts = count(*tables)
     write_corpus_info(examples_dir, describe_corpus(sources, cleaning_report["languages"]))
     LOG.info("examples: %s", counts)
@@ -28,7 +28,7 @@ def count_examples(
 
 
 def training_config(config: SystemConfig, **data: Path) -> dict[str, Any]:
-    """Return the file that `contexture train` needs besides examples; `data` maps tasks to folders.
+    """Return the settings that `contexture train` needs besides examples; `data` maps tasks to folders.
 
     Raises ValueError if a task cannot be fine-tuned on its data.
     """

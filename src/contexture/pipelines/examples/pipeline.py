@@ -18,7 +18,7 @@ CORPUS = {
 
 
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
-    """Documents → tables of examples, their counts, and the configuration of training."""
+    """Return the stage `examples`: documents → tables of examples, counts, and the configuration of training."""
     config = system.config
     parts = [_create_stream_pipeline(system.name, config, kind, stream) for kind, stream in config.examples().items()]
     data = {task: f"{task}-data" for task in config.tasks}
@@ -27,6 +27,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
 
 
 def _create_stream_pipeline(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
+    """Return the nodes that sample and count the examples of one kind."""
     corpus = CORPUS[config.vocabulary]
     made = resolve(stream.tables)(stream, config.sampled_lengths, SAMPLING_SEED)
     nodes, read, observed = [], [], []

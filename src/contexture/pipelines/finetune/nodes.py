@@ -19,7 +19,10 @@ LOG = logging.getLogger(__name__)
 def finetune_all(
     system: ResolvedSystem, task: str, compute: ComputeConfig, data: Path, models_dir: Path, *encoders: Path
 ) -> Path:
-    """Fine-tune each option of each variant with each seed; `encoders` are inputs only to wait for them."""
+    """Fine-tune each option of each variant with each seed; return the folder of the models.
+
+    `encoders` are only waited for.
+    """
     task_dir = task_models_dir(models_dir, task)
     task_dir.mkdir(parents=True, exist_ok=True)
     trainings = [
@@ -32,7 +35,7 @@ def finetune_all(
 
 
 def create_training(system: ResolvedSystem, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> Training:
-    """Return the training of one model, which starts from the model of another option if the task says so."""
+    """Return the fine-tuning job of a model, which starts from the model of another option if the task says so."""
     assert encoder.finetuned_dir is not None
     settings, variant, seed = system.config.task(task), encoder.variant, encoder.seed
     start = settings.get_start_option(option)

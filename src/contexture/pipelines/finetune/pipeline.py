@@ -9,7 +9,7 @@ from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
-    """Encoders and task data → a model for each variant and option."""
+    """Return the stage `finetune`: encoders and task data → a model for each variant and option."""
     nodes, data = [], {task: f"{task}-data" for task in system.finetune_options}
     for task in data:
         inputs = [data[task], "params:models_dir", *system.task_datasets(task)]

@@ -45,12 +45,12 @@ class Announce:
 
     @hook_impl(trylast=True)
     def after_context_created(self, context: Any) -> None:
-        """Keep the address of `make ui`."""
+        """Store the address of the MLflow UI (`make ui`)."""
         self.ui = f"http://{context.mlflow.ui.host}:{context.mlflow.ui.port}"
 
     @hook_impl(trylast=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
-        """Warn about other text at demo size; keep the link to the run, which kedro-mlflow has opened."""
+        """Warn about text of the user at demo size; store the start time and the link to the MLflow run."""
         import mlflow
 
         from contexture.pipelines.sources.nodes import has_own_text
@@ -102,7 +102,7 @@ class Announce:
 
 
 def corpus_line(counts: Mapping[str, Any]) -> str:
-    """Return how many paragraphs were kept, the most frequent reason to drop one, and the path of the corpus card."""
+    """Return a line: paragraphs kept, the most frequent reason to drop one, and the path of the corpus card."""
     dropped: dict[str, int] = counts["paragraphs_dropped"]
     line = f"        {counts['paragraphs_out']:,} of {counts['paragraphs_found']:,} paragraphs kept"
     if dropped:
@@ -112,7 +112,7 @@ def corpus_line(counts: Mapping[str, Any]) -> str:
 
 
 def league_lines(parameters: Parameters) -> list[str]:
-    """Return the league's table as plain text."""
+    """Return the lines of the league's table as plain text."""
     from contexture.pipelines.report.assemble import get_labels
     from contexture.pipelines.system import resolve_all
     from contexture.systems.league.tables import league_text

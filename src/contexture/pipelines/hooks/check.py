@@ -23,7 +23,7 @@ NODE_OPTIONS = ("tags", "from_nodes", "to_nodes", "node_names", "from_inputs", "
 
 @contextmanager
 def refuse_run() -> Iterator[None]:
-    """Turn ConfigurationError of the block into RunRefusedError."""
+    """Turn a ConfigurationError raised in the `with` block into RunRefusedError."""
     try:
         yield
     except ConfigurationError as error:
@@ -38,7 +38,7 @@ class CheckParameters:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
-        """Raise RunRefusedError with file and key of all errors."""
+        """Check parameters and command-line options; RunRefusedError with file and key of all errors."""
         runtime = context.config_loader.runtime_params or {}
         self.sets_input = "input" in runtime.get("corpus", {})
         command = click.get_current_context(silent=True)
@@ -79,6 +79,7 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def _check_names(option: str, noun: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise ConfigurationError for names that are not known, with the known ones."""
     if unknown := [name for name in names if name not in known]:
         raise ConfigurationError(f"{option}: {explain_unknown(noun, unknown, known)}")
 
@@ -105,7 +106,7 @@ def check_earlier_stages(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any],
 
 
 def can_continue_demo(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> bool:
-    """Return whether the demo has left all that the selected nodes need."""
+    """Return whether the results of the demo have all that the selected nodes need."""
     try:
         selected = pipelines["demo"].filter(**{name: options.get(name) for name in NODE_OPTIONS})
     except ValueError:  # it has no such nodes

@@ -73,19 +73,19 @@ def duration(seconds: float) -> str:
 
 
 def say(line: str, stream: TextIO) -> None:
-    """Write a line above progress bars, in characters that `stream` can encode, and flush."""
+    """Print a line above progress bars, in characters that `stream` can encode, and flush."""
     encoding = stream.encoding or "utf-8"
     tqdm.write(line.encode(encoding, "replace").decode(encoding), file=stream)
     stream.flush()
 
 
 def truncate(text: str, width: int = MAX_LINE_CHARS) -> str:
-    """Return the beginning of a line, with an ellipsis if it is too long."""
+    """Return a line cut to `width` characters, with an ellipsis if it is cut."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
 def wrap(text: str) -> str:
-    """Wrap a message, keeping its line breaks; leave out the middle of a very long one."""
+    """Break a message into lines, keeping its line breaks; leave out the middle of a very long one."""
     if len(text) > MAX_ERROR_CHARS:
         text = f"{text[: MAX_ERROR_CHARS // 2]} … {text[-MAX_ERROR_CHARS // 2 :]}"
     lines = (
@@ -95,7 +95,7 @@ def wrap(text: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the message of an error, with the type if the message is unclear."""
+    """Return the message of an error, preceded by its type if the message is unclear."""
     if isinstance(error, click.ClickException):
         return error.format_message()
     text = str(error).strip()
@@ -114,7 +114,7 @@ class RunRefusedError(KedroCliError):
     """Error that stops a run before it starts; also logged."""
 
     def show(self, file: Any = None) -> None:
-        """Print the message on standard error."""
+        """Log the message and print it on standard error."""
         LOG.error("%s", self.format_message())
         show_cli_error(self)
 
@@ -123,7 +123,7 @@ class ConsoleHandler(logging.Handler):
     """Print warnings of the project and errors of libraries, except those that are raised too (Kedro, py4j)."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line to standard error."""
+        """Write a log record as one line to standard error, unless the console leaves it out."""
         source = record.name.partition(".")[0]
         min_level = logging.WARNING if source == "contexture" else logging.ERROR
         is_raised = source == "kedro" or record.name == __name__ or "py4j" in Path(record.pathname).parts
@@ -154,7 +154,7 @@ class RunLog:
             root.addHandler(handler)
 
     def close(self) -> None:
-        """Restore the former handlers."""
+        """Remove this run's handlers and restore those that they replaced."""
         root = logging.getLogger()
         for handler in self.handlers:
             root.removeHandler(handler)
@@ -173,10 +173,11 @@ class LiveLine:
         self.thread: threading.Thread | None = None
         if sys.stderr.isatty():
             self.bar = tqdm(total=0, bar_format="{desc}", leave=False, file=sys.stderr)
-            self.thread = threading.Thread(target=self._draw, name="console", daemon=True)
+            self.thread = threading.Thread(target=self._redraw, name="console", daemon=True)
             self.thread.start()
 
-    def _draw(self) -> None:
+    def _redraw(self) -> None:
+        """Redraw the line with a turning spinner until it is closed; runs in the thread."""
         encoding = sys.stderr.encoding or "utf-8"
         for sign in cycle(SPINNER):
             columns = os.get_terminal_size(sys.stderr.fileno()).columns or MAX_LINE_CHARS
@@ -186,7 +187,7 @@ class LiveLine:
                 return
 
     def close(self) -> None:
-        """Clear the line."""
+        """Stop redrawing and clear the line."""
         self.ended.set()
         if self.thread:
             self.thread.join()
@@ -222,13 +223,14 @@ class Console:
         self.log: RunLog | None = None
         self.live: LiveLine | None = None
         self.stages_file = Path(STAGES_FILE)
-        self._start([])
+        self._reset([])
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         logging.captureWarnings(True)
         KedroCliError.show = show_cli_error  # type: ignore[method-assign]
 
-    def _start(self, nodes: Iterable[Node]) -> None:
+    def _reset(self, nodes: Iterable[Node]) -> None:
+        """Reset clock and progress for a run of these nodes; read the durations of earlier runs."""
         self.start = self.clock()
         self.divided = self.start  # the time until then belongs to stages
         self.total = 0.0  # seconds of the stages that are written
@@ -247,10 +249,10 @@ class Console:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
-        """Open the log before all other hooks."""
+        """Open the log, before all other hooks; show the live line and errors of `kedro run`."""
         self._close()  # of a run that did not start
         self.stages_file = context.project_path / LOG_FILE.with_name(STAGES_FILE)
-        self._start([])
+        self._reset([])
         self.log = RunLog(context.project_path / LOG_FILE)
         command = click.get_current_context(silent=True)
         if command and command.info_name == "run":  # not for a script with its own session
@@ -260,14 +262,14 @@ class Console:
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Count the nodes of each stage."""
+        """Reset the progress, count the nodes of each stage, and show the live line."""
         with self.lock:
-            self._start(pipeline.nodes)
+            self._reset(pipeline.nodes)
         self.live = self.live or LiveLine(self._live_text)
 
     @hook_impl(tryfirst=True)
     def before_dataset_loaded(self, node: Node) -> None:
-        """Note that a node runs: with its first input, or before it runs if it has no inputs."""
+        """Mark a node as running: at its first input, or before it runs if it has no inputs."""
         with self.lock:
             if node.name in self.running or node.name in self.ended:
                 return
@@ -279,24 +281,24 @@ class Console:
 
     @hook_impl(trylast=True)
     def after_node_run(self, node: Node) -> None:
-        """End a node without outputs."""
+        """Mark a node without outputs as finished."""
         if not node.outputs:
-            self._end(node)
+            self._finish_node(node)
 
     @hook_impl(trylast=True)
     def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
-        """End a node with its last output: Spark computes a table when it is saved."""
+        """Mark a node as finished at its last output: Spark computes a table when it is saved."""
         unsaved = self.unsaved.get(node.name, set())
         unsaved.discard(dataset_name)
         if not unsaved:
-            self._end(node)
+            self._finish_node(node)
 
     @hook_impl(trylast=True)
     def after_pipeline_run(self) -> None:
-        """Print the last line and close the log."""
+        """Save the durations of stages, print the last line and close the log."""
         for stage in self.stages.values():
             if 0 < stage.finished < stage.nodes:  # the runner left nodes out, as with --only-missing-outputs
-                self._write(stage)
+                self._print_stage(stage)
         self._close()
         seconds = {stage.label: stage.seconds for stage in self.stages.values() if stage.finished == stage.nodes}
         with whole_file(self.stages_file) as file:
@@ -306,20 +308,20 @@ class Console:
 
     @hook_impl
     def on_node_error(self, error: Exception, node: Node) -> None:
-        """Keep the error with its node."""
+        """Store the error with the name of its node, for the message at the end."""
         self.failed = error, f"node {node.name}: "
 
     @hook_impl(trylast=True)
     def on_pipeline_error(self, error: Exception) -> None:
-        """Log the traceback; Kedro raises the error afterwards."""
+        """Log the traceback and close the log; Kedro raises the error afterwards."""
         if not (self.failed and self.failed[0] is error):  # while an input was loaded or an output saved
             nodes = ", ".join(sorted(self.running))
             self.failed = error, f"node {nodes}: " if nodes else ""
         LOG.error("%sfailed", self.failed[1], exc_info=error)
         self._close()
 
-    def _end(self, node: Node) -> None:
-        """Give the time since the last end of a node, or the start of the run, to the stage of this node.
+    def _finish_node(self, node: Node) -> None:
+        """Mark a node as finished; its stage gets the time since the last end of a node, or the start of the run.
 
         So each second belongs to one stage, also if nodes run in threads.
         """
@@ -334,13 +336,14 @@ class Console:
             self.ended.add(node.name)
             stage.finished += 1
             if stage.finished == stage.nodes:
-                self._write(stage)
+                self._print_stage(stage)
 
-    def _counter(self, number: int) -> str:
+    def _format_counter(self, number: int) -> str:
+        """Format the number of a stage and of all stages: "[ 3/12]"."""
         count = str(len(self.stages))
         return f"[{number:>{len(count)}}/{count}]"
 
-    def _write(self, stage: Stage) -> None:
+    def _print_stage(self, stage: Stage) -> None:
         """Print the line of a stage. Durations are differences of whole totals, so that they add up."""
         self.written += 1
         previous_total = self.total
@@ -348,7 +351,7 @@ class Console:
         seconds = int(self.total) - int(previous_total)
         widest = min(max(len(label) for label in self.stages), MAX_LABEL_CHARS)
         label = truncate(stage.label, MAX_LABEL_CHARS)
-        line = f"{self._counter(self.written)} {label:<{widest}} {duration(seconds):>8}"
+        line = f"{self._format_counter(self.written)} {label:<{widest}} {duration(seconds):>8}"
         line += f"   total {duration(self.total):>7}"
         line += f"   {stage.finished} nodes" if stage.finished > 1 else ""
         say(line + self._time_left(), sys.stdout)
@@ -362,17 +365,19 @@ class Console:
         return f"   about {duration(seconds)} left"
 
     def _live_text(self) -> str:
+        """Return the content of the live line: stage, its duration, its running node, and Spark's progress."""
         with self.lock:
             stage = self.stages.get(get_stage_label(self.latest)) if self.latest else None
             if stage is None or self.latest is None:
                 return f"starting   {duration(self.clock() - self.start)}"
             seconds = stage.seconds + self.clock() - self.divided
-            parts = [f"{self._counter(self.written + 1)} {stage.label}", duration(seconds)]
+            parts = [f"{self._format_counter(self.written + 1)} {stage.label}", duration(seconds)]
             position = f"{min(stage.finished + 1, stage.nodes)} of {stage.nodes}: " if stage.nodes > 1 else ""
             parts.append(position + self.latest.short_name)
         return "   ".join(filter(None, [*parts, spark_progress()]))
 
     def _close(self) -> None:
+        """Close the live line and the log."""
         if self.live:
             self.live.close()
             self.live = None
@@ -381,7 +386,7 @@ class Console:
             self.log = None
 
     def _show_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """`sys.excepthook` of `kedro run`: print the message and the path of the log file."""
+        """Print the message of an error and the path of the log; `sys.excepthook` of `kedro run`."""
         if not isinstance(error, Exception):
             sys.__excepthook__(kind, error, trace)
             return

@@ -18,7 +18,7 @@ RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytor
 
 
 def run_opener() -> Any:
-    """Return kedro-mlflow's hooks, which open and close the run. They import MLflow."""
+    """Return kedro-mlflow's hooks, which open and close the run and, here, log no inputs. They import MLflow."""
     from kedro_mlflow.framework.hooks import MlflowHook
 
     class OpenRun(MlflowHook):  # type: ignore[misc]
@@ -26,7 +26,7 @@ def run_opener() -> Any:
         def before_node_run(
             self, node: Node, catalog: CatalogProtocol[Any, Any], inputs: dict[str, Any], is_async: bool
         ) -> None:
-            """Log none of the node's inputs, which are paths on this machine; see `RecordRun`."""
+            """Do as kedro-mlflow, but log none of the node's inputs, which are paths on this machine; see `RecordRun`."""
             super().before_node_run(node, catalog, {}, is_async)
 
     return OpenRun()
@@ -40,7 +40,7 @@ class RecordRun:
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
-        """Keep the parameters."""
+        """Store the parameters and the path of the project."""
         self.parameters = dict(context.config_loader["parameters"])
         self.project = context.project_path
 
@@ -48,7 +48,7 @@ class RecordRun:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Log after kedro-mlflow has opened the run."""
+        """Log run name, commit, settings and package versions to the run that kedro-mlflow has opened."""
         import mlflow
         from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
 
@@ -73,7 +73,7 @@ class RecordRun:
     def after_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Log before kedro-mlflow closes the run."""
+        """Log the source files, with fingerprints, before kedro-mlflow closes the run."""
         import mlflow
 
         if mlflow.active_run() is not None and catalog.exists("sources"):
@@ -81,7 +81,7 @@ class RecordRun:
 
 
 def run_name(options: Mapping[str, Any], text: str) -> str:
-    """Return a name such as "demo, the demo's made-up world" or "mspp pretrain finetune, wiki.xml.bz2"."""
+    """Return a name for a run, such as "demo, the demo's made-up world" or "mspp pretrain finetune, wiki.xml.bz2"."""
     pipelines = options.get("pipeline_names") or ["everything"]
     parts = [part for option in ("tags", "node_names") for part in options.get(option) or []]
     parts += [f"{way} {node}" for way in ("from", "to") for node in options.get(f"{way}_nodes") or []]
@@ -91,14 +91,14 @@ def run_name(options: Mapping[str, Any], text: str) -> str:
 def git_tags(project: Path) -> dict[str, str]:
     """Return the commit and the changed files; {} outside a git checkout."""
 
-    def git(*arguments: str) -> str:
+    def run_git(*arguments: str) -> str:
         done = subprocess.run(["git", *arguments], cwd=project, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     try:
         return {
-            "git_revision": git("rev-parse", "HEAD"),
-            "git_changed_files": git("status", "--porcelain")[:500] or "none",
+            "git_revision": run_git("rev-parse", "HEAD"),
+            "git_changed_files": run_git("status", "--porcelain")[:500] or "none",
         }
     except (OSError, subprocess.CalledProcessError):
         return {}

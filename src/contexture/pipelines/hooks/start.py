@@ -19,7 +19,7 @@ class StartSpark:
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
-        """Keep the settings in conf/<environment>/spark.yml."""
+        """Store the settings of conf/<environment>/spark.yml, for the start of Spark."""
         self.settings: dict[str, Any] = dict(context.config_loader["spark"])
         self.log = context.project_path / LOG_FILE
         self.tables: set[str] = set()
@@ -29,7 +29,7 @@ class StartSpark:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Start Spark if a dataset of the pipeline is a Spark table."""
+        """Start Spark in the background if a dataset of the pipeline is a Spark table."""
         self.tables = {name for name in pipeline.datasets() if isinstance(catalog.get(name), SparkTable)}
         if self.tables:
             from contexture.corpus.java import ensure_java
@@ -48,7 +48,7 @@ class StartSpark:
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self) -> None:
-        """Wait for Spark also if no node needed it."""
+        """Wait for the start of Spark, even if no node needed it; raise its error."""
         if self.started:
             self.started.result()
 
@@ -61,7 +61,7 @@ class StartWorkers:
 
     @hook_impl
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Start a process for each parallel training."""
+        """Start a process for each parallel training if the run pre-trains."""
         from contexture.pipelines.trainings import split_cores
         from contexture.training.fleet import start_workers
 

@@ -18,7 +18,7 @@ from contexture.training.fleet import Job
 def pretrain_all(
     system: ResolvedSystem, compute: ComputeConfig, vocabulary: Path, pretrained_dir: Path, **inputs: Path
 ) -> list[Path]:
-    """Train each run with each seed; unchanged finished trainings are reused.
+    """Train each run with each seed; return the folder of each run. Unchanged finished trainings are reused.
 
     `inputs` are the folders of the examples, as `examples/<kind>`.
     """
@@ -39,8 +39,8 @@ def pretrain_all(
     return [pretrained_dir / run for run in config.pretrain.runs]
 
 
-def gather(*runs: Path) -> Path:
-    """Return the folder of all encoders of a system, once they are trained."""
+def gather_encoders(*runs: Path) -> Path:
+    """Return the folder of all encoders of a system; `runs` are the folders of its runs, also waited for."""
     return runs[0].parent
 
 
@@ -65,7 +65,7 @@ def pretrain_one(
 
 
 def describe_training(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
-    """Return the settings of a training for MLflow."""
+    """Return the settings of a training, which MLflow shows."""
     training = config.pretraining(run)
     sizes = config.pretrain.batch_sizes(run, training.streams)
     shared = asdict(training.settings)

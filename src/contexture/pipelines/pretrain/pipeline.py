@@ -4,12 +4,12 @@ from kedro.pipeline import Pipeline, node
 
 from contexture.config import ComputeConfig
 from contexture.pipelines.named import fixed, name_group
-from contexture.pipelines.pretrain.nodes import gather, pretrain_all
+from contexture.pipelines.pretrain.nodes import gather_encoders, pretrain_all
 from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
-    """Examples → an encoder for each run.
+    """Return the stage `pretrain`: examples → an encoder for each run.
 
     If another system includes them, the folder of all encoders is a dataset, too, which Kedro-Viz draws.
     """
@@ -23,5 +23,5 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
         name="pretrain",
     )
     shared = {vocabulary, *(examples.values() if system.is_ablation else ())}
-    nodes = [train, *([node(gather, runs, "encoders", name="gather_encoders")] if system.is_included else [])]
+    nodes = [train, *([node(gather_encoders, runs, "encoders", name="gather_encoders")] if system.is_included else [])]
     return Pipeline(nodes, namespace=system.name, inputs=shared, tags="pretrain")

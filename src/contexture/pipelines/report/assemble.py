@@ -47,7 +47,7 @@ COST = ("steps", "tokens", "seconds", "flops", "parameters")
 def collect_records(
     system: ResolvedSystem, text: str, models_dir: Path, ablation_dir: Path, results: Mapping[str, Path]
 ) -> list[dict[str, Any]]:
-    """Return the records of all tasks with their costs, and those of the system's ablation.
+    """Return the records of all tasks with the costs of training, and those of the system's ablation.
 
     `text` is the name of the training text; `results` maps each task to the folder of its results.
     """
@@ -65,7 +65,7 @@ def collect_records(
     return records
 
 
-def collect_context(
+def collect_report_context(
     system: ResolvedSystem,
     text: str,
     corpus_report: dict[str, Any],
@@ -75,7 +75,7 @@ def collect_context(
     data: Mapping[str, Path],
     counts: Mapping[str, dict[str, Any]],
 ) -> ReportContext:
-    """Return what the page shows besides records.
+    """Return all that the page of a system shows besides records: labels, counts, details, trainings.
 
     `speed` maps variants to sentences embedded per second, `results` and `data` tasks to folders, `counts` kinds of
     examples to counts.
@@ -104,13 +104,13 @@ def collect_context(
         full_command=system.full_command,
         examples=count_by_table(counts),
         trainings=summarize_trainings(config, models_dir),
-        objective_details=read_examples(config, models_dir),
+        objective_details=read_objective_details(config, models_dir),
         series=get_series(),
     )
 
 
 def count_by_table(counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return counts of each kind of examples, or of its tables if it has several."""
+    """Return kind of examples → counts, or table → counts for a kind with several tables."""
     tables: dict[str, Any] = {}
     for kind, values in counts.items():
         tables |= values if all(isinstance(value, Mapping) for value in values.values()) else {kind: values}
@@ -123,7 +123,7 @@ def read_json(file: Path) -> Any:
 
 
 def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
-    """Return the cost of pre-training a variant, which may be an included one; {} without pre-training."""
+    """Return the cost of pre-training a variant, which may be included from another system; {} without pre-training."""
     owner, separator, included_variant = variant.partition(": ")
     if separator and owner in system.included:
         return get_cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
@@ -139,8 +139,8 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
     return cost | {key: int(cost[key]) for key in ("steps", "tokens", "parameters")}
 
 
-def read_examples(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
-    """Return what the objectives of each run showed with the first seed, if anything."""
+def read_objective_details(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
+    """Return run → objective → details of the objective at the end of training (first seed)."""
     examples = {
         run: read_illustrations(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs
     }
@@ -148,7 +148,7 @@ def read_examples(config: SystemConfig, models_dir: Path) -> dict[str, dict[str,
 
 
 def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, float]]:
-    """Return the cost and speed of each run with the first seed."""
+    """Return run → steps, tokens, FLOPs, seconds, parameters, examples and tokens per second (first seed)."""
     summaries = {}
     for run in config.pretrain.runs:
         folder = encoder_dir(pretrained_dir(models_dir), run, 0)
@@ -165,7 +165,7 @@ def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dic
 
 
 def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
-    """Return the curves of all trainings."""
+    """Return the learning curves of all pre-trainings and fine-tunings."""
     histories = []
     for seed in range(config.seeds):
         for run in config.pretrain.runs:
@@ -182,7 +182,7 @@ def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
 
 
 def explain_variants(config: SystemConfig) -> dict[str, str]:
-    """Return for each variant what it learned, in plain words."""
+    """Return variant → what it learned, in plain words."""
     explanations = {}
     for name, variant in config.all_variants.items():
         learned = "; ".join(
@@ -193,7 +193,7 @@ def explain_variants(config: SystemConfig) -> dict[str, str]:
 
 
 def get_objectives(config: SystemConfig, runs: Iterable[str]) -> list[str]:
-    """Return the objectives of runs, each once."""
+    """Return the names of the objectives of runs, each once."""
     return list(dict.fromkeys(objective for run in runs for objective in config.pretrain.runs[run].objective_names))
 
 
@@ -227,7 +227,7 @@ def get_short_title(system: ResolvedSystem) -> str:
 
 
 def get_series() -> dict[str, Series]:
-    """Return title, unit and scale of each objective's curves."""
+    """Return name → title, unit and scale of each objective's learning curves."""
     series = {}
     for name, config in OBJECTIVES.items():
         series[name] = Series(f"{config.title} loss", config.unit)
@@ -246,7 +246,7 @@ def summarize_run(
     tasks: Mapping[str, Mapping[str, Any]],
     labels: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the lines at the top of the report."""
+    """Return the lines at the top of the report: training text, encoders, pre-training, tasks and seeds."""
     used = {config.encoder_name(run) for run in config.pretrain.runs}
     encoders = [describe_encoder(encoder) for name, encoder in config.encoders.items() if name in used]
     amounts: dict[str, list[str]] = {}
@@ -276,7 +276,7 @@ def describe_budget(recipe: PretrainRun) -> str:
 
 
 def describe_encoder(encoder: Any) -> str:
-    """Return the architecture and sizes of an encoder."""
+    """Return the architecture and sizes of an encoder: "Transformer (4 layers × 256, 4 heads, mean pooling)"."""
     suffix = "" if encoder.shared else ", one network each for queries and documents"
     if encoder.kind == "transformer":
         layers, heads = count_noun(encoder.layers, "layer"), count_noun(encoder.heads, "head")

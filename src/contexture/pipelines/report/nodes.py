@@ -33,14 +33,14 @@ def write_report(
     `inputs` are `results/<task>`, `data/<task>`, `counts/<kind of examples>` and `speed/embedding`, if it was measured;
     others are only waited for.
     """
-    from contexture.pipelines.report.assemble import collect_context, collect_records, read_histories
+    from contexture.pipelines.report.assemble import collect_records, collect_report_context, read_histories
     from contexture.reporting.index import summarize
     from contexture.reporting.report import render_report
 
     text = get_text_name(sources)
     results, data, counts, speed = (select_group(inputs, group) for group in ("results", "data", "counts", "speed"))
     records = collect_records(system, text, models_dir, ablation_dir, results)
-    context = collect_context(
+    context = collect_report_context(
         system, text, corpus_report, models_dir, speed.get("embedding", {}), results, data, counts
     )
     histories = read_histories(system.config, models_dir)
@@ -50,7 +50,7 @@ def write_report(
 
 
 def save_report(report: "Report", summary: "Summary", report_dir: Path) -> Path:
-    """Write the pages, pictures, and summary for the index."""
+    """Write the pages, pictures, and the summary for the index to `report_dir`."""
     from contexture.reporting.index import SUMMARY_FILE, summary_json
 
     with work_folder(report_dir) as work:
@@ -89,7 +89,7 @@ def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
 
 
 def register(system: str, encoder: Path) -> None:
-    """Register an encoder in MLflow, of several seeds the first."""
+    """Register the encoder of the first seed in MLflow, as the model named `system`."""
     from contexture.encoders.saved import seed_dir
     from contexture.pipelines.tracking import register_encoder
 

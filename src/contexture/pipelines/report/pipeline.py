@@ -9,7 +9,7 @@ from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
-    """Results, counts and curves → the page, all records, and scores of the main variants in MLflow."""
+    """Return the stage `report`: results, counts and curves → page, records, and scores of main variants in MLflow."""
     config = system.config
     data = {task: f"{task}-data" for task in config.tasks}
     counts = {kind: system.examples_dataset(f"{kind}-counts") for kind in config.examples()}

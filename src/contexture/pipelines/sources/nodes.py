@@ -27,13 +27,16 @@ _checked: list[tuple[CorpusConfig, list[SourceFile]]] = []
 
 
 def make_demo_world(config: DemoConfig, output_dir: Path) -> Path:
-    """Write text and questions of the made-up world."""
+    """Write text and questions of the made-up world to `output_dir`."""
     LOG.info("the made-up world: %s", write_demo_world(config, output_dir))
     return output_dir
 
 
 def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> dict[str, Any]:
-    """Find and check all raw files of the corpus; `demo_dir` has the made-up world, if it is read."""
+    """Return the manifest of the corpus: inputs, language, license, and all raw files, which are checked.
+
+    `demo_dir` has the made-up world, if it is read.
+    """
     inputs: list[str | CorpusInput] = []
     for source in corpus.inputs():
         inputs += demo_inputs(world, demo_dir) if source.path == DEMO else [source]
@@ -52,7 +55,7 @@ def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> d
 
 
 def demo_inputs(world: DemoConfig, demo_dir: Path) -> list[CorpusInput]:
-    """Return the demo world as inputs: novels in each language, or the encyclopedia and novels in English."""
+    """Return the demo world as corpus inputs: novels in each language, or the encyclopedia and novels in English."""
     novels = [CorpusInput(str(demo_dir / BOOKS_DIR), "books", "en")]
     if not world.languages:
         return [CorpusInput(str(demo_dir / EXPORT_FILE), "mediawiki"), *novels]
@@ -92,7 +95,7 @@ def check_inputs(corpus: CorpusConfig, sets_input: bool, sources: dict[str, Any]
 
 
 def input_paths(corpus: CorpusConfig) -> list[str]:
-    """Return the paths of all inputs."""
+    """Return the paths of all inputs of the corpus."""
     return [source.path for source in corpus.inputs()]
 
 
@@ -102,6 +105,7 @@ def has_own_text(corpus: CorpusConfig) -> bool:
 
 
 def _input_params(paths: Sequence[str], lang: str | None, source: str | None) -> str:
+    """Return the `--params` that set these inputs: "corpus.input=wiki.xml.bz2,corpus.lang=en"."""
     params = [f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"]
     settings = {"lang": lang, "source": source}
     params += [f"corpus.{key}={value}" for key, value in settings.items() if value not in (None, "auto")]
@@ -109,7 +113,10 @@ def _input_params(paths: Sequence[str], lang: str | None, source: str | None) ->
 
 
 def describe_corpus(sources: dict[str, Any], languages: Mapping[str, Mapping[str, Any]]) -> CorpusInfo:
-    """Describe the corpus for model cards; `languages` has the counts of the cleaning report."""
+    """Return name, languages and license of the corpus, for model cards.
+
+    `languages` has the counts of the cleaning report.
+    """
     paragraphs = {code: counts["paragraphs_out"] for code, counts in languages.items() if code != UNKNOWN}
     codes = sorted((code for code, count in paragraphs.items() if count), key=lambda code: (-paragraphs[code], code))
     default = DEMO_LICENSE if sources.get("inputs") == [DEMO] else ""

@@ -11,7 +11,7 @@ from contexture.pipelines.sources.nodes import input_paths, locate_sources, make
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
-    """Made-up world or the user's files → their manifest."""
+    """Return the stage `sources`: made-up world or files of the user → their manifest."""
     world, demo_dir = create_world_pipeline(parameters, input_paths(parameters.corpus))
     locate = fixed(locate_sources, parameters.corpus, parameters.demo)
     return world + Pipeline([node(locate, demo_dir, "sources", name="locate_sources", tags="sources")])

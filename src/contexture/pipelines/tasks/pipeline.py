@@ -12,7 +12,7 @@ from contexture.pipelines.tasks.nodes import read_task
 
 
 def create_pipeline(parameters: Parameters, tasks: Iterable[str]) -> Pipeline:
-    """Files of each task, of the made-up world or the user → a folder for evaluation and fine-tuning."""
+    """Return the stage `tasks`: files of each task, made up or of the user → its data for evaluation."""
     pipeline = Pipeline([])
     for name in tasks:
         source, data = parameters.sources[name], f"{name}-data"

@@ -28,19 +28,19 @@ from contexture.vocabulary.words import (
 
 
 def make_tokenizer(config: VocabularyConfig, paragraphs: Path, output_dir: Path) -> Path:
-    """Train a tokenizer on the paragraphs, or copy a published one."""
+    """Write a tokenizer to `output_dir`: trained on the paragraphs, or a copy of a published one."""
     with work_folder(output_dir) as work:
         train_tokenizer(resample_texts(paragraphs, config.smoothing), config, work)
     return output_dir
 
 
 def tokenize(paragraphs: DataFrame, tokenizer: Path) -> DataFrame:
-    """Return all sentences of the corpus as token ids."""
+    """Return the documents table, with all sentences of the corpus as token ids."""
     return tokenize_paragraphs(paragraphs, tokenizer)
 
 
 def make_words(config: WordsConfig, paragraphs: Path, output_dir: Path) -> Path:
-    """Select the most frequent words of the paragraphs, then the other words of the file of word vectors, if any."""
+    """Write a word list: the most frequent words of the paragraphs, then those of the file of word vectors, if any."""
     with work_folder(output_dir) as work:
         train_words(paragraph_texts(paragraphs), config, work)
         if config.vectors is not None:
@@ -51,7 +51,7 @@ def make_words(config: WordsConfig, paragraphs: Path, output_dir: Path) -> Path:
 def make_subword_statistics(
     config: VocabularyConfig, vectors: bool, tokenizer: Path, documents: Path, output_dir: Path
 ) -> Path:
-    """Save subwords with their IDF and, if `vectors`, vectors made from the corpus."""
+    """Write the tokenizer with the IDF of its subwords and, if `vectors`, their vectors made from the corpus."""
     from contexture.vocabulary.cooccurrence import corpus_vectors
 
     _, tokens = load_tokenizer(tokenizer)
@@ -65,7 +65,7 @@ def make_subword_statistics(
 
 
 def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, output_dir: Path) -> Path:
-    """Save words with their IDF and vectors, from the file of word vectors or made from the corpus."""
+    """Write the words with their IDF and vectors, from the file of word vectors or made from the corpus."""
     from contexture.vocabulary.cooccurrence import corpus_vectors
 
     tokenizer, tokens = load_tokenizer(word_list)

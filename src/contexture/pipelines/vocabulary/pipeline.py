@@ -14,7 +14,7 @@ from contexture.pipelines.vocabulary.nodes import (
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
-    """Paragraphs → tokenizer → documents of token ids."""
+    """Return the stage `vocabulary`: paragraphs → tokenizer → documents of token ids."""
     learn = fixed(make_tokenizer, parameters.vocabulary)
     return Pipeline(
         [
@@ -26,14 +26,14 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
 
 
 def create_subwords_pipeline(parameters: Parameters, dataset: str) -> Pipeline:
-    """Documents of token ids → `subwords`, with IDF, or `subword_vectors`, also with vectors."""
+    """Return the stage for subwords: documents → `subwords`, with IDF, or `subword_vectors`, also with vectors."""
     make = fixed(make_subword_statistics, parameters.vocabulary, dataset == "subword_vectors")
     inputs = ["tokenizer", "documents@files", f"params:{dataset}_dir"]
     return Pipeline([node(make, inputs, dataset, name=f"make_{dataset}")], tags="vocabulary")
 
 
 def create_words_pipeline(parameters: Parameters) -> Pipeline:
-    """Paragraphs → words → documents of their ids → words with IDF and vectors."""
+    """Return the stage for words: paragraphs → words → documents of their ids → words with IDF and vectors."""
     learn, make = fixed(make_words, parameters.words), fixed(make_word_vectors, parameters.words)
     return Pipeline(
         [

@@ -1,6 +1,6 @@
 """Evaluate BM25, encoders and both fused on questions from held-out documents, and recommend a search."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -56,7 +56,7 @@ def evaluate_held_out(
     The data of the records are the kinds of questions. The table `questions` has nDCG@10 and recall of each question
     and search, averaged over seeds.
     """
-    questions = [question for kind in KINDS for question in _select_kind(evidence.questions, kind)]
+    questions = select_questions(evidence.questions)
     details: dict[str, Any] = {
         "documents": evidence.documents,
         "passages": evidence.passages,
@@ -68,7 +68,7 @@ def evaluate_held_out(
     }
     if not questions:
         return Results(details=details)
-    ranking = _RankingMetrics(evidence, questions)
+    ranking = RankingMetrics(evidence, questions)
     variants = list(dict.fromkeys(encoder.variant for encoder in encoders))
     rankings = rank_all(
         encoders,
@@ -109,13 +109,14 @@ def _is_continued(folder: Path) -> bool:
     return isinstance(config, TransformerConfig) and config.init_from is not None
 
 
-def _select_kind(questions: Iterable[HeldOutQuestion], kind: str) -> list[HeldOutQuestion]:
-    """Return the questions of a kind, or none if there are too few; the user's are always enough."""
-    of_kind = [question for question in questions if question.kind == kind]
-    return of_kind if len(of_kind) >= MIN_QUESTIONS or kind == "questions" else []
+def select_questions(questions: Sequence[HeldOutQuestion]) -> list[HeldOutQuestion]:
+    """Return the questions of all kinds that have enough, in the order of `KINDS`; the user's are always enough."""
+    by_kind = {kind: [question for question in questions if question.kind == kind] for kind in KINDS}
+    kept = (group for kind, group in by_kind.items() if len(group) >= MIN_QUESTIONS or kind == "questions")
+    return [question for group in kept for question in group]
 
 
-class _RankingMetrics:
+class RankingMetrics:
     """Turns ranked rows of candidates into metrics of questions."""
 
     def __init__(self, evidence: HeldOutEvidence, questions: Sequence[HeldOutQuestion]) -> None:

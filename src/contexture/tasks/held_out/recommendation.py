@@ -26,7 +26,7 @@ class Calibration:
     """How far generated questions predict people's; `docs/results/search-choice.md` has the measurements.
 
     Generated questions overestimate encoders: most of all encoders that are made from the same text, and questions
-    that are halves of sentences, because the other half has few words in common with them.
+    that are halves of sentences, which share few words with the other half.
     """
 
     #: Maximal weight of the encoder in a fused search, and the same if all questions are halves.
