@@ -188,8 +188,8 @@ def fit_calibrations(texts: Sequence[MeasuredText]) -> dict[str, Calibrations]:
     """Return for each text the limits with the least mean square distance to the best search on the other texts."""
     tried = list_calibrations()
     distances = np.array([[(text.best_value - text.choose(limits).value) ** 2 for text in texts] for limits in tried])
-    others = distances.sum(axis=1, keepdims=True) - distances
-    return {text.name: tried[best] for text, best in zip(texts, others.argmin(axis=0), strict=True)}
+    sums = distances.sum(axis=1, keepdims=True) - distances
+    return {text.name: tried[best] for text, best in zip(texts, sums.argmin(axis=0), strict=True)}
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -28,7 +28,7 @@ def render_corpus_card(
 
 
 def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
-    """Draw (lower bound, upper bound, count) as bars of equal width: bounds double every second bar."""
+    """Draw a chart of (lower bound, upper bound, count) as bars of equal width: bounds double every second bar."""
     figure = new_figure(6, 4)
     axes = figure.subplots()
     axes.bar(range(len(bars)), [count for _, _, count in bars], width=0.9, color=COLOURS[0])

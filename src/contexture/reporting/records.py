@@ -64,13 +64,13 @@ def score_key(record: Record) -> ScoreKey:
 
 
 def values_by_seed(records: Iterable[Record], variant: str, key: ScoreKey) -> dict[int, float]:
-    """Return a variant's scores by seed, in the unit of the metric (percent for shares)."""
+    """Return seed → score of a variant for `key`, in the unit of the metric (percent for shares)."""
     scale = METRICS[key.metric].scale
     return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == key}
 
 
 def list_data(records: Iterable[Record]) -> list[str]:
-    """List the data sets of records without subsets, in the order of the records."""
+    """Return the names of the data sets of records, without subsets, in the order of the records."""
     return list(dict.fromkeys(r["data"].split("/")[0] for r in records))
 
 

@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 
 def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
-    """Return the rules of sentence boundaries of each language, learned from a sample of the sources."""
+    """Return each language's parameters for splitting sentences, learned from a sample of the sources."""
     from contexture.corpus.sentence_training import train_splitters
 
     languages = train_splitters(source_files(sources), corpus)

@@ -24,7 +24,7 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
 
 
 def _create_task_pipeline(system: ResolvedSystem, task: str, compute: ComputeConfig, included: set[str]) -> Pipeline:
-    """Return the evaluation of a system on a task."""
+    """Return the node that evaluates a system on a task, as a pipeline."""
     corpus = select_corpus_tables(task, system)
     encoders = system.task_datasets(task)
     if task in system.finetune_options:

@@ -27,7 +27,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
 
 
 def _create_stream_pipeline(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
-    """Return the nodes that sample and count the examples of one kind."""
+    """Return the nodes that sample and count the examples of one kind, as a pipeline."""
     corpus = CORPUS[config.vocabulary]
     made = resolve(stream.tables)(stream, config.sampled_lengths, SAMPLING_SEED)
     nodes, read, observed = [], [], []

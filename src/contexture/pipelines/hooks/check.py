@@ -87,7 +87,7 @@ def _check_names(option: str, noun: str, names: Iterable[str], known: Collection
 def check_earlier_stages(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> None:
     """Raise ConfigurationError if results of earlier stages are missing, with the tags of these stages.
 
-    The message names the pipeline `demo_systems` if its results are complete.
+    The message names the pipeline `demo` if the results of the demo have all that the selected nodes need.
     """
     missing = {} if options.get("only_missing_outputs") else find_missing(pipeline, catalog)
     if not missing:

@@ -26,7 +26,7 @@ def run_opener() -> Any:
         def before_node_run(
             self, node: Node, catalog: CatalogProtocol[Any, Any], inputs: dict[str, Any], is_async: bool
         ) -> None:
-            """Do as kedro-mlflow, but log none of the node's inputs, which are paths on this machine; see `RecordRun`."""
+            """Do as kedro-mlflow, but log none of the inputs, which are paths on this machine; see `RecordRun`."""
             super().before_node_run(node, catalog, {}, is_async)
 
     return OpenRun()

@@ -81,10 +81,10 @@ def _draw_queries(
 ) -> Iterator[tuple[int, Sentence]]:
     """Yield `pairs_per_passage` different queries in random order, none in `seen`, with their positions."""
 
-    def draw_unseen() -> Iterator[tuple[int, Sentence]]:
+    def draw_unseen_queries() -> Iterator[tuple[int, Sentence]]:
         for number in lazy_shuffle(range(len(queries)), seeded_random(seed, task, passage_id)):
             if queries[number] not in seen:
                 seen.add(queries[number])
                 yield number, queries[number]
 
-    return islice(draw_unseen(), config.pairs_per_passage)
+    return islice(draw_unseen_queries(), config.pairs_per_passage)
