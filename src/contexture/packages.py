@@ -18,3 +18,8 @@ def encoder_path(name: str) -> str:
     if spec is None or spec.origin is None:
         raise ValueError(f"{name} is not installed: pip install {name}")
     return str(Path(spec.origin).parent / "model")
+
+
+def list_installed_encoders() -> list[str]:
+    """Return the names of the packages with an encoder that are installed."""
+    return [name for name, module in ENCODER_PACKAGES.items() if find_spec(module) is not None]

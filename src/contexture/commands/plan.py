@@ -1,6 +1,7 @@
 """Plan `contexture adapt` and run the plan with Kedro."""
 
 import json
+import math
 import re
 import shlex
 import subprocess
@@ -21,7 +22,7 @@ from contexture.encoders.named import PUBLISHED_FILES, first_error_line, is_hub_
 from contexture.folders import find_upwards
 from contexture.imports import resolve
 from contexture.messages import errors_at, find_closest
-from contexture.packages import ENCODER_PACKAGES, encoder_path
+from contexture.packages import ENCODER_PACKAGES, encoder_path, list_installed_encoders
 from contexture.tasks.registry import TASKS
 
 ENVIRONMENT, SYSTEM = "adapt", "adapt"
@@ -53,6 +54,8 @@ class Plan:
     training_seconds: float
     #: Lines about the user's questions.
     questions: str = ""
+    #: Lines about options that would give a better search.
+    proposal: str = ""
 
     @property
     def command(self) -> list[str]:
@@ -78,6 +81,7 @@ class Plan:
             f"Training  pairs from the text; a static encoder{layers}\n"
             "Results   scores on questions from held-out documents; a search index; a report with a recommendation\n"
             f"Time      about {format_duration(self.seconds)}, of {minutes:g} minutes\n"
+            f"{self.proposal}"
             f"Command   kedro {shlex.join(self.command)}\n"
         )
 
@@ -105,13 +109,12 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
         lines += f"          {note}\n" if note else ""
     if encoder is None:
         check_time(seconds, minutes)
-        return Plan(files, parameters, seconds, 0.0, lines)
+        return Plan(files, parameters, seconds, 0.0, lines, propose_encoder(files, seconds))
     name = TRANSFORMER if encoder == TRANSFORMER else "published"
     if name == "published":
         with errors_at("--encoder", suggest_encoder(encoder)):
             folder = find_published_encoder(encoder)
-        passages = sum(file.bytes for file in files) / _PASSAGE_BYTES
-        seconds += 3 * passages / _TEXTS_PER_SECOND  # before training, after it, and for the index
+        seconds += estimate_embedding_seconds(files)
         parameters["vocabulary.published"] = parameters[f"{SYSTEM}.encoders.published.init_from"] = quote_parameter(
             folder
         )
@@ -129,6 +132,18 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
         f"{SYSTEM}.pretrain.budget.amount": f"{training:.0f}",
     }
     return Plan(files, parameters, 60 * minutes, training, lines)
+
+
+def propose_encoder(files: Sequence[SourceFile], seconds: float) -> str:
+    """Return lines that propose an installed published encoder for an English text, "" if there is none."""
+    installed = list_installed_encoders()
+    if not installed or any(file.lang.partition("-")[0] != "en" for file in files):
+        return ""
+    minutes = math.ceil((seconds + estimate_embedding_seconds(files) + _MIN_TRAINING_SECONDS) / 60)
+    return (
+        f"Proposal  add --encoder {installed[0]} and --minutes {minutes} or more: fused with BM25, it was better than\n"
+        "          BM25 on each English text that was measured (docs/results/search-choice.md)\n"
+    )
 
 
 def suggest_encoder(name: str) -> str:
@@ -156,6 +171,11 @@ def estimate_reading_seconds(file: SourceFile) -> float:
     """Estimate the seconds to turn a file into passages."""
     compressed = file.path.endswith((".bz2", ".gz", ".xz"))
     return file.bytes / 1e6 * (_SECONDS_PER_COMPRESSED_MB if compressed else _SECONDS_PER_MB)
+
+
+def estimate_embedding_seconds(files: Sequence[SourceFile]) -> float:
+    """Estimate the seconds to embed a text by a published encoder before training, after it, and for the index."""
+    return 3 * sum(file.bytes for file in files) / _PASSAGE_BYTES / _TEXTS_PER_SECOND
 
 
 def check_time(seconds: float, minutes: float) -> None:
