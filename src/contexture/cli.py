@@ -10,9 +10,10 @@ from omegaconf import OmegaConf
 
 
 def split_params(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Parse `key=value,other.key=[a,b]`, with values in YAML; commas in brackets and quotes do not separate.
+    """Parse the value of `--params`, such as `key=value,other.key=[a,b]`, into nested parameters.
 
-    Parameters of a file (`--config`) are nested values already.
+    Values are YAML; commas in brackets and quotes do not separate. The parameters of a file (`--config`) are returned
+    unchanged: they are nested already.
     """
     if isinstance(value, Mapping):
         return value
@@ -45,7 +46,7 @@ def is_complete(item: str) -> bool:
 
 @click.group()
 def cli() -> None:
-    """Group of commands that Kedro looks up."""
+    """Group of the Kedro commands that this project changes: `run`."""
 
 
 for _option in run.params:

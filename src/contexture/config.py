@@ -64,7 +64,7 @@ class DemoSystem:
 
 
 def add_sources(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the sources of all tasks, with empty settings for those that are not configured."""
+    """Return `values`, the settings of the files of each task, with empty settings for tasks that it lacks."""
     return {name: values.get(name, {}) for name in TASKS} | values
 
 
@@ -106,7 +106,7 @@ class Parameters:
                 raise key_error(message, name, "input")
 
     def select(self) -> "Parameters":
-        """Return parameters reduced to each system's `select`, also in systems that include it."""
+        """Return the parameters with each system reduced to its `select`, also where other systems include it."""
         selected = {
             name: system if system.select is None else system.select_variants(system.select)
             for name, system in self.systems.items()
@@ -127,7 +127,10 @@ class Parameters:
         return replace(self, systems=self.complete_tasks(restrict_included(selected), "demo_systems"), demo_systems={})
 
     def complete_tasks(self, systems: Mapping[str, SystemConfig], section: str) -> dict[str, SystemConfig]:
-        """Complete the settings of each task from its sources; `section` of the parameters has the systems."""
+        """Return the systems with their tasks' settings completed from the tasks' sources.
+
+        `section`, the key of the systems in the parameters, is named in errors.
+        """
         completed = {}
         for name, system in systems.items():
             key = (section, name, "system") if section == "demo_systems" else (section, name)
@@ -142,7 +145,7 @@ class Parameters:
 
     @property
     def default_systems(self) -> list[str]:
-        """Systems that run by default: all whose text is configured, except those for the user's own text.
+        """Names of systems that run by default: all whose text is configured, except those for the user's own text.
 
         A system that exports its best encoder is for the user's own text.
         """
@@ -154,7 +157,7 @@ class Parameters:
         ]
 
     def check_systems(self, systems: Collection[str]) -> None:
-        """Raise ConfigurationError if the tokenizer, first encoder or text of one of these systems cannot be used."""
+        """Raise ConfigurationError if the tokenizer, start encoder or text of one of these systems cannot be used."""
         for name in sorted(set(systems) & set(self.systems)):
             system, published = self.systems[name], self.vocabulary.published
             check_starts(name, system)
@@ -172,7 +175,7 @@ class Parameters:
 
 
 def restrict_included(systems: Mapping[str, SystemConfig]) -> dict[str, SystemConfig]:
-    """Return systems that include only variants that these systems have."""
+    """Return the systems with `include` reduced to the systems and variants that are among `systems`."""
     restricted = {}
     for name, system in systems.items():
         included = {
@@ -187,7 +190,7 @@ def restrict_included(systems: Mapping[str, SystemConfig]) -> dict[str, SystemCo
 
 
 def check_system(name: str, system: SystemConfig, parameters: Parameters) -> None:
-    """Raise ValidationError for an ablation, weights or included variants that cannot be used."""
+    """Raise ValidationError if the ablation, initial weights or included variants of a system cannot be used."""
     try:
         if system.ablation is not None:
             build_ablation(system)
@@ -211,7 +214,7 @@ def check_system(name: str, system: SystemConfig, parameters: Parameters) -> Non
 
 
 def check_bitext(name: str, bitext: BitextConfig) -> None:
-    """Raise ConfigurationError if no parallel sentences are configured or a file cannot be used."""
+    """Raise ConfigurationError if no parallel sentences are configured for a system or a file cannot be used."""
     if not bitext.input:
         raise ConfigurationError(f"{name} reads parallel sentences, and bitext.input names none: see docs/bitext.md")
     for key, pair_set in bitext.sets.items():
@@ -220,7 +223,7 @@ def check_bitext(name: str, bitext: BitextConfig) -> None:
 
 
 def check_nli(name: str, nli: NliConfig) -> None:
-    """Raise ConfigurationError if no labelled pairs are configured or their files cannot be used."""
+    """Raise ConfigurationError if no labelled pairs are configured for a system or their files cannot be used."""
     if nli.input is None:
         raise ConfigurationError(
             f"{name} reads labelled pairs, and nli.input names none: see docs/cmlm-multilingual.md"
@@ -296,25 +299,27 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], runtime: Ma
 
 
 def nest(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Group parameters of systems and tasks, which are top-level keys in the files, under `systems` and `sources`."""
+    """Return the parameters with the top-level keys of systems and tasks moved under `systems` and `sources`."""
     nested = {key: value for key, value in values.items() if key not in (*SYSTEMS, *TASKS)}
     nested["sources"] = {key: value for key, value in values.items() if key in TASKS}
     nested["systems"] = {key: add_objective_runs(value) for key, value in values.items() if key in SYSTEMS}
     if isinstance(nested.get("demo_systems"), Mapping):
         nested["demo_systems"] = {
-            name: _add_system(demo_system, values.get(name)) for name, demo_system in nested["demo_systems"].items()
+            name: _complete_demo_system(demo_system, values.get(name))
+            for name, demo_system in nested["demo_systems"].items()
         }
     return nested
 
 
-def _add_system(demo_system: Any, system: Any) -> Any:
+def _complete_demo_system(demo_system: Any, system: Any) -> Any:
+    """Return a demo system with the key `system`: the system's settings with the demo's `changes`."""
     if not isinstance(demo_system, Mapping) or not isinstance(system, Mapping) or "system" in demo_system:
         return demo_system
     return {**demo_system, "system": add_objective_runs(merged(system, demo_system.get("changes") or {}))}
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested values with changes; lists are replaced."""
+    """Return nested `values` with the nested `changes` merged in; lists are replaced."""
     both = {
         key: merged(values[key], value)
         if isinstance(value, Mapping) and isinstance(values.get(key), Mapping)
@@ -325,9 +330,10 @@ def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 
 def add_objective_runs(system: Any) -> Any:
-    """Add a run for each objective that no run is named after, if the system has `all_objectives: true`.
+    """Return a system's settings with a run for each objective without one, if they have `all_objectives: true`.
 
-    These runs have the budget `pretrain.budget`. Objectives that read none of the system's streams are left out.
+    A run belongs to the objective that it is named after. The added runs have the budget `pretrain.budget`. Objectives
+    that read none of the system's streams are left out.
     """
     if not isinstance(system, Mapping) or "all_objectives" not in system:
         return system

@@ -32,9 +32,10 @@ class ConfigurationError(ValueError):
 def describe_errors(
     error: ValidationError, parameters: type, folders: list[Path], runtime: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Yield one line for each error, with file and key; `demo_systems` repeats none of a system.
+    """Yield one line for each error, with file and key.
 
-    `parameters` is the type of all parameters. For the other arguments see `config.check_parameters`.
+    Errors of a system are not repeated for `demo_systems`. `parameters` is the type of all parameters. For the other
+    arguments see `config.check_parameters`.
     """
     known = set[tuple[str, ...]]()
     for details in sorted(error.errors(), key=lambda details: details["loc"][:1] == ("demo_systems",)):
@@ -104,6 +105,7 @@ def shorten_path(path: Path) -> str:
 
 
 def _has_key(tree: Any, key: list[str]) -> bool:
+    """Return whether nested mappings have a value under these keys, from the outermost to the innermost."""
     for part in key:
         if not isinstance(tree, Mapping) or part not in tree:
             return False

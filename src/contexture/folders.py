@@ -42,6 +42,7 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
 
 
 def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
+    """Rename unfinished work to `<folder>.set-aside`, and log a warning that names the differing settings."""
     aside = folder.with_name(folder.name + SET_ASIDE)
     shutil.rmtree(aside, ignore_errors=True)
     work.rename(aside)
@@ -80,7 +81,7 @@ def is_finished(folder: Path, identity: dict[str, Any]) -> bool:
 
 
 def read_identity(folder: Path) -> Any:
-    """Read the normalized identity of a folder."""
+    """Return the identity that a folder was made with (what its content depends on), normalized."""
     return normalize_identity(json.loads((folder / IDENTITY).read_text(encoding="utf-8")))
 
 
@@ -93,7 +94,7 @@ def normalize_identity(identity: Any) -> Any:
 
 
 def discard_other(folder: Path, identity: dict[str, Any]) -> None:
-    """Delete unfinished work on `folder` of another identity: for caches, which can be made again."""
+    """Delete unfinished work on `folder` if it has another identity: for caches, which can be made again."""
     work = folder.with_name(folder.name + UNFINISHED)
     if (work / IDENTITY).exists() and read_identity(work) != normalize_identity(identity):
         shutil.rmtree(work)
@@ -112,7 +113,7 @@ def find_differences(existing: Any, wanted: Any, key: str = "") -> list[str]:
 
 
 def replace_folder(work: Path, folder: Path) -> None:
-    """Move a finished folder to `folder`; delete an older one afterwards."""
+    """Move the finished folder `work` to `folder`, replacing an older one."""
     old = folder.with_name(folder.name + OLD)
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
@@ -129,7 +130,7 @@ def find_upwards(path: Path) -> Path:
 
 
 def restore_replaced(folder: Path) -> None:
-    """Restore an older folder if a run was killed between the two renames of `replace_folder`."""
+    """Move the older folder back if a run was killed between the two renames of `replace_folder`."""
     old = folder.with_name(folder.name + OLD)
     if old.exists() and not folder.exists():
         old.rename(folder)

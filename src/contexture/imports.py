@@ -5,6 +5,6 @@ from typing import Any
 
 
 def resolve(target: str) -> Any:
-    """Import the class or function `module:name`."""
+    """Import and return the class or function `module:name`."""
     module, name = target.split(":")
     return getattr(importlib.import_module(module), name)

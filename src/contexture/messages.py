@@ -13,17 +13,17 @@ def find_closest(name: str, known: Iterable[str]) -> str | None:
     by_lower = {other.lower(): other for other in sorted(known)}
     lower = name.lower()
 
-    def rate(other: str) -> tuple[float, bool]:
-        """Of equally similar names, the one with the same beginning is closest."""
+    def similarity_key(other: str) -> tuple[float, bool]:
+        """Return the sort key of a known name: its similarity to `name`, then whether it has the same beginning."""
         matcher = SequenceMatcher(None, other, lower)
         return matcher.ratio(), other.startswith(lower[:-1])
 
-    closest = max(get_close_matches(lower, by_lower), key=rate, default=None)
+    closest = max(get_close_matches(lower, by_lower), key=similarity_key, default=None)
     return by_lower[closest] if closest is not None else None
 
 
 def suggest(name: str, known: Collection[str]) -> str:
-    """Return "; did you mean 'x'?", or "; known: a, b" if no known name is similar to `name`."""
+    """Return the end of a message: "; did you mean 'x'?", or "; known: a, b" if no known name is similar to `name`."""
     if (closest := find_closest(name, known)) is not None:
         return f"; did you mean {closest!r}?"
     names = sorted(known)

@@ -16,12 +16,12 @@ RECORDS_FILE, DETAILS_FILE = "records.json", "details.json"
 
 
 def pretrained_dir(models_dir: Path) -> Path:
-    """Return the folder of a system's encoders."""
+    """Return the folder of all pre-trained encoders of a system."""
     return models_dir / "pretrained"
 
 
 def encoder_dir(pretrained_dir: Path, run: str, seed: int) -> Path:
-    """Return the folder of the encoder of a run and seed."""
+    """Return the folder of the pre-trained encoder of a run and seed."""
     return pretrained_dir / run / f"seed-{seed}"
 
 

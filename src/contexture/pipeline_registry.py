@@ -13,12 +13,12 @@ from contexture.settings import RUN_PARAMETERS
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """Return pipelines of the parameters of the run.
+    """Return name → Kedro pipeline, by the parameters of the run.
 
     - `corpus`: text and vocabulary.
     - `<system>`: one system, from the text to its page.
     - `<system>_ablation`: the ablation of a system whose own pipeline has run.
-    - `demo_systems`: a short run through all default systems, with the variants of the parameter `demo_systems`.
+    - `demo`: a short run through all default systems, with the variants of the parameter `demo_systems`.
     - `__default__`: all systems whose text is configured.
     """
     parameters = RUN_PARAMETERS.get()

@@ -21,7 +21,7 @@ class DelayedBar(tqdm):  # type: ignore[misc]
 
     @property
     def format_dict(self) -> dict[str, Any]:
-        """Values of the bar; the count has one decimal."""
+        """Values that tqdm writes in the bar; the count is rounded to one decimal."""
         values: dict[str, Any] = super().format_dict
         return values | {"n": round(values["n"], 1)}
 

@@ -4,5 +4,5 @@ import numpy as np
 
 
 def mix(*numbers: int) -> int:
-    """Mix several numbers (seed, step, rank, …) into one 63-bit seed."""
+    """Return a 63-bit random seed that depends on several numbers (seed, step, rank, …)."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

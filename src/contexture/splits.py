@@ -13,12 +13,18 @@ TEST_SHARE = 0.2
 
 
 def draw_rows(rows: pd.DataFrame, purpose: str, share: float) -> npt.NDArray[np.bool_]:
-    """Draw about this share of the rows → mask (N)."""
+    """Return a mask (N) of about this share of the rows, drawn by a hash of their texts and `purpose`.
+
+    Rows of the same group (`group_rows`) are drawn together.
+    """
     return np.array([uniform(purpose, key) < share for key in group_rows(rows)], np.bool_)
 
 
 def group_rows(rows: pd.DataFrame) -> list[str]:
-    """Return for each row a text that is the same for all rows that must stay in one part."""
+    """Return a key for each row, equal for rows that are split together.
+
+    These are rows with the same first text, and those of pairs and their reverses.
+    """
     codes, texts = pd.factorize(pd.concat([rows["first"], rows["second"]]), sort=True)
     first, second = codes[: len(rows)].astype(np.int64), codes[len(rows) :].astype(np.int64)
     both_ways = np.isin(first * len(texts) + second, second * len(texts) + first)

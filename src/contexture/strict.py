@@ -39,7 +39,7 @@ def validate(kind: Any, values: Any, *key: str) -> Any:
 
 
 def move_errors(error: ValidationError, *key: str) -> ValidationError:
-    """Return the same errors with `key` before their keys."""
+    """Return the errors of `error` with `key` put before the key of each."""
     details = [
         InitErrorDetails(type=fault["type"], loc=(*key, *fault["loc"]), input=fault["input"], ctx=fault.get("ctx", {}))
         for fault in error.errors(include_url=False)
@@ -48,13 +48,13 @@ def move_errors(error: ValidationError, *key: str) -> ValidationError:
 
 
 def key_error(message: str, *key: str) -> ValidationError:
-    """Return an error about one key, which an enclosing validation adds to its own."""
+    """Return a ValidationError with a message about one key; an enclosing validation adds it to its own."""
     error = InitErrorDetails(type="value_error", loc=key, input=None, ctx={"error": ValueError(message)})
     return ValidationError.from_exception_data("", [error])
 
 
 def check_names(noun: str, names: Iterable[str], known: Collection[str], *key: str) -> None:
-    """Raise a `key_error` for names that are not known."""
+    """Raise a ValidationError at `key` if some of `names` are not in `known`."""
     if unknown := [name for name in dict.fromkeys(names) if name not in known]:
         raise key_error(explain_unknown(noun, unknown, known), *key)
 
@@ -75,7 +75,7 @@ class TypedValues:
 
 
 def list_kinds(option: Any) -> tuple[str, ...]:
-    """Return the values of the field `kind`, which tells the members of a union apart."""
+    """Return the possible values of the field `kind` of a dataclass, by which members of a union differ."""
     return get_args(get_type_hints(option).get("kind"))
 
 

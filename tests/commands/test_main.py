@@ -89,10 +89,10 @@ def test_the_version_and_the_module_of_the_package(capsys: pytest.CaptureFixture
 def test_search_by_both_or_one_ranking(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ["--index", str(index), "-k", "2"]
     out = search_output(capsys, "gulls wait", *args).splitlines()
-    assert out[0] == "1. Gulls  (vectors 1, words 1, 2#0)"
-    assert out[2].endswith("(vectors 2, words –, 0#0)")
-    assert search_output(capsys, "oil lamps", *args, "--by", "words").startswith("1. Lamps  (")
-    assert search_output(capsys, "xylophones", *args, "--by", "words") == "nothing found\n"
+    assert out[0] == "1. Gulls  (vectors 1, BM25 1, 2#0)"
+    assert out[2].endswith("(vectors 2, BM25 –, 0#0)")
+    assert search_output(capsys, "oil lamps", *args, "--by", "bm25").startswith("1. Lamps  (")
+    assert search_output(capsys, "xylophones", *args, "--by", "bm25") == "nothing found\n"
 
 
 def test_questions_are_piped_or_typed(
@@ -105,11 +105,11 @@ def test_questions_are_piped_or_typed(
     out = ask().splitlines()
     assert [out[1], out[2][:8], out[5], out[6][:8]] == ["gulls wait", "1. Gulls", "oil lamps", "1. Lamps"]
     first, second = map(json.loads, ask("--json").splitlines())
-    assert first | {"hits": 1} == {"question": "gulls wait", "by": "both", "hits": 1}
+    assert first | {"hits": 1} == {"question": "gulls wait", "by": "hybrid", "hits": 1}
     (hit,) = second["hits"]
     assert hit.pop("score") == 1  # the best by words and by vectors
     text = PASSAGES["Lamps"]
-    assert hit == {"passage_id": "3#0", "title": "Lamps", "text": text, "by_vectors": 1, "by_words": 1}
+    assert hit == {"passage_id": "3#0", "title": "Lamps", "heading": "", "text": text, "by_vectors": 1, "by_bm25": 1}
     typed = ask("--interactive")
     assert re.findall(r"\? 1\. (\w+)", typed) == ["Gulls", "Lamps"] and typed.endswith("? \n")
 

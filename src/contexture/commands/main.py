@@ -7,22 +7,23 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from contexture import __version__
-from contexture.commands import adapt, embed, evaluate, search, train
+from contexture.commands import adapt, embed, evaluate, search, serve, train
 from contexture.messages import explain_unknown
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all subcommands."""
+    """Return the parser of `contexture` with all subcommands."""
     return _build_parsers()[0]
 
 
 def _build_parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
-    """Return the parser, and those of the subcommands by name."""
+    """Return the parser of `contexture`, and name → parser of its subcommands."""
     parser = argparse.ArgumentParser(prog="contexture", description=main.__doc__)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     adapt.add_arguments(commands.add_parser("adapt", help="train and evaluate an encoder on your own text"))
     search.add_arguments(commands.add_parser("search", help="print the best passages for a question"))
+    serve.add_arguments(commands.add_parser("serve", help="search and embed over HTTP, on this machine"))
     embed.add_arguments(commands.add_parser("embed", help="write the vectors of texts"))
     evaluate.add_arguments(commands.add_parser("evaluate", help="print SentEval and STS scores of any model"))
     train.add_arguments(commands.add_parser("train", help="pre-train or fine-tune an encoder from files"))
@@ -30,7 +31,7 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Arg
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments; exit with the closest name for an unknown subcommand or option."""
+    """Return the parsed arguments; exit with the closest name for an unknown subcommand or option."""
     parser, commands = _build_parsers()
     if arguments and not arguments[0].startswith("-") and arguments[0] not in commands:
         parser.error(explain_unknown("command", arguments[:1], commands))
@@ -44,9 +45,9 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train an encoder on your own text (`adapt`), search passages (`search`), embed texts (`embed`).
+    """Train an encoder on your own text (`adapt`), search passages (`search`, `serve`).
 
-    Also print SentEval and STS scores of any model (`evaluate`), and train from files (`train`).
+    Also embed texts (`embed`), print SentEval and STS scores of any model (`evaluate`), and train from files (`train`).
     """
     args = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     try:

@@ -14,7 +14,7 @@ from contexture.folders import find_upwards
 from contexture.paths import SEARCH_INDEX_DIR
 
 if TYPE_CHECKING:
-    from contexture.retrieval.passage_search import Hit
+    from contexture.retrieval.passage_search import Hit, PassageSearch
 
 
 def add_arguments(search: argparse.ArgumentParser) -> None:
@@ -25,21 +25,35 @@ def add_arguments(search: argparse.ArgumentParser) -> None:
     questions.add_argument(
         "--interactive", action="store_true", help="prompt for questions until the input ends (Ctrl-D)"
     )
-    search.add_argument(
+    search.add_argument("-k", type=_parse_positive, default=5, help="passages to print (%(default)s)")
+    add_index_arguments(search)
+    search.add_argument("--json", action="store_true", help="print one JSON object per question and line")
+
+
+def add_index_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options that name an index and the way to search it."""
+    command.add_argument(
         "--index",
         type=Path,
         help=f"folder of the index (default: {SEARCH_INDEX_DIR} in this folder or a parent)",
     )
-    search.add_argument("-k", type=_parse_positive, default=5, help="passages to print (%(default)s)")
-    search.add_argument(
+    command.add_argument(
         "--by",
-        choices=["vectors", "words", "both"],
-        help="rank by the encoder, by BM25, or by both (default: as the index recommends)",
+        choices=["vectors", "bm25", "hybrid"],
+        help="rank by the encoder's vectors, by BM25, or by both fused (default: as the index recommends)",
     )
-    search.add_argument(
+    command.add_argument(
         "--approximate", choices=["ivf", "hnsw"], help="approximate vector search; the index is built on first use"
     )
-    search.add_argument("--json", action="store_true", help="print one JSON object per question and line")
+
+
+def open_search(args: argparse.Namespace) -> tuple[Path, "PassageSearch"]:
+    """Return the index of these options, and its folder; raise ValueError if there is none or it is damaged."""
+    from contexture.retrieval.config import IndexConfig
+    from contexture.retrieval.passage_search import PassageSearch
+
+    folder = find_upwards(args.index) if args.index else _find_index()
+    return folder, PassageSearch(folder, IndexConfig(kind=args.approximate or "flat"), args.by)
 
 
 def _parse_positive(text: str) -> int:
@@ -50,16 +64,12 @@ def _parse_positive(text: str) -> int:
 
 def main(args: argparse.Namespace) -> None:
     """Search for the questions and print the passages."""
-    from contexture.retrieval.config import IndexConfig
-    from contexture.retrieval.passage_search import PassageSearch
-
     is_piped = args.question is None and not args.interactive
     if is_piped and sys.stdin.isatty():
         raise ValueError("no question: pass one, or lines on standard input, or --interactive")
     if args.question is not None and not args.question.strip():
         raise ValueError("the question is empty")
-    folder = find_upwards(args.index) if args.index else _find_index()
-    search = PassageSearch(folder, IndexConfig(kind=args.approximate or "flat"), args.by)
+    _, search = open_search(args)
     for question in _iterate_questions(args):
         hits = search(question, args.k)
         if args.json:
@@ -101,6 +111,6 @@ def _ask_questions() -> Iterator[str]:
 
 
 def _format_hit(rank: int, hit: "Hit", by: str) -> str:
-    score = f"vectors {hit.by_vectors or '–'}, words {hit.by_words or '–'}" if by == "both" else f"{hit.score:.3f}"
+    score = f"vectors {hit.by_vectors or '–'}, BM25 {hit.by_bm25 or '–'}" if by == "hybrid" else f"{hit.score:.3f}"
     text = textwrap.fill(textwrap.shorten(hit.text, 500), 100, initial_indent="   ", subsequent_indent="   ")
     return f"{rank}. {hit.title}  ({score}, {hit.passage_id})\n{text}"

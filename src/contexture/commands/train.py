@@ -43,7 +43,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    """Train on the configured devices: start one process per device, or run as one of them."""
+    """Pre-train or fine-tune on the configured devices: start one process per device, or run as one of them."""
     from contexture.training.launcher import end_with_starter
     from contexture.training.ranks import is_distributed
 
@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> None:
 
 
 def read_config(file: Path) -> "SystemConfig":
-    """Read the configuration of the examples stage; ValueError with all its errors."""
+    """Return the configuration of a system from a JSON file of the examples stage; ValueError with all its errors."""
     from pydantic import TypeAdapter, ValidationError
 
     from contexture.systems.config import SystemConfig
@@ -72,13 +72,13 @@ def read_config(file: Path) -> "SystemConfig":
 
 
 def check_option(option: str, noun: str, name: str, known: Collection[str], config_file: Path) -> None:
-    """Raise ValueError if `config_file` does not know the value of an option."""
+    """Raise ValueError if `name`, the value of an option, is not among the names that `config_file` has."""
     if name not in known:
         raise ValueError(f"{option}: {explain_unknown(noun, [name], known)} ({config_file})")
 
 
 def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
-    """Pre-train the run `--run` with one seed."""
+    """Pre-train the run `--run` with the seed `--seed`."""
     check_option("--run", "run", args.run, config.pretrain.runs, args.config)
     from contexture.systems.launch import pretrain_arguments, training_files
     from contexture.training.launcher import launch_pretraining
@@ -89,6 +89,7 @@ def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
 
 
 def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
+    """Fine-tune the variant `--variant` on the task `--task` with the seed `--seed`."""
     check_option("--task", "task", args.task, config.tasks, args.config)
     check_option("--variant", "variant", args.variant, config.all_variants, args.config)
     from contexture.systems.launch import finetune_arguments, launch_finetuning

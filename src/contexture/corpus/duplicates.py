@@ -103,7 +103,7 @@ def _sketch_texts(texts: DataFrame, similarity: float) -> DataFrame:
 
 
 def _hash_bands(texts: list[str], bands: BandHasher) -> list[list[int]]:
-    """Return the band keys of each text, in slices of bounded memory."""
+    """Return the MinHash band keys of each text, computed in slices of bounded memory."""
     keys: list[list[int]] = []
     piece: list[str] = []
     size = 0

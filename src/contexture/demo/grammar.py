@@ -128,7 +128,7 @@ def _expand_options(options: Iterable[str]) -> tuple[Template, ...]:
 
 
 def _read_table(block: str) -> tuple[Options, ...]:
-    """Return for each row of a table (cells between bars, a header line) column → templates of the cell."""
+    """Return each row of a table with a header and ` | ` between cells as column → templates of the cell."""
     header, *rows = ([cell.strip() for cell in line.split(" | ")] for line in block.splitlines())
     return tuple({column: alternatives(cell) for column, cell in zip(header, row, strict=True)} for row in rows)
 

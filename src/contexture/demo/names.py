@@ -50,6 +50,6 @@ def page_stem(seed: int, index: int) -> str:
 
 @lru_cache(maxsize=8)
 def _draw_permutation(seed: int) -> tuple[int, int]:
-    """Return the factor and the offset that permute the names of all pages."""
+    """Return multiplier and offset, drawn by the seed, that `page_stem` uses to permute the names of pages."""
     rng = seeded_random(seed, "names")
     return pick(_STRIDES, rng), int(rng.random() * 2**40)

@@ -21,16 +21,16 @@ class BagOfWords(Network):
         self.size = config.embedding_size
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return vectors (B, D) of a batch of `word_layout`."""
-        ids, starts, _ = self._flatten(batch)
+        """Return the sum of each text's word embeddings, (B, D), of a batch of `word_layout`."""
+        ids, starts, _ = self._flatten_words(batch)
         return embedding_bag(ids, self.words.weight, starts, mode="sum")
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Return additions, forward and backward, for texts of `lengths` (B,) words."""
+        """Return the total of additions, forward and backward, for texts of `lengths` (B,) words."""
         return 2.0 * self.words.embedding_dim * lengths.sum()
 
-    def _flatten(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the ids of all words, and the start and length of each text."""
+    def _flatten_words(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the ids of all words of a batch in one row, and the start and length (B,) of each text in it."""
         mask = batch["attention_mask"].bool()
         lengths = mask.sum(dim=1)
         ids = self.replace_unknown(batch["input_ids"])[mask]
@@ -46,8 +46,8 @@ class Static(BagOfWords):
             self.token_weights = torch.ones(words)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return vectors (B, D) of a batch of `word_layout`; 0 for a text without a token."""
-        ids, starts, lengths = self._flatten(batch)
+        """Return the (weighted) mean of each text's token embeddings, (B, D); 0 for a text without a token."""
+        ids, starts, lengths = self._flatten_words(batch)
         if self.token_weights is None:
             return embedding_bag(ids, self.words.weight, starts, mode="mean")
         weights = self.token_weights[ids]
@@ -58,7 +58,7 @@ class Static(BagOfWords):
         return vectors / sums.clamp_min(1e-6)[:, None]
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Return products and additions, forward and backward, for texts of `lengths` (B,) tokens."""
+        """Return the total of products and additions, forward and backward, for texts of `lengths` (B,) tokens."""
         return 4.0 * self.words.embedding_dim * lengths.sum()
 
 
@@ -79,10 +79,10 @@ class BagOfWordsMlp(Network):
         nn.init.xavier_normal_(self.output.weight)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return vectors (B, D) of a batch of `text_layout`."""
+        """Return two tanh layers' output (B, D) on the means of token embeddings of a batch of `text_layout`."""
         words = self.words(self.replace_unknown(batch["input_ids"]))
         return torch.tanh(self.output(torch.tanh(self.hidden(pool(words, batch["attention_mask"], "mean")))))
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Return forward and backward FLOPs of the two layers for texts of `lengths` (B,) tokens."""
+        """Return the total forward and backward FLOPs of the two layers for texts of `lengths` (B,) tokens."""
         return torch.tensor(6.0 * len(lengths) * (self.hidden.weight.numel() + self.output.weight.numel()))

@@ -55,10 +55,10 @@ class TextEncoder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Length of the vectors of texts without a role."""
+        """Length of the vector of a text without a role."""
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Return vectors (N, D) of N texts; without a role D is `dimension`."""
+        """Return vectors (N, D) of N texts as queries or documents (`role`); without a role, D is `dimension`."""
 
 
 class Encoder(nn.Module):
@@ -79,19 +79,19 @@ class Encoder(nn.Module):
         self.identity: dict[str, Any] = {}
 
     def network(self, role: Role) -> Network:
-        """Return the network of a role."""
+        """Return the network that embeds texts of a role (query or document)."""
         return self.query if role == "query" else self.document
 
     @property
     def networks(self) -> dict[Role, Network]:
-        """The different networks, by their first role."""
+        """The distinct networks by role; a network shared by both roles is listed once, as query."""
         if self.query is self.document:
             return {"query": self.query}
         return {"query": self.query, "document": self.document}
 
     @property
     def plain_roles(self) -> tuple[Role, ...]:
-        """The roles whose vectors are concatenated for a text without a role."""
+        """The roles whose networks embed a text without a role; its vector is their vectors, concatenated."""
         if self.config.plain == "both":
             return ROLES if len(self.networks) > 1 else ("query",)
         return (self.config.plain,)
@@ -102,9 +102,9 @@ class Encoder(nn.Module):
         return sum(self.network(role).size for role in self.plain_roles)
 
     def forward(self, texts: TextBatch, role: Role) -> Tensor:
-        """Return the vectors (B, D) of a batch of texts, in its order."""
+        """Return vectors (B, D) of a batch of texts from the network of `role`, in the order of the texts."""
         network = self.network(role)
-        vectors = torch.cat(self._compute(network.vectors, texts["chunks"]))
+        vectors = torch.cat(self._apply_to_chunks(network.vectors, texts["chunks"]))
         if self.config.norm is not None:
             vectors = self.config.norm * nn.functional.normalize(vectors.float(), dim=-1)
         return vectors[texts["rows"]]
@@ -117,26 +117,26 @@ class Encoder(nn.Module):
         return torch.cat(sides, dim=-1)
 
     def pooled_states(self, texts: TextBatch) -> Tensor:
-        """Return the pooled states (B, H) of a batch of documents."""
-        return torch.cat(self._compute(self.transformer.pooled_states, texts["chunks"]))[texts["rows"]]
+        """Return the Transformer's pooled states (B, H), before any projection, of a batch of documents."""
+        return torch.cat(self._apply_to_chunks(self.transformer.pooled_states, texts["chunks"]))[texts["rows"]]
 
     def sequence_states(self, chunks: Sequence[Batch]) -> list[Tensor]:
-        """Return the hidden states (B, T, H) of each chunk of documents, those of special tokens first."""
-        return [states for part in self._compute(self.transformer.token_states, chunks) for states in part]
+        """Return the hidden states (B, T, H) of all tokens of each chunk of documents, special tokens first."""
+        return [states for part in self._apply_to_chunks(self.transformer.token_states, chunks) for states in part]
 
-    def _compute(self, function: Callable[[Sequence[Batch]], Any], chunks: Sequence[Batch]) -> list[Any]:
-        """Apply the function to all chunks, or, to save memory, to one after the other."""
+    def _apply_to_chunks(self, function: Callable[[Sequence[Batch]], Any], chunks: Sequence[Batch]) -> list[Any]:
+        """Return the results of `function` for all chunks at once, or, with `recompute`, for one chunk at a time."""
         if self.recompute and torch.is_grad_enabled():
             return [checkpoint(function, [chunk], use_reentrant=False) for chunk in chunks]
         return [function(chunks)]
 
     def batch(self, parts: Sentences, role: Role, tokens_at_once: int) -> TextBatch:
-        """Return the input of `forward` for texts of one or two parts, cut to the length of their role."""
+        """Return the input of `forward` for texts as token ids, of one or two parts, cut to the length of the role."""
         chunks, rows = self.network(role).chunks(parts, self.lengths.for_role(role), tokens_at_once)
         return {"chunks": chunks, "rows": rows}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Return vectors (N, D) of texts; 0 for a text without a word."""
+        """Tokenize texts and return their vectors (N, D); 0 for a text without a word."""
         vectors = np.zeros((len(texts), self.network(role).size if role else self.dimension), np.float32)
         for start in range(0, len(texts), MAX_BATCH_TEXTS):
             parts = tokenize_texts(texts[start : start + MAX_BATCH_TEXTS], self.vocabulary)
@@ -148,7 +148,7 @@ class Encoder(nn.Module):
 
     @torch.inference_mode()
     def embed_tokens(self, parts: Sentences, role: Role | None = None) -> Array:
-        """Return vectors (N, D) of texts as token ids, each with at least one."""
+        """Return vectors (N, D) of texts that are given as token ids, at least one id each."""
         device = next(self.parameters()).device
         tokens_at_once = MAX_CPU_BATCH_TOKENS if device.type == "cpu" else MAX_GPU_BATCH_TOKENS
         training = self.training
@@ -161,7 +161,7 @@ class Encoder(nn.Module):
         return vectors
 
     def flops(self, batch: Mapping[str, Any]) -> Tensor:
-        """Return forward and backward FLOPs of the layers for a batch of a stream: tokens, or texts by role."""
+        """Return the total forward and backward FLOPs of the layers for a stream's batch: tokens, or texts by role."""
         if "attention_mask" in batch:
             return self.transformer.layer_flops(row_lengths(batch))
         if "sequences" in batch:
@@ -174,17 +174,17 @@ class Encoder(nn.Module):
 
     @property
     def cross(self) -> CrossLayers | None:
-        """Layers across sequences, if it has them (Cross-Thought)."""
+        """Cross-Thought's layers across sequences, or None."""
         return self.document.cross if isinstance(self.document, Transformer) else None
 
     @property
     def hidden_size(self) -> int:
-        """Width of the hidden states."""
+        """Width of the Transformer's hidden states."""
         return int(self.transformer.model.config.hidden_size)
 
     @property
     def specials(self) -> SpecialTokenFormat:
-        """How the networks place special tokens and positions."""
+        """The special tokens' ids, and how they and positions are arranged in the networks' inputs."""
         return self.document.specials
 
     @property
@@ -197,7 +197,10 @@ class Encoder(nn.Module):
 
 
 def tokenize_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
-    """Return the token ids of texts; raises ValueError for a mixture of texts of one part and of two."""
+    """Return the token ids of texts, without special tokens.
+
+    Raises ValueError if texts of one part and texts of two are mixed.
+    """
     split = [text if isinstance(text, tuple) else (text,) for text in texts]
     width = len(split[0]) if split else 1
     if any(len(text) != width for text in split):
@@ -212,7 +215,7 @@ def tokenize_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
 
 
 def to_device(batch: Any, device: torch.device) -> Any:
-    """Move the tensors in nested dicts and lists."""
+    """Return the batch with the tensors in its nested dicts and lists moved to `device`."""
     if isinstance(batch, Tensor):
         return batch.to(device, non_blocking=True)
     if isinstance(batch, Mapping):
@@ -223,7 +226,7 @@ def to_device(batch: Any, device: torch.device) -> Any:
 
 
 def prepare_for_inference(encoder: Encoder) -> Encoder:
-    """Move the encoder to the GPU, if there is one, and set evaluation mode."""
+    """Move the encoder to the GPU, if there is one, set evaluation mode, and return the encoder."""
     return encoder.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
 
@@ -234,9 +237,9 @@ def build_encoder(
     table_sizes: TableSizes | None = None,
     head: bool = False,
 ) -> Encoder:
-    """Return a new encoder.
+    """Return a new encoder with the architecture and initial weights that `config` sets.
 
-    `table_sizes`: the least positions and token types, if texts need fewer. `head`: whether it predicts tokens.
+    `table_sizes`: minimum numbers of positions and token types. `head`: whether it predicts tokens.
     """
     sizes = (table_sizes or TableSizes()) | TableSizes(positions=max(lengths.query, lengths.document))
     fixed = None
@@ -260,7 +263,7 @@ def build_network(
     fixed: nn.Embedding | None,
     head: bool,
 ) -> Network:
-    """Return a new network with embeddings of `words` words, or with the `fixed` embeddings."""
+    """Return a new network of `config`'s architecture, with embeddings of `words` words or the `fixed` embeddings."""
     tokens = vocabulary.tokens
     if isinstance(config, TransformerConfig):
         return build_transformer(config, table_sizes, words, tokens, head)

@@ -32,7 +32,7 @@ class Lengths:
     document: Annotated[int, Field(ge=3)]
 
     def for_role(self, role: Role) -> int:
-        """Return the length of a role."""
+        """Return the maximal number of tokens of a text with this role."""
         return self.query if role == "query" else self.document
 
 
@@ -56,7 +56,7 @@ class EncoderConfig:
 
     @property
     def has_token_weights(self) -> bool:
-        """Whether it needs inverse document frequencies of tokens."""
+        """Whether its pooling weights tokens by their inverse document frequencies."""
         return getattr(self, "pooling", None) == "idf"
 
     @property
@@ -141,6 +141,7 @@ class TransformerConfig(EncoderConfig):
             raise ValueError(f"heads ({self.heads}) must divide hidden_size ({self.hidden_size})")
 
     def _check_cross(self, cross: CrossConfig) -> None:
+        """Raise ValueError if the settings of layers across sequences do not fit the other settings."""
         if self.embedding_size or self.projections:
             raise ValueError("cross reads pooled states: set embedding_size and projections to null")
         if self.pooling not in ("cls", "mean", "idf"):
@@ -231,7 +232,7 @@ class LayoutConfig(SlotConfig):
 
     @property
     def width(self) -> int:
-        """Positions of the whole input, padding included."""
+        """Number of positions of the whole input, padding included."""
         return self.sentence_tokens * (self.candidates + 1)
 
 

@@ -29,21 +29,23 @@ class CrossLayers(nn.Module):
         )
 
     def forward(self, vectors: Tensor, present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
-        """Map vectors (B, M, N·H) of M sequences to [C_0; …; C_{N−1}] of each, of the same shape (equation 4).
+        """Return new vectors (B, M, N·H) of the M sequences of each sample, which attend to one another (equation 4).
 
         A sequence attends to those with its number in `groups` (B, M), by default to all; one that may attend to no
         other attends `to_itself` anyway. The output of padding (`present` (B, M) is false) has no meaning.
         """
         mask = attention_mask(present, groups, to_itself)[:, None]
         read = [
-            layer(states, mask) for layer, states in zip(self._layer_per_token(), self._split(vectors), strict=True)
+            layer(states, mask)
+            for layer, states in zip(self._layer_per_token(), self._split_tokens(vectors), strict=True)
         ]
         return torch.stack(read, dim=-2).flatten(-2)
 
     def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Return weights (Q, C) with row sums 1: the mean of α over heads and special tokens (equation 7).
+        """Return attention weights (Q, C) of queries to candidates: mean α of heads and special tokens (equation 7).
 
-        Queries (Q, N·H) attend to candidates (C, N·H), or each to its own (Q, C, N·H), and not to themselves.
+        Rows sum to 1. Queries (Q, N·H) attend to candidates (C, N·H), or each to its own (Q, C, N·H), and not to
+        themselves.
         """
         return self.log_attention(queries, candidates).exp()
 
@@ -52,14 +54,16 @@ class CrossLayers(nn.Module):
         return self.log_weights(queries, self.keys(candidates), present)
 
     def keys(self, candidates: Tensor) -> Tensor:
-        """Return the keys of candidates (…, N·H), of the same shape, to use them for many queries."""
-        layers = zip(self._layer_per_token(), self._split(candidates), strict=True)
+        """Return the attention keys of candidates (…, N·H), of the same shape, to use them for many queries."""
+        layers = zip(self._layer_per_token(), self._split_tokens(candidates), strict=True)
         return torch.cat([layer.attention.self.key(states) for layer, states in layers], dim=-1)
 
     def log_weights(self, queries: Tensor, keys: Tensor, present: Tensor | None = None) -> Tensor:
-        """Return `log_attention` to candidates with these `keys`."""
+        """Return the logarithm of attention weights (Q, C) as `log_attention`, from the candidates' `keys`."""
         weights = []
-        for layer, query, key in zip(self._layer_per_token(), self._split(queries), self._split(keys), strict=True):
+        for layer, query, key in zip(
+            self._layer_per_token(), self._split_tokens(queries), self._split_tokens(keys), strict=True
+        ):
             attention = layer.attention.self
             heads = attention.num_attention_heads
             left = attention.query(query).unflatten(-1, (heads, -1)).float()
@@ -76,7 +80,7 @@ class CrossLayers(nn.Module):
         return mean if present is None else mean.masked_fill(~present, -torch.inf)
 
     def flops(self, sequences: Tensor) -> Tensor:
-        """Return forward and backward FLOPs for samples of `sequences` (B,) sequences."""
+        """Return the total forward and backward FLOPs (a scalar) for samples of `sequences` (B,) sequences."""
         sequences = sequences.double()
         layer: Any = self.layers[0]
         parameters = sum(p.numel() for p in layer.parameters())
@@ -85,15 +89,16 @@ class CrossLayers(nn.Module):
         return flops
 
     def _layer_per_token(self) -> list[Any]:
+        """Return the layer of each special token, in order; a shared layer is repeated."""
         return [self.layers[n % len(self.layers)] for n in range(self.tokens)]
 
-    def _split(self, vectors: Tensor) -> tuple[Tensor, ...]:
-        """Split vectors (…, N·H) into N of (…, H)."""
+    def _split_tokens(self, vectors: Tensor) -> tuple[Tensor, ...]:
+        """Split the concatenated states (…, N·H) of N special tokens into N tensors (…, H)."""
         return vectors.view(*vectors.shape[:-1], self.tokens, -1).unbind(-2)
 
 
 def attention_mask(present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
-    """Return which sequences each sequence of a sample attends to, (B, M, M); see `CrossLayers.forward`."""
+    """Return a mask (B, M, M) of the sequences that each sequence of a sample attends to; see `CrossLayers.forward`."""
     allowed = present[:, None].expand(-1, present.shape[1], -1)
     if groups is not None:
         allowed = allowed & (groups[:, :, None] == groups[:, None])
@@ -105,7 +110,7 @@ def attention_mask(present: Tensor, groups: Tensor | None = None, to_itself: boo
 
 
 def new_layer(like: Any, scaled: bool, start: Literal["random", "copy"] = "random") -> Any:
-    """Return a layer with the modules and sizes of `like` and new weights.
+    """Return a Transformer layer with the modules and sizes of `like` and new weights.
 
     Their standard deviation fits the width if `scaled`, otherwise it is BERT's. `start` random: queries differ from
     keys, because with equal ones a sequence, which matches itself best, attends only to itself. copy: queries equal

@@ -11,7 +11,7 @@ from contexture.encoders.network import make_embedding
 
 
 def expand_embeddings(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
-    """Map the vectors (V, W) of untrained words to embeddings and append them to the trained ones (N, E) → (V, E).
+    """Return embeddings (V, E): the `trained` ones (N, E), then those of untrained words, mapped from `vectors` (V, W).
 
     The linear map, without bias, has the least squared error over trained words with a vector. Rows of `vectors` are
     ids; a row of zeros means no vector. Trained words keep their embeddings; untrained words without a vector get that
@@ -41,7 +41,7 @@ def expand_embeddings(trained: Tensor, vectors: NDArray[np.float32], unknown: in
 
 
 def expand_words(encoder: Encoder, vectors: NDArray[np.float32]) -> None:
-    """Add embeddings of all words with a vector to an encoder, in place; fixed embeddings stay unchanged.
+    """Add embeddings of the vocabulary's untrained words to an encoder, in place; fixed embeddings stay unchanged.
 
     Raises ValueError as `expand_embeddings`, and for Transformers, whose words scale with their positions.
     """

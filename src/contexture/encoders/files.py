@@ -44,7 +44,7 @@ POOLING, LAST_POOLING, PROJECTION, NORMALIZE = "1_Pooling", "2_Pooling", "2_Dens
 
 
 def save_encoder(encoder: Encoder, folder: Path) -> None:
-    """Save weights, vocabulary and, last, the settings."""
+    """Save an encoder's vocabulary, weights and, last, its settings in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     encoder.vocabulary.copy(folder)
     for role, network in encoder.networks.items():
@@ -57,24 +57,24 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
         "encoder": asdict(encoder.config),
         "lengths": asdict(encoder.lengths),
         "dimension": encoder.dimension,
-        "weights": _checksum(folder),
+        "weights": _weights_checksum(folder),
     }
     (folder / SETTINGS_FILE).write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 
 def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
-    """Load an encoder in evaluation mode; raises ValueError, naming the folder, if it is damaged.
+    """Load a saved encoder in evaluation mode; raises ValueError, naming the folder, if it is damaged.
 
     `head`: whether a Transformer predicts tokens, with a new head if none was saved; None: as saved.
     """
     try:
         settings = read_settings(folder)
         config = settings.config
-        if settings.weights != _checksum(folder):
+        if settings.weights != _weights_checksum(folder):
             raise ValueError("the weights are not those that were saved")
         vocabulary = Vocabulary.load(folder)
-        query = _load(config, _network_dir(folder, config, "query"), vocabulary, head)
-        document = query if config.shared else _load(config, folder / "document", vocabulary, head)
+        query = _load_network(config, _network_dir(folder, config, "query"), vocabulary, head)
+        document = query if config.shared else _load_network(config, folder / "document", vocabulary, head)
         if isinstance(config, GruConfig) and config.words == "fixed":
             document.words = query.words  # one table for both, as in `build_encoder`
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
@@ -85,10 +85,12 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
 
 
 def _network_dir(folder: Path, config: EncoderConfig, role: Role) -> Path:
+    """Return the folder of a role's network in an encoder's folder: the folder itself if both roles share a network."""
     return folder if config.shared else folder / role
 
 
-def _checksum(folder: Path) -> str:
+def _weights_checksum(folder: Path) -> str:
+    """Return the SHA-256 of the weights and tokenizers in an encoder's folder."""
     checksum = hashlib.sha256()
     names = [WEIGHTS_FILE, f"{TRANSFORMER}/{WEIGHTS_FILE}", "tokenizer.json", f"{PROJECTION}/{WEIGHTS_FILE}"]
     names += [TOKEN_WEIGHTS, PROJECTIONS, CROSS]
@@ -107,7 +109,7 @@ def _extra_modules(network: Transformer) -> dict[str, nn.Module]:
 
 
 def _save_network(network: Network, folder: Path, max_tokens: int, is_normalized: bool) -> None:
-    """Write the weights, and what sentence-transformers needs to load them if it can."""
+    """Write a network's weights and, if sentence-transformers has its modules, the files with which it loads them."""
     if not isinstance(network, Transformer):
         save_model(network, str(folder / WEIGHTS_FILE))
         if isinstance(network, Static):
@@ -168,6 +170,7 @@ def _export_special_tokens(network: Transformer, folder: Path) -> None:
 
 
 def _save_projection(projection: nn.Linear, folder: Path) -> None:
+    """Write the linear layer as a Dense module of sentence-transformers."""
     dense = {
         "in_features": projection.in_features,
         "out_features": projection.out_features,
@@ -180,7 +183,7 @@ def _save_projection(projection: nn.Linear, folder: Path) -> None:
 
 
 def _export_static(network: Static, folder: Path, max_tokens: int, is_normalized: bool) -> None:
-    """Write the module of sentence-transformers, which has no weights of tokens: they scale the embeddings."""
+    """Write a static network as a module of sentence-transformers: embeddings, multiplied by the weights of tokens."""
     static_dir = folder / STATIC
     static_dir.mkdir(exist_ok=True)
     weighted = network.words.weight.detach()
@@ -197,6 +200,7 @@ def _export_static(network: Static, folder: Path, max_tokens: int, is_normalized
 
 
 def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: bool) -> None:
+    """Write sentence-transformers' list of modules (path, class), with Normalize last if vectors are `normalized`."""
     if normalized:
         modules = [*modules, (NORMALIZE, "Normalize")]
         (folder / NORMALIZE).mkdir(exist_ok=True)
@@ -208,7 +212,8 @@ def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: boo
     _write_json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "cosine" if normalized else "dot"})
 
 
-def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: bool | None) -> Network:
+def _load_network(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: bool | None) -> Network:
+    """Load the network of an encoder with this config from its folder; `head` as in `load_encoder`."""
     if isinstance(config, TransformerConfig):
         return _load_transformer(config, folder, vocabulary, head)
     with safe_open(str(folder / WEIGHTS_FILE), "pt") as file:
@@ -223,6 +228,7 @@ def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: boo
 def _load_transformer(
     config: TransformerConfig, folder: Path, vocabulary: Vocabulary, head: bool | None
 ) -> Transformer:
+    """Load a Transformer network with its extra modules; `head` as in `load_encoder`."""
     model_dir = folder / TRANSFORMER if config.cross is not None and config.cross.tokens > 1 else folder
     if head is None:
         with safe_open(str(model_dir / WEIGHTS_FILE), "pt") as file:

@@ -13,7 +13,7 @@ BERT_LIKE = {"bert", *ROBERTA_LIKE}
 
 
 def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tensor) -> Tensor:
-    """Return `model(…).last_hidden_state[:, :count]`, (B, count, H), for a model of a family in `BERT_LIKE`.
+    """Return the first `count` states (B, count, H) of a model's last layer; the model's family is in `BERT_LIKE`.
 
     Only the first tokens are queries of the last layer, which saves nearly five of six multiplications in it. Result
     and gradient are the same up to rounding.
@@ -28,7 +28,7 @@ def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tenso
 
 
 def skipped_flops(model: Any, count: int, lengths: Tensor) -> Tensor:
-    """Return forward and backward FLOPs that `first_states` saves for rows of `lengths` (B,) tokens."""
+    """Return the total forward and backward FLOPs that `first_states` saves for rows of `lengths` (B,) tokens."""
     last, rest = model.encoder.layer[-1], lengths.double() - count
     attention = last.attention
     idle = [attention.self.query, attention.output, last.intermediate, last.output]
@@ -41,13 +41,13 @@ def attend(attention: Any, queries: Tensor, states: Tensor, mask: Tensor) -> Ten
     """Return the output of an attention block: `queries` (B, Q, H) attend to `states` (B, T, H), masked by (B, T)."""
     inner = attention.self
 
-    def heads(vectors: Tensor) -> Tensor:
+    def split_heads(vectors: Tensor) -> Tensor:
         return vectors.view(*vectors.shape[:2], inner.num_attention_heads, -1).transpose(1, 2)
 
     read = nn.functional.scaled_dot_product_attention(
-        heads(inner.query(queries)),
-        heads(inner.key(states)),
-        heads(inner.value(states)),
+        split_heads(inner.query(queries)),
+        split_heads(inner.key(states)),
+        split_heads(inner.value(states)),
         attn_mask=mask[:, None, None, :].to(torch.bool),
         dropout_p=inner.dropout.p if inner.training else 0.0,
     )

@@ -28,7 +28,7 @@ class Gru(Network):
         init_gru(self.gru)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return vectors (B, D) of a batch of `word_layout`."""
+        """Return vectors (B, D), the GRU's last state of each text in each direction, of a batch of `word_layout`."""
         lengths = batch["attention_mask"].sum(dim=1)
         packed = pack_padded_sequence(batch["input_ids"], lengths.cpu(), batch_first=True, enforce_sorted=False)
         words = self.words(self.replace_unknown(packed.data))
@@ -36,12 +36,12 @@ class Gru(Network):
         return last.transpose(0, 1).flatten(1)
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Return forward and backward FLOPs of the layer for texts of `lengths` (B,) words."""
+        """Return the total forward and backward FLOPs of the layer for texts of `lengths` (B,) words."""
         return 6.0 * sum(p.numel() for p in self.gru.parameters()) * lengths.sum()
 
 
 def init_gru(gru: nn.GRU) -> None:
-    """Draw each gate's matrices Xavier-uniform and set one bias of reset and update gates to 1 (section 4.3)."""
+    """Initialize a GRU: Xavier-uniform matrices per gate; biases 0, one of reset and update gates' 1 (section 4.3)."""
     size = gru.hidden_size
     for name, parameter in gru.named_parameters():
         if name.startswith("weight"):
@@ -86,8 +86,9 @@ def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) ->
 def _run_direction(
     words: Tensor, start: Tensor, gru: nn.GRU, direction: str, sizes: list[int]
 ) -> tuple[Tensor, Tensor]:
+    """Return the states of all steps (words, H) and each sentence's last state (B, H) of one direction of a GRU."""
     weights = [getattr(gru, f"{name}_l0{direction}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-    states, last = _Steps.apply(words, start, *weights, sizes)  # type: ignore[no-untyped-call]
+    states, last = _GruSteps.apply(words, start, *weights, sizes)  # type: ignore[no-untyped-call]
     return states, last
 
 
@@ -101,13 +102,14 @@ def _reversed_positions(sizes: list[int]) -> Tensor:
     return starts[lengths[sentence] - 1 - step] + sentence
 
 
-class _Steps(torch.autograd.Function):
+class _GruSteps(torch.autograd.Function):
     """All steps of one direction; gates in PyTorch's order: reset, update, new."""
 
     @staticmethod
     def forward(
         ctx: Any, words: Tensor, start: Tensor, w_in: Tensor, w_state: Tensor, b_in: Tensor, b_state: Tensor, sizes: Any
     ) -> tuple[Tensor, Tensor]:
+        """Return the states of all steps (words, H), and each sentence's last state (B, H)."""
         dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else words.dtype
         words, w_in, w_state = words.to(dtype), w_in.to(dtype), w_state.to(dtype)
         size = w_state.shape[1]
@@ -134,6 +136,7 @@ class _Steps(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_states: Tensor | None, d_last: Tensor | None) -> Any:
+        """Return the gradients of the inputs of `forward`, given those of its two outputs."""
         words, w_in, w_state, gates, previous, proposed = ctx.saved_tensors
         size, dtype = w_state.shape[1], words.dtype
         d_now = gates.new_zeros(ctx.sizes[0], size) if d_last is None else d_last.float().clone()

@@ -20,10 +20,10 @@ class EvidenceHead(nn.Module):
         super().__init__()
         self.kind = kind
         width = 2 * hidden_size if kind == "ae_k" else hidden_size
-        self.classifier = _classifier(width, hidden_size, 2, style)
+        self.classifier = _make_classifier(width, hidden_size, 2, style)
 
     def forward(self, sentences: Tensor) -> Tensor:
-        """Return logits (B, k, 2) of E (B, k+1, H), or (B, 1, 2) for `ie_1`."""
+        """Return logits (B, k, 2) of candidates from sentence states E (B, k+1, H), or (B, 1, 2) for `ie_1`."""
         first, rest = sentences[:, :1], sentences[:, 1:]
         features = first if self.kind == "ie_1" else rest
         if self.kind == "ae_k":
@@ -47,10 +47,13 @@ class LabelHead(nn.Module):
         self.weight = nn.Linear(hidden_size, 1) if kind == "weighted_sum" else None
         if self.weight is not None:
             _init_linear(self.weight)
-        self.classifier = _classifier(hidden_size, hidden_size, labels, style)
+        self.classifier = _make_classifier(hidden_size, hidden_size, labels, style)
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
-        """Return logits (B, labels) of E (B, S, H); `present` (B, S) has at least one true value per row."""
+        """Return logits (B, labels) of the whole input from states E (B, S, H).
+
+        `present` (B, S) has at least one true value per row.
+        """
         logits: Tensor = self.classifier(self.pooled_states(states, present))
         return logits
 
@@ -68,7 +71,8 @@ class LabelHead(nn.Module):
         return (weights.to(states.dtype)[:, None] @ states).squeeze(1)
 
 
-def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> nn.Module:
+def _make_classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> nn.Module:
+    """Return an initialized linear layer, or the released code's two-layer classifier, from `width` to `labels`."""
     if style == "linear":
         classifier: nn.Module = nn.Linear(width, labels)
     else:
@@ -81,15 +85,16 @@ def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> 
 
 
 def _init_linear(layer: nn.Linear) -> None:
+    """Draw the layer's weights with standard deviation 0.02 and set its bias to 0."""
     nn.init.normal_(layer.weight, std=0.02)
     nn.init.zeros_(layer.bias)
 
 
 def candidate_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean cross-entropy of logits (B, k, 2); `labels` (B, k): 0, 1, or −100 for an empty slot."""
+    """Return the mean cross-entropy of candidates' logits (B, k, 2); `labels` (B, k): 0, 1, or −100 if empty."""
     return nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=-100)
 
 
 def sentence_states(states: Tensor, pooling: Tensor) -> Tensor:
-    """Return E (B, S, H), the means of token states (B, T, H), weighted by `pooling` (B, S, T) of the layout."""
+    """Return states E (B, S, H) of sentences: token states (B, T, H), averaged by the layout's `pooling` (B, S, T)."""
     return pooling.to(states.dtype) @ states

@@ -49,7 +49,7 @@ class SpecialTokenFormat:
 
 
 def select_rows(sentences: Sentences, rows: Ints) -> Sentences:
-    """Return the given rows, in the order of `rows`."""
+    """Return the examples with the given row numbers, in the order of `rows`."""
     per_row = np.maximum(sentences.lengths, 0).sum(axis=1)
     starts = np.cumsum(per_row) - per_row
     chosen = [sentences.tokens[starts[r] : starts[r] + per_row[r]] for r in rows]
@@ -70,26 +70,26 @@ def pair_limits(lengths: Ints, room: int) -> Ints:
 
 
 def joint_layout(sentences: Sentences, specials: SpecialTokenFormat, layout: LayoutConfig) -> Batch:
-    """Return `[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
+    """Return a batch of joint inputs `[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
 
     The batch has `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` (B, T), T the longest row; and
     `pooling` (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
     """
     sentences = truncate(sentences, layout.sentence_tokens - 2)
     size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
-    row, slot, offset, column = _coordinates(size)
+    row, slot, offset, column = _token_coordinates(size)
     first, last = offset == 0, offset == size[row, slot] - 1
     ids = np.full(len(row), specials.sep)
     ids[first] = specials.cls
     ids[~first & ~last] = sentences.tokens
     position = slot * layout.sentence_tokens + offset if layout.positions == "slots" else column
-    batch = _batch(row, column, ids, len(size), specials, position, slot)
-    batch["pooling"] = _pooling(row, slot, column, first, batch["input_ids"].shape[1], size, layout.pooling)
+    batch = _make_batch(row, column, ids, len(size), specials, position, slot)
+    batch["pooling"] = _pooling_weights(row, slot, column, first, batch["input_ids"].shape[1], size, layout.pooling)
     return batch
 
 
 def pair_layout(sentences: Sentences, specials: SpecialTokenFormat, layout: LayoutConfig) -> Batch:
-    """Return `[CLS] a [SEP] b [SEP]`, the input of a cross-encoder, cut to the width of a joint input.
+    """Return a batch of pairs `[CLS] a [SEP] b [SEP]` for a cross-encoder, cut to the width of a joint input.
 
     `a` is cut to half of the room, `b` to the rest. Keys as in `joint_layout`; `pooling` is (B, 1, T).
     """
@@ -100,20 +100,20 @@ def pair_layout(sentences: Sentences, specials: SpecialTokenFormat, layout: Layo
     # Special tokens before each part; one more ends the row.
     leading = np.array([1, specials.pair_separators])
     size = sentences.lengths + leading + np.array([0, 1])
-    row, part, offset, column = _coordinates(size)
+    row, part, offset, column = _token_coordinates(size)
     ids = np.full(len(row), specials.sep)
     ids[column == 0] = specials.cls
     ids[(offset >= leading[part]) & (offset < leading[part] + sentences.lengths[row, part])] = sentences.tokens
     # In BERT the first separator belongs to the first sentence.
     token_type = np.where((part == 1) & (offset >= specials.pair_separators), 1, 0)
-    batch = _batch(row, column, ids, rows, specials, column, token_type)
+    batch = _make_batch(row, column, ids, rows, specials, column, token_type)
     size, width = size.sum(axis=1, keepdims=True), batch["input_ids"].shape[1]
-    batch["pooling"] = _pooling(row, np.zeros_like(row), column, column == 0, width, size, layout.pooling)
+    batch["pooling"] = _pooling_weights(row, np.zeros_like(row), column, column == 0, width, size, layout.pooling)
     return batch
 
 
 def text_layout(parts: Sentences, specials: SpecialTokenFormat, limit: int) -> Batch:
-    """Return `[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
+    """Return a batch of one tower's inputs: `[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts.
 
     `specials.extra` follow [CLS]. A row is cut to `limit` tokens: the first of two parts to half of the room, the
     second to the rest. Token types are 0, as in sentence-transformers. Keys as in `joint_layout`, without `pooling`.
@@ -122,29 +122,29 @@ def text_layout(parts: Sentences, specials: SpecialTokenFormat, limit: int) -> B
     leaders = np.array([specials.cls, *specials.extra])
     room = limit - len(leaders) - count
     parts = truncate(parts, pair_limits(parts.lengths, room) if count == 2 else room)
-    row, part, offset, column = _coordinates(parts.lengths + 1)  # each part with its [SEP]
+    row, part, offset, column = _token_coordinates(parts.lengths + 1)  # each part with its [SEP]
     ids = np.full(len(row), specials.sep)
     ids[offset < parts.lengths[row, part]] = parts.tokens
     row = np.concatenate([np.repeat(np.arange(rows), len(leaders)), row])
     column = np.concatenate([np.tile(np.arange(len(leaders)), rows), column + len(leaders)])
-    return _batch(row, column, np.concatenate([np.tile(leaders, rows), ids]), rows, specials, column)
+    return _make_batch(row, column, np.concatenate([np.tile(leaders, rows), ids]), rows, specials, column)
 
 
 def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
     """Return `input_ids` and `attention_mask` (B, T) of sentences cut to `limit` words, without special tokens."""
     sentences = truncate(sentences, limit)
-    row, _, _, column = _coordinates(sentences.lengths)
+    row, _, _, column = _token_coordinates(sentences.lengths)
     rows = len(sentences.lengths)
     return {
-        "input_ids": _table(row, column, sentences.tokens, rows, pad),
-        "attention_mask": _table(row, column, np.ones_like(column), rows, 0),
+        "input_ids": _fill_table(row, column, sentences.tokens, rows, pad),
+        "attention_mask": _fill_table(row, column, np.ones_like(column), rows, 0),
     }
 
 
 def text_chunks(
     texts: Sentences, specials: SpecialTokenFormat, limit: int, tokens_at_once: int
 ) -> tuple[list[Batch], Tensor]:
-    """Return batches of texts of similar length, and the position (B,) of each text in their concatenation."""
+    """Return `text_layout` batches of texts of similar length, and each text's position (B,) in their concatenation."""
     parts = texts.lengths.shape[1]
     lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + len(specials.extra) + parts, limit)
     chunks = group_by_length(lengths, tokens_at_once)
@@ -161,7 +161,7 @@ def row_lengths(batch: Mapping[str, Any]) -> Tensor:
 
 
 def group_by_length(lengths: Ints, budget: int) -> list[Ints]:
-    """Return row numbers, shortest first, in chunks of at most `budget` tokens, padding included.
+    """Group rows by length: return row numbers, shortest first, in chunks of at most `budget` tokens, with padding.
 
     A longer row is one chunk. Chunks minimise all tokens plus `CHUNK_COST_SHARE` of the budget per chunk.
     """
@@ -181,7 +181,7 @@ def group_by_length(lengths: Ints, budget: int) -> list[Ints]:
     return chunks[::-1]
 
 
-def _pooling(
+def _pooling_weights(
     row: Ints, slot: Ints, column: Ints, first: npt.NDArray[np.bool_], width: int, size: Ints, kind: str
 ) -> Tensor:
     """Return weights (B, S, T) of tokens in sentences of `size` (B, S): only the `first` tokens, or all equally."""
@@ -199,21 +199,21 @@ def _offsets(lengths: Ints) -> Ints:
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
-def _coordinates(size: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return row, segment, offset in the segment, and column of each token of segments of `size` (B, S)."""
+def _token_coordinates(size: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return row, segment, offset in the segment, and column of each token, for segments of `size` (B, S) tokens."""
     segment, offset = np.repeat(np.arange(size.size), size.ravel()), _offsets(size.ravel())
     starts = np.cumsum(size, axis=1) - size
     return segment // size.shape[1], segment % size.shape[1], offset, starts.ravel()[segment] + offset
 
 
-def _table(row: Ints, column: Ints, values: Ints, rows: int, fill: int) -> Tensor:
-    """Scatter the values of flat tokens into a table (B, T), padded on the right."""
+def _fill_table(row: Ints, column: Ints, values: Ints, rows: int, fill: int) -> Tensor:
+    """Return a table (B, T) with the `values` of tokens at their `row` and `column`, and `fill` elsewhere."""
     table = np.full((rows, int(column.max()) + 1 if len(column) else 1), fill, dtype=np.int64)
     table[row, column] = values
     return torch.from_numpy(table)
 
 
-def _batch(
+def _make_batch(
     row: Ints,
     column: Ints,
     ids: Ints,
@@ -222,10 +222,11 @@ def _batch(
     position: Ints,
     token_type: Ints | None = None,
 ) -> Batch:
+    """Return the input tensors (B, T) for tokens at `row` and `column`, with their ids, positions and token types."""
     types = np.zeros_like(ids) if token_type is None else token_type
     return {
-        "input_ids": _table(row, column, ids, rows, specials.pad),
-        "attention_mask": _table(row, column, np.ones_like(ids), rows, 0),
-        "position_ids": _table(row, column, position + specials.first_position, rows, 0),
-        "token_type_ids": _table(row, column, types, rows, 0),
+        "input_ids": _fill_table(row, column, ids, rows, specials.pad),
+        "attention_mask": _fill_table(row, column, np.ones_like(ids), rows, 0),
+        "position_ids": _fill_table(row, column, position + specials.first_position, rows, 0),
+        "token_type_ids": _fill_table(row, column, types, rows, 0),
     }

@@ -60,7 +60,7 @@ class TextLines:
 
 @contextmanager
 def open_vectors_file(output: Path | None) -> Iterator[BinaryIO]:
-    """Open the file for vectors, which appears when it is complete, or the standard output (None)."""
+    """Open `output` to write vectors, a file that appears when it is complete, or the standard output (None)."""
     if output is None:
         yield sys.stdout.buffer
     else:
@@ -69,7 +69,7 @@ def open_vectors_file(output: Path | None) -> Iterator[BinaryIO]:
 
 
 def write_vectors(model: "TextEncoder", lines: TextLines, role: Role | None, file: BinaryIO, as_numpy: bool) -> None:
-    """Write the vectors as a NumPy file, float32 (lines, dimension), or as one JSON object per line."""
+    """Embed lines and write the vectors: a NumPy file, float32 (lines, dimension), or one JSON object per line."""
     texts, header = iter(lines), as_numpy
     with progress(lines.count, "embedding", "texts") as bar:
         while batch := list(islice(texts, MAX_BATCH_TEXTS)):
@@ -85,6 +85,7 @@ def write_vectors(model: "TextEncoder", lines: TextLines, role: Role | None, fil
 
 
 def _json_line(text: str, vector: "Array") -> bytes:
+    """Return a line of JSON with the text and its vector."""
     # The shortest digits that identify a float32.
     numbers = [float(str(number)) for number in vector]
     return json.dumps({"text": text, "vector": numbers}, ensure_ascii=False).encode() + b"\n"

@@ -40,7 +40,7 @@ class ConcatenatedModels:
         self.identity: dict[str, Any] = {"combined": [model.identity for model in models]}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Return vectors (N, D1 + D2 + …)."""
+        """Return vectors (N, D1 + D2 + …): those of all models, concatenated."""
         return np.concatenate([model.embed(texts, role) for model in self.models], axis=1)
 
 
@@ -60,7 +60,7 @@ class WordAverage:
         self.identity: dict[str, Any] = {"word_average": checksum.hexdigest()}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Return vectors (N, W), the same for every role."""
+        """Return the mean word vector (N, W) of each text, the same for every role."""
         encodings = self.tokenizer.encode_batch_fast(list(map(join_parts, texts)), add_special_tokens=False)
         ids = [np.asarray(encoding.ids, np.int64) for encoding in encodings]
         rows = np.repeat(np.arange(len(ids)), [len(text_ids) for text_ids in ids])
@@ -102,13 +102,14 @@ class SentenceTransformersModel:
         self.identity: dict[str, Any] = {"sentence_transformers": _model_checksum(self.model)}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Return vectors (N, D), with the role's prompt if the model has one."""
+        """Return the model's vectors (N, D) of texts, with the role's prompt if the model has one."""
         if not len(texts):
             return np.empty((0, self.dimension), np.float32)
         prompts = (name for name in PROMPTS[role] if name in self.model.prompts) if role else iter(())
         return self._encode(list(map(join_parts, texts)), next(prompts, None))
 
     def _encode(self, texts: list[str], prompt: str | None = None) -> Array:
+        """Return vectors (N, D) of texts, with the model's prompt of this name."""
         vectors = self.model.encode(texts, prompt_name=prompt, batch_size=MAX_BATCH_TEXTS, show_progress_bar=False)
         return np.asarray(vectors, np.float32)
 
@@ -124,12 +125,13 @@ def load_model(name_or_folder: str | Path) -> TextEncoder:
 
 
 def load_models(names: Sequence[str]) -> TextEncoder:
-    """Load models as `load_model` and concatenate several."""
-    models = [_load(model) for name in names for model in find_models(name)]
+    """Load models by folder or name, as `load_model`; several become one `ConcatenatedModels`."""
+    models = [_load_single_model(model) for name in names for model in find_models(name)]
     return models[0] if len(models) == 1 else ConcatenatedModels(models)
 
 
-def _load(name: str) -> TextEncoder:
+def _load_single_model(name: str) -> TextEncoder:
+    """Load an encoder of this project, a `WordAverage`, or a model of sentence-transformers."""
     folder = Path(name)
     if is_encoder(folder):
         return prepare_for_inference(load_encoder(folder))
@@ -137,12 +139,12 @@ def _load(name: str) -> TextEncoder:
 
 
 def join_parts(text: Text) -> str:
-    """Join the parts of a text by a space."""
+    """Return a text as one string, with its parts joined by a space."""
     return text if isinstance(text, str) else " ".join(text)
 
 
 def _model_checksum(model: Any) -> str:
-    """Return the SHA-256 of the weights, the modules with their settings, and the tokenizer."""
+    """Return the SHA-256 of a sentence-transformers model: weights, modules with their settings, and tokenizer."""
     settings = [repr(model), model.max_seq_length, model.prompts, model.default_prompt_name]
     checksum = hashlib.sha256(json.dumps(settings, default=str).encode())
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)

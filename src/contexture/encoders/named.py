@@ -17,7 +17,7 @@ PUBLISHED_FILES = ("modules.json", "config.json")
 
 
 def find_models(name: str) -> list[str]:
-    """Return the folders and hub names of models, joined by `+` in `name`; parent folders are searched, too.
+    """Return the folders or hub names of the models that `name` joins by `+`; parent folders are searched, too.
 
     Raises ValueError if a folder is missing or has no model, or if the hub cannot be reached for a new model.
     """
@@ -59,10 +59,10 @@ def is_hub_reachable(name: str) -> bool:
 
 
 def first_error_line(error: Exception) -> str:
-    """Return the first line of an error, or its type."""
+    """Return the first line of an error's message, or the error's type if it has no message."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def is_model_path(name: str) -> bool:
-    """Return whether this cannot be a name on the hub: `owner/name` or `name`."""
+    """Return whether `name` can only be a path, because it is no name on the hub: `owner/name` or `name`."""
     return not name or name.startswith(("/", ".", "~")) or name.endswith("/") or name.count("/") > 1

@@ -34,14 +34,14 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:
-        """Return vectors (B, D) of a batch from `chunks`."""
+        """Return vectors (B, D) of the texts of a batch from `chunks`."""
 
     @abstractmethod
     def flops(self, lengths: Tensor) -> Tensor:
-        """Return forward and backward FLOPs for texts of `lengths` (B,) tokens."""
+        """Return the total forward and backward FLOPs for texts of `lengths` (B,) tokens."""
 
     def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Return vectors (B, D) of several batches."""
+        """Return vectors (B, D) of the texts of several batches, concatenated."""
         return torch.cat([self(batch) for batch in batches])
 
     def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
@@ -55,31 +55,31 @@ class Network(nn.Module, ABC):
         return [word_layout(joined, self.tokens.pad, limit)], torch.arange(len(texts.lengths))
 
     def replace_unknown(self, ids: Tensor) -> Tensor:
-        """Replace ids without an embedding by that of the unknown word."""
+        """Return token ids with those that have no embedding replaced by the unknown word's."""
         return torch.where(ids < self.words.num_embeddings, ids, self.tokens.unk)
 
     @property
     def specials(self) -> SpecialTokenFormat:
-        """How the network places special tokens and positions."""
+        """The special tokens' ids, and how they and positions are arranged in the network's input."""
         return SpecialTokenFormat(cls=self.tokens.cls, sep=self.tokens.sep, pad=self.tokens.pad)
 
 
 def new_embedding(count: int, size: int) -> nn.Embedding:
-    """Return new embeddings (count, size)."""
+    """Return an embedding layer (count, size) with new, uniform random weights."""
     words = nn.Embedding(count, size)
     nn.init.uniform_(words.weight, -INIT_RANGE, INIT_RANGE)
     return words
 
 
 def make_embedding(table: Tensor) -> nn.Embedding:
-    """Return embeddings with the given weights (V, W)."""
+    """Return an embedding layer with the given weights (V, W)."""
     words = nn.Embedding(len(table), table.shape[1])
     words.weight = nn.Parameter(table)
     return words
 
 
 def copy_word_vectors(network: Network, vocabulary: Vocabulary) -> None:
-    """Replace new embeddings by the vocabulary's vectors, scaled to the same mean square.
+    """Replace a network's new embeddings, in place, by the vocabulary's vectors, scaled to the same mean square.
 
     Tokens without a vector keep theirs, as do entries that are 0 in all embeddings or beyond the vectors' length.
     Raises ValueError, naming the file, if the vocabulary has no vectors.
@@ -94,7 +94,7 @@ def copy_word_vectors(network: Network, vocabulary: Vocabulary) -> None:
 
 
 def fill_token_weights(weights: Tensor, vocabulary: Vocabulary) -> None:
-    """Fill `weights` with inverse document frequencies; raises ValueError if the vocabulary has none."""
+    """Fill `weights`, in place, with inverse document frequencies; raises ValueError if the vocabulary has none."""
     idf = torch.from_numpy(vocabulary.idf[: len(weights)])
     weights[: len(idf)] = idf
 
@@ -130,6 +130,6 @@ class Projections(nn.Module):
         )
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return the views of vectors."""
+        """Return N views (B, N, H) of vectors (B, H): the vectors themselves and N − 1 perceptrons of them."""
         views = [vectors, *(perceptron(vectors) for perceptron in self.perceptrons)][: self.count]
         return torch.stack(views, dim=1) if views else vectors[:, None][:, :0]

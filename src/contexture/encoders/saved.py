@@ -26,7 +26,7 @@ class SavedSettings:
 
 
 def read_settings(folder: Path) -> SavedSettings:
-    """Read an encoder's settings; raises OSError, KeyError, TypeError or ValueError if they are damaged."""
+    """Read the settings of a saved encoder; raises OSError, KeyError, TypeError or ValueError if they are damaged."""
     settings = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
     config: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(settings["encoder"])
     return SavedSettings(config, TypeAdapter(Lengths).validate_python(settings["lengths"]), settings["weights"])
@@ -64,5 +64,5 @@ def encoder_checksum(folder: Path) -> str:
 
 
 def damaged_error(folder: Path, error: Exception) -> ValueError:
-    """Return the error for an encoder that cannot be loaded."""
+    """Return the ValueError to raise if the encoder in `folder` cannot be loaded because of `error`."""
     return ValueError(f"{folder} holds no whole encoder ({error}); train it again")

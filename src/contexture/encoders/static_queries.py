@@ -31,7 +31,7 @@ class StaticQueryEncoder:
         self.known, self.size = self.words.get_shape()
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the encoder's vectors (N, D), up to rounding; 0 for a text without a token."""
+        """Return vectors (N, D) of questions, equal to the encoder's up to rounding; 0 for a text without a token."""
         vectors = np.zeros((len(texts), self.size), np.float32)
         encodings = self.vocabulary.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         for vector, encoding in zip(vectors, encodings, strict=True):

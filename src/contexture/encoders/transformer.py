@@ -64,26 +64,26 @@ class Transformer(Network):
 
     @property
     def base(self) -> Any:
-        """The model without a head."""
+        """The Hugging Face model without its language-model head."""
         return self.model.base_model
 
     @property
     def has_head(self) -> bool:
-        """Whether it predicts tokens."""
+        """Whether the model has a head that predicts tokens."""
         return self.base is not self.model
 
     @property
     def words(self) -> nn.Embedding:  # type: ignore[override]
-        """The embeddings of its tokens."""
+        """The embeddings of the model's tokens."""
         embeddings: nn.Embedding = self.base.get_input_embeddings()
         return embeddings
 
     def forward(self, batch: Batch) -> Tensor:
-        """Return vectors (B, D) of a batch of `text_layout`."""
+        """Return vectors (B, D) of the texts of a `text_layout` batch."""
         return self.vectors([batch])
 
     def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Return vectors (B, D) of several batches."""
+        """Return vectors (B, D) of several batches: pooled states, or projections of them if the encoder has some."""
         pooled = self.pooled_states(batches)
         if self.projections is not None:
             return torch.mean(self.projections(pooled), dim=1)
@@ -91,21 +91,22 @@ class Transformer(Network):
         return vectors
 
     def pooled_states(self, batches: Sequence[Batch]) -> Tensor:
-        """Return pooled states (B, H) of several batches."""
+        """Return pooled states (B, H) of the texts of several batches, before any projection."""
         inputs = zip(self._embed_words(batches), batches, strict=True)
         return torch.cat([self._pool_batch(part, batch) for part, batch in inputs])
 
     def _pool_batch(self, inputs: Batch, batch: Batch) -> Tensor:
+        """Return pooled states (B, H) of a batch and its model `inputs`; unused states are skipped if possible."""
         if self.reads_first_only:
             return first_states(self._choose_attention(inputs), self.num_leading, **inputs).flatten(1)
         return self.pool_states(self._choose_attention(inputs)(**inputs).last_hidden_state, batch)
 
     def token_states(self, batches: Sequence[Batch]) -> list[Tensor]:
-        """Return the hidden states (B, T, H) of each batch; those of padding are undefined."""
+        """Return the hidden states (B, T, H) of all tokens of each batch; those of padding are undefined."""
         return [self._choose_attention(part)(**part).last_hidden_state for part in self._embed_words(batches)]
 
     def pool_states(self, states: Tensor, batch: Batch) -> Tensor:
-        """Pool hidden states (B, T, H) of a batch into (B, H), or (B, N·H) for N special tokens."""
+        """Pool hidden states (B, T, H) of a batch into one state per text: (B, H), or (B, N·H) for N special tokens."""
         if self.num_leading > 1:
             return states[:, : self.num_leading].flatten(1)
         weights = batch["attention_mask"]
@@ -114,11 +115,14 @@ class Transformer(Network):
         return pool(states, weights, self.pooling)
 
     def _embed_words(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Return the model's inputs. All words are looked up at once: each look-up's gradient is a whole table."""
+        """Return the model's inputs for each batch, with embeddings of words instead of ids.
+
+        All words are looked up at once, because the gradient of each look-up is a whole table.
+        """
         shapes = [batch["input_ids"].shape for batch in batches]
         words = self.words(torch.cat([self.replace_unknown(batch["input_ids"]).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
-        return [_inputs(batch) | {"inputs_embeds": part.view(*shape, -1)} for batch, part, shape in parts]
+        return [_inputs_besides_words(batch) | {"inputs_embeds": part.view(*shape, -1)} for batch, part, shape in parts]
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
         """Return hidden states (B, T, H) of a batch of `encoders.layout`; those of padding are undefined.
@@ -128,7 +132,7 @@ class Transformer(Network):
         in the batch avoid waiting for a GPU.
         """
         ids = self.replace_unknown(batch["input_ids"])
-        inputs = _inputs(batch) | {"input_ids": ids}
+        inputs = _inputs_besides_words(batch) | {"input_ids": ids}
         rows, width = ids.shape
         if "lengths" in batch:
             lengths = np.asarray(batch["lengths"])
@@ -143,15 +147,18 @@ class Transformer(Network):
             longest = int(lengths[chunk].max())
             part = {name: values[chunk_rows, :longest] for name, values in inputs.items()}
             if prefix is not None and prefix.shape[1]:
-                part = self._with_prefix(prefix[chunk_rows], **part)
+                part = self._prepend_prefix(prefix[chunk_rows], **part)
             states = self._choose_attention(part)(**part).last_hidden_state[:, -longest:]
             parts.append(nn.functional.pad(states, (0, 0, 0, width - longest)))
         return torch.cat(parts)[order.argsort()]
 
-    def _with_prefix(
+    def _prepend_prefix(
         self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor
     ) -> Batch:
-        """Prepend a prefix (B, N, H), less the position and type embeddings that the library will add to it."""
+        """Return inputs with a prefix (B, N, H) before the words.
+
+        The position and type embeddings that the library will add to the prefix are subtracted from it.
+        """
         embeddings, size = self.base.embeddings, prefix.shape[1]
         positions, types = position_ids[:, :1].expand(-1, size), token_type_ids[:, :1].expand(-1, size)
         added = embeddings.position_embeddings(positions) + embeddings.token_type_embeddings(types)
@@ -163,18 +170,18 @@ class Transformer(Network):
         }
 
     def token_logits(self, states: Tensor) -> Tensor:
-        """Return the logits (N, V) of states (N, H)."""
+        """Return the language-model head's logits (N, V) for states (N, H)."""
         logits: Tensor = (self.model.lm_head if hasattr(self.model, "lm_head") else self.model.cls)(states)
         return logits
 
     @property
     def reads_first_only(self) -> bool:
-        """Whether vectors need only states of special tokens from the last layer."""
+        """Whether vectors need only the leading special tokens' states of the last layer."""
         return self.pooling == "cls" and self.model.config.model_type in BERT_LIKE
 
     @property
     def specials(self) -> SpecialTokenFormat:
-        """How this model family places special tokens and positions."""
+        """The special tokens' ids, and how this model family arranges them and positions in its input."""
         roberta = self.model.config.model_type in ROBERTA_LIKE
         return replace(
             super().specials,
@@ -184,7 +191,7 @@ class Transformer(Network):
         )
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Return forward and backward FLOPs of the layers for vectors of texts of `lengths` (B,) tokens."""
+        """Return the total forward and backward FLOPs of the layers for vectors of texts of `lengths` (B,) tokens."""
         flops = self.layer_flops(lengths)
         return flops - skipped_flops(self.base, self.num_leading, lengths) if self.reads_first_only else flops
 
@@ -201,7 +208,7 @@ class Transformer(Network):
         return flops
 
     def resize_tables(self, positions: int, types: int) -> None:
-        """Add positions and token types, as joint inputs need them."""
+        """Grow the tables to this number of positions and of token types, which joint inputs need."""
         resize_token_types(self.model, types)
         resize_positions(self.model, self.specials.first_position, positions)
 
@@ -213,12 +220,13 @@ class Transformer(Network):
         return self.base
 
 
-def _inputs(batch: Batch) -> Batch:
+def _inputs_besides_words(batch: Batch) -> Batch:
+    """Return a batch's attention mask, positions and token types, the model's inputs besides words."""
     return {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
 
 
 def extra_special_tokens(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int, ...]:
-    """Return the special tokens between [CLS] and a text: ids after all subwords, or [CLS] again."""
+    """Return the ids of the special tokens between [CLS] and a text: after all subwords, or [CLS] again."""
     if config.cross is None:
         return ()
     further = config.cross.tokens - 1
@@ -230,7 +238,10 @@ def extra_special_tokens(config: TransformerConfig, tokens: SpecialTokens) -> tu
 def build_transformer(
     config: TransformerConfig, table_sizes: TableSizes, words: int, tokens: SpecialTokens, head: bool
 ) -> Transformer:
-    """Return a network with new weights or those of `init_from`; raises ValueError if these are too small."""
+    """Return a Transformer network with new weights or those of `init_from`.
+
+    Raises ValueError if the published model is too small.
+    """
     rows = max((words - 1, *extra_special_tokens(config, tokens))) + 1
     if rows > words < tokens.vocab_size:
         raise ValueError("cross needs a vocabulary of subwords, because its special tokens follow all subwords")
@@ -270,7 +281,7 @@ def build_transformer(
 
 
 def init_for_width(model: Any, pooling: str) -> None:
-    """Draw weights with which a narrow model learns to compare sentences in little training.
+    """Draw new weights, in place, with which a narrow model learns to compare sentences in little training.
 
     - Layers: standard deviation 1/√(inputs). With BERT's 0.02, for a width of 768, attention contributes a few percent.
     - Queries equal keys, so that equal words attend to one another; otherwise the gradient of their product vanishes.
@@ -297,7 +308,7 @@ def init_for_width(model: Any, pooling: str) -> None:
 
 
 def zero_layers(model: Any) -> None:
-    """Set the output weights of all layers to zero: texts start as means of embeddings."""
+    """Set the output weights of all layers to zero, so that texts start as means of embeddings."""
     for block in model.bert.encoder.layer:
         nn.init.zeros_(block.attention.output.dense.weight)
         nn.init.zeros_(block.output.dense.weight)
@@ -312,7 +323,7 @@ def init_head_bias(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
 
 
 def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, name: str) -> None:
-    """Raise ValueError if a published model has too few positions or tokens."""
+    """Raise ValueError if a published model has fewer positions or tokens than needed."""
     offset = config.pad_token_id + 1 if config.model_type in ROBERTA_LIKE else 0
     needed = offset + positions
     if needed > config.max_position_embeddings:
@@ -343,7 +354,7 @@ def resize_positions(model: Any, first: int, positions: int) -> None:
 
 
 def _grow_table(model: Any, table: str, setting: str, rows: Tensor) -> None:
-    """Replace a table of embeddings by the given rows of it, unless it is already as long."""
+    """Replace the embeddings `table` by its given `rows`, and update the config's `setting`, unless it is as long."""
     old = getattr(model.base_model.embeddings, table)
     if old.num_embeddings < len(rows):
         new = nn.Embedding(len(rows), old.embedding_dim, old.padding_idx)

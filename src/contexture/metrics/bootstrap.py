@@ -8,7 +8,7 @@ _MAX_DRAWN_NUMBERS = 2**22
 
 
 def bootstrap_interval(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
-    """Return the interval of the mean of `values`, one per query; see `bootstrap_intervals`."""
+    """Return the confidence interval (low, high) of the mean of `values`, one per query; see `bootstrap_intervals`."""
     ((low, high),) = bootstrap_intervals(np.asarray(values, np.float64)[:, None], level, draws, seed)
     return float(low), float(high)
 

@@ -27,11 +27,12 @@ def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapp
     """
     if len(ranked) != len(relevant):
         raise ValueError(f"{len(ranked)} rankings of {len(relevant)} queries")
-    rows = [_measure(*query, number) for number, query in enumerate(zip(ranked, relevant, strict=True))]
+    rows = [_measure_query(*query, number) for number, query in enumerate(zip(ranked, relevant, strict=True))]
     return pd.DataFrame(rows, columns=METRICS, dtype="float64")
 
 
-def _measure(ranked: Sequence[Hashable], graded: Mapping[Hashable, float], number: int) -> list[float]:
+def _measure_query(ranked: Sequence[Hashable], graded: Mapping[Hashable, float], number: int) -> list[float]:
+    """Return the metrics `METRICS` of the ranked items of a query; raises ValueError if no item is relevant."""
     gains = {item: gain for item, gain in graded.items() if gain > 0}
     if not gains:
         raise ValueError(f"query {number} (from 0) has no relevant item: leave it out")
@@ -41,5 +42,6 @@ def _measure(ranked: Sequence[Hashable], graded: Mapping[Hashable, float], numbe
 
 
 def _dcg(gains: Sequence[float]) -> float:
+    """Return the discounted cumulative gain of the first `NDCG_DEPTH` items, given the gains of ranked items."""
     first = np.asarray(gains[:NDCG_DEPTH], np.float64)
     return float(first @ _DISCOUNTS[: len(first)])

@@ -17,6 +17,6 @@ def first_component(vectors: Array) -> Array:
 
 
 def remove_component(vectors: Array, component: Array) -> Array:
-    """Subtract from vectors (N, D) their projections on c: v − (v·c) c."""
+    """Return vectors (N, D) without their projections on the component c (D,): v − (v·c) c."""
     remainder: Array = vectors - np.outer(vectors @ component, component)
     return remainder

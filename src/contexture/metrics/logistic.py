@@ -49,22 +49,26 @@ class Design:
 
     @classmethod
     def from_features(cls, features: Tensor) -> "Design":
-        """Rotate features [N, D], float32 or float64; raises ValueError without rows or if a number is not finite."""
+        """Return the design of features [N, D], float32 or float64, rotated into their eigenbasis.
+
+        Raises ValueError without rows or if a number is not finite.
+        """
         if not len(features) or not torch.isfinite(features).all():
             raise ValueError(
                 f"features of shape {tuple(features.shape)}: there must be rows, and all numbers must be finite"
             )
         mean = features.mean(0)
         rotation = _row_space(features - mean) if 2 * len(features) < features.shape[1] else _eigenbasis(features, mean)
-        coordinates = _coordinates(features, mean, rotation)
+        coordinates = _rotate(features, mean, rotation)
         return cls(coordinates, coordinates.square().mean(0), mean, rotation)
 
     def project(self, features: Tensor) -> Tensor:
-        """Return the coordinates [M, R + 1] of other rows [M, D]."""
-        return _coordinates(features, self.mean, self.rotation)
+        """Return the coordinates [M, R + 1] of other rows of features [M, D] in this design."""
+        return _rotate(features, self.mean, self.rotation)
 
 
 def _eigenbasis(features: Tensor, mean: Tensor) -> Tensor:
+    """Return the eigenvectors [D, D] of the scatter of features around their mean."""
     scatter = features.new_zeros(features.shape[1], features.shape[1])
     for rows in torch.split(features, _BATCH_ROWS):
         centred = rows - mean
@@ -74,7 +78,7 @@ def _eigenbasis(features: Tensor, mean: Tensor) -> Tensor:
 
 
 def _row_space(centred: Tensor) -> Tensor:
-    """Return the directions that the rows span, if they are far fewer than features; others have parameters 0."""
+    """Return orthonormal directions [D, R] that few centred rows [N, D] span; other directions have parameters 0."""
     wide = centred.double()
     squares, left = torch.linalg.eigh(wide @ wide.T)
     spanned = squares > 1e-12 * squares[-1].clamp_min(1e-300)
@@ -82,7 +86,8 @@ def _row_space(centred: Tensor) -> Tensor:
     return rotation.to(centred.dtype)
 
 
-def _coordinates(features: Tensor, mean: Tensor, rotation: Tensor) -> Tensor:
+def _rotate(features: Tensor, mean: Tensor, rotation: Tensor) -> Tensor:
+    """Return the centred features in the directions of `rotation`, with a last column of ones: [N, R + 1]."""
     coordinates = features.new_ones(len(features), rotation.shape[1] + 1)
     for rows, out in zip(torch.split(features, _BATCH_ROWS), torch.split(coordinates, _BATCH_ROWS), strict=True):
         out[:, :-1] = (rows - mean) @ rotation
@@ -90,7 +95,7 @@ def _coordinates(features: Tensor, mean: Tensor, rotation: Tensor) -> Tensor:
 
 
 def log_probabilities(coordinates: Tensor, parameters: Tensor) -> Tensor:
-    """Return log-probabilities [K, N, classes] of N rows by K solutions."""
+    """Return log-probabilities [K, N, classes] of N rows by K solutions `parameters` of `fit`."""
     logits = _logits(coordinates, parameters)
     if len(logits) == 1:
         return torch.nn.functional.logsigmoid(torch.cat([-logits, logits])).permute(1, 2, 0)
@@ -105,7 +110,7 @@ def fit(
     start: Tensor | None = None,
     tolerance: float = 1e-8,
 ) -> Tensor:
-    """Solve K logistic regressions.
+    """Fit K weighted logistic regressions on the same features and return their parameters.
 
     Args:
         targets: [N, classes] probabilities; a label is a 1 in its column.
@@ -121,7 +126,7 @@ def fit(
     Raises:
         ValueError: for inconsistent shapes, fewer than two classes, a problem without rows, or a strength of 0 or less.
     """
-    _check(design, targets, weights, strengths)
+    _check_problems(design, targets, weights, strengths)
     shape = (1 if targets.shape[1] == 2 else targets.shape[1], len(strengths), design.coordinates.shape[1])
     solution = design.coordinates.new_zeros(shape) if start is None else start.clone()
     block_size = max(1, _MAX_LOGITS // (len(targets) * shape[0]))
@@ -136,7 +141,7 @@ def fit(
 
 
 def fit_path(design: Design, targets: Tensor, weights: Tensor, strengths: Sequence[float]) -> Iterator[Tensor]:
-    """Solve K problems for ascending strengths; yields the solutions of `fit` for each strength.
+    """Fit K regressions for each of the ascending strengths; yield the parameters as `fit` for each strength.
 
     Solutions are about linear in log C, so each search starts from the extrapolation of the previous two.
     """
@@ -152,7 +157,8 @@ def fit_path(design: Design, targets: Tensor, weights: Tensor, strengths: Sequen
         yield solution
 
 
-def _check(design: Design, targets: Tensor, weights: Tensor, strengths: Tensor) -> None:
+def _check_problems(design: Design, targets: Tensor, weights: Tensor, strengths: Tensor) -> None:
+    """Raise ValueError for the arguments that `fit` rejects."""
     rows = len(design.coordinates)
     if targets.ndim != 2 or len(targets) != rows or weights.shape != (len(strengths), rows):
         raise ValueError(
@@ -166,6 +172,7 @@ def _check(design: Design, targets: Tensor, weights: Tensor, strengths: Tensor) 
 
 
 def _logits(coordinates: Tensor, parameters: Tensor) -> Tensor:
+    """Return logits [columns, K, N] of N rows by K problems' parameters."""
     return (parameters.flatten(0, 1) @ coordinates.T).view(*parameters.shape[:2], -1)
 
 
@@ -209,7 +216,7 @@ class _Solver:
     def run(self) -> int:
         """Iterate until all problems are solved and return the number of unsolved ones."""
         for _ in range(_MAX_ITERATIONS):
-            direction = self._direction()
+            direction = self._search_direction()
             slope = _dot(self.g, direction)
             solved = (-slope <= self.max_decrement).flatten()
             if bool(solved.all()):
@@ -217,20 +224,22 @@ class _Solver:
             if float(solved.float().mean()) > _MIN_SOLVED_SHARE:
                 self._remove_solved(~solved)
                 direction, slope = direction[:, ~solved], slope[~solved]
-            self._step(direction, slope)
+            self._move_along(direction, slope)
         else:
             solved = torch.zeros(len(self.active), dtype=torch.bool)
         self.solution[:, self.active] = self.w
         return int((~solved).sum())
 
     def _residuals(self, p: Tensor) -> Tensor:
+        """Return the weighted differences [columns, K, N] of probabilities and targets."""
         return (p - self.targets).mul_(self.weights)
 
     def _gradient(self, w: Tensor, p: Tensor) -> Tensor:
+        """Return the gradients [columns, K, R + 1] at parameters `w` with probabilities `p`."""
         return w * self.penalty + (self._residuals(p).flatten(0, 1) @ self.x).view_as(w)
 
-    def _direction(self) -> Tensor:
-        """Run the two loops of L-BFGS, from the scaled diagonal."""
+    def _search_direction(self) -> Tensor:
+        """Return each problem's search direction by the two loops of L-BFGS, from the scaled diagonal."""
         direction = -self.g
         shares = []
         for step, change, curvature in reversed(self.pairs):
@@ -241,8 +250,8 @@ class _Solver:
             direction = torch.addcmul(direction, step, share - curvature * _dot(change, direction))
         return direction
 
-    def _step(self, direction: Tensor, slope: Tensor) -> None:
-        """Go to about the lowest point along the direction and record the change of the gradient."""
+    def _move_along(self, direction: Tensor, slope: Tensor) -> None:
+        """Move to about the lowest point along the direction and record the change of the gradient."""
         change = _logits(self.x, direction)
         pull = _dot(self.w * self.penalty, direction)
         norm = _dot(direction * self.penalty, direction)
@@ -259,7 +268,7 @@ class _Solver:
         step = length * direction
         w = self.w + step
         g = self._gradient(w, p)
-        self._remember(step, g - self.g)
+        self._update_history(step, g - self.g)
         self.w, self.p, self.g = w, p, g
 
     def _curvature(self, change: Tensor) -> Tensor:
@@ -271,7 +280,8 @@ class _Solver:
             spread = (drawn * change).sum(0) - drawn.sum(0).square()
         return (spread * self.weights).sum(1, keepdim=True)
 
-    def _remember(self, step: Tensor, change: Tensor) -> None:
+    def _update_history(self, step: Tensor, change: Tensor) -> None:
+        """Add a step and its change of the gradient to the history of L-BFGS, and update its scale."""
         product = _dot(step, change)
         usable = product > 0  # ignore a pair of tiny steps that is not convex due to rounding
         inverse = torch.where(usable, 1 / product.clamp_min(1e-30), 0)
@@ -280,6 +290,7 @@ class _Solver:
         self.pairs = [*self.pairs[1 - _NUM_HISTORY_PAIRS :], (step, change, inverse)]
 
     def _remove_solved(self, staying: Tensor) -> None:
+        """Store the solutions of solved problems and go on with the problems in the mask `staying`."""
         self.solution[:, self.active[~staying]] = self.w[:, ~staying]
         for name in ("active", "max_decrement", "scale", "weights", "inverse"):
             setattr(self, name, getattr(self, name)[staying])

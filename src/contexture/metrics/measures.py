@@ -23,8 +23,8 @@ class Metric:
     lower_is_better: bool = False
 
 
-def correlation(label: str) -> Metric:
-    """Return a correlation coefficient."""
+def correlation_metric(label: str) -> Metric:
+    """Return the `Metric` of a correlation coefficient: its label, range −1 to 1, and three decimals."""
     return Metric(label, low=-1.0, scale=1, decimals=3)
 
 
@@ -40,5 +40,5 @@ METRICS = {
     "recall": Metric("recall"),
     "f1": Metric("F1"),
     "mse": Metric("MSE", high=math.inf, scale=1, decimals=3, lower_is_better=True),
-    **{kind: correlation(name) for kind, name in CORRELATIONS.items()},
+    **{kind: correlation_metric(name) for kind, name in CORRELATIONS.items()},
 }

@@ -35,7 +35,7 @@ def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
     positive candidate.
     """
     rankings = _rankings(scores, QUESTION_COLUMNS)
-    values = [(*question, *_measure(labels)) for question, labels in rankings.items()]
+    values = [(*question, *_measure_ranking(labels)) for question, labels in rankings.items()]
     return pd.DataFrame(values, columns=[*QUESTION_COLUMNS, *METRICS])
 
 
@@ -51,11 +51,11 @@ def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index:
     if table.empty:
         raise ValueError("no candidates to rank")
     rankings = _rankings(table.assign(candidate_id=range(len(table))), ["question_id"])
-    return float(np.mean([_measure(ranking)[METRICS.index("map")] for ranking in rankings.values()]))
+    return float(np.mean([_measure_ranking(ranking)[METRICS.index("map")] for ranking in rankings.values()]))
 
 
 def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...], bytes]:
-    """Check scores and return question → its labels in ranked order, best first."""
+    """Check scores and return each question's labels (0 or 1, as bytes) in ranked order, best first."""
     check_scores(scores, question)
     groups = scores.groupby(question, sort=True).ngroup().to_numpy()
     labels, values = scores["label"].to_numpy(np.uint8), scores["score"].to_numpy(np.float64)
@@ -72,7 +72,8 @@ def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...]
 
 # Most questions share a few patterns of ranked labels; torchmetrics takes 0.14 ms for each.
 @lru_cache(maxsize=100_000)
-def _measure(ranked_labels: bytes) -> tuple[float, float, float]:
+def _measure_ranking(ranked_labels: bytes) -> tuple[float, float, float]:
+    """Return precision at 1, average precision and reciprocal rank of labels in ranked order, as bytes."""
     target = torch.frombuffer(bytearray(ranked_labels), dtype=torch.uint8).long()
     falling = torch.arange(len(target), 0, -1, dtype=torch.float32)
     return (

@@ -37,7 +37,7 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION_COLUMN
 
 
 def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str) -> list[dict[str, Any]]:
-    """Average metrics over the questions of each run; return one record per run and metric.
+    """Return one record per run and metric with the metric's mean over the run's questions.
 
     `table`: one row per question with `RUN_COLUMNS` and the metrics. Records have the keys variant, seed, task, data,
     protocol, split, metric, value.

@@ -86,7 +86,7 @@ def sample_attention(encoder: Encoder, batch: StreamBatch) -> dict[str, Any]:
 
 
 def _find_cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
-    """Return the cases of a batch of samples."""
+    """Return a case for each sequence of a batch that has a word to mask; see `measure_attention` for the keys."""
     assert encoder.cross is not None
     chunks, order = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
     leaders = encoder.document.num_leading
@@ -136,7 +136,7 @@ def _find_cases(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
 def _choose_words(
     encoder: Encoder, texts: Sequence[Sequence[int]], samples: Sequence[int]
 ) -> dict[int, tuple[int, int]]:
-    """Map a sequence to its masked token and the one other sequence of the sample with this token."""
+    """Return sequence → its token to mask, and the number of the one other sequence of the sample with this token."""
     frequency = Counter(token for text in texts for token in text)
     holders: dict[tuple[int, int], list[int]] = defaultdict(list)
     for number, (text, sample) in enumerate(zip(texts, samples, strict=True)):
@@ -147,16 +147,18 @@ def _choose_words(
         unique_tokens = [
             token for token, count in Counter(text).items() if count == 1 and len(holders[sample, token]) == 2
         ]
-        if words := [token for token in unique_tokens if _is_word(_decode(encoder, [token]))]:
+        if words := [token for token in unique_tokens if _is_long_word(_decode(encoder, [token]))]:
             token = min(words, key=lambda word: (frequency[word], word))
             (holder,) = set(holders[sample, token]) - {number}
             chosen[number] = (token, holder)
     return chosen
 
 
-def _is_word(text: str) -> bool:
+def _is_long_word(text: str) -> bool:
+    """Return whether a text has only letters, at least `MIN_LETTERS`."""
     return text.isalpha() and len(text) >= MIN_LETTERS
 
 
 def _decode(encoder: Encoder, tokens: Sequence[int]) -> str:
+    """Return the text of token ids."""
     return str(encoder.vocabulary.tokenizer.decode(list(tokens))).strip()

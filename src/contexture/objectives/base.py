@@ -42,17 +42,23 @@ class Objective(nn.Module, ABC):
         super().__init__()
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Return the batch that the encoder reads. `generator` makes all random choices."""
+        """Return the batch that the encoder reads, such as with masked tokens; by default unchanged.
+
+        `generator` makes all random choices.
+        """
         return batch
 
     def inspect(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
-        """Return plain values for the report of a finished training, from unmasked batches of one example each."""
+        """Return plain values that show what was learned, for the report of a finished training; by default none.
+
+        `batches`: unmasked batches of one example each.
+        """
         return {}
 
     def flops(self, batch: StreamBatch) -> Tensor | float:
-        """Return forward and backward FLOPs of the objective's own layers for a batch."""
+        """Return forward and backward FLOPs of the objective's own layers for a batch; by default 0."""
         return 0.0
 
     @abstractmethod
     def forward(self, encoder: Encoder, states: States, batch: StreamBatch) -> Loss:
-        """Return the loss of the encoder's states of `batch`."""
+        """Return the loss and metrics of a batch from the encoder's `states` of it."""

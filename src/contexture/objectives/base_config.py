@@ -37,11 +37,11 @@ class ObjectiveConfig:
 
     @property
     def readable_streams(self) -> tuple[str, ...]:
-        """Streams that it can read with these settings."""
+        """Names of the streams that the objective can read with these settings."""
         return self.streams
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
-        """Raise ValueError if it cannot train such an encoder. The message follows the objective's name."""
+        """Raise ValueError if the objective cannot train such an encoder. The message follows the objective's name."""
         if self.reads_states and not encoder.has_states:
             kind = getattr(encoder, "kind", type(encoder).__name__)
             raise ValueError(f"reads states of tokens, which a {kind} does not have")

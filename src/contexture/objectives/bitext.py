@@ -26,16 +26,16 @@ class BitextRetrieval(Objective):
         self.scale, self.size = config.scale, encoder.document.size
 
     def flops(self, batch: StreamBatch) -> float:
-        """Products of this device's sentences with its translations, in both directions."""
+        """Return FLOPs of the products of this device's sentences with its translations, in both directions."""
         return 2 * 6.0 * len(batch["ids"]) ** 2 * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Sum of the losses of both directions; accuracy of retrieving the translation."""
+        """Return the sum of the losses of both directions, and the accuracy of retrieving the translation."""
         return additive_margin(states["source"], states["target"], batch["ids"], MARGIN, self.scale)
 
 
 def additive_margin(sources: Tensor, targets: Tensor, ids: Tensor, margin: float, scale: float | None = None) -> Loss:
-    """Return mean −log p of each source's translation, plus that of each target's, over this device's pairs.
+    """Return the softmax loss with a margin: mean −log p of each source's translation, plus that of each target's.
 
     Candidates are the other sides (B, D) on all R devices, which must have the same B; for gradients see
     `devices.gather_devices`. With `scale`, scores are cosines, multiplied by it after the margin is subtracted. Pairs

@@ -40,18 +40,18 @@ class ConditionalMaskedLanguageModel(Objective):
         self.per_masked = self.masking.per_masked + (0 if self.join is None else 6.0 * self.join.weight.numel())
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Mask the second sequences and add `cmlm_targets` (B, T)."""
+        """Return the batch with masked second sequences, and `cmlm_targets` (B, T)."""
         ids, targets = self.masking(batch["second"], generator)
         return {**batch, "second": {**batch["second"], "input_ids": ids}, "cmlm_targets": targets}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Second sequences with their projections; projections, head and logits."""
+        """Return FLOPs of second sequences with their projections, and of projections, head and logits."""
         lengths = row_lengths(batch["second"])
         heads = self.per_row * len(lengths) + self.per_masked * self.masking.expected(batch["second"]).sum()
         return self.layer_flops(lengths + self.views) + heads
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens. If `is_logged`, also the metrics.
+        """Return the mean cross-entropy of the masked tokens. If `is_logged`, also the metrics.
 
         `accuracy` is the share of correct predictions, `conditioning_gain` its difference to the accuracy with another
         sequence's vector.

@@ -48,7 +48,7 @@ class CrossThought(Objective):
         self.cross_flops = encoder.cross.flops
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Move the words of each sequence, mask them, and add `targets` (B, T) to each chunk."""
+        """Return the batch with words of each sequence moved and masked, and `targets` (B, T) in each chunk."""
         texts = batch["sequences"]
         chunks = []
         for chunk in self.positions.move(texts["chunks"], generator):
@@ -57,7 +57,7 @@ class CrossThought(Objective):
         return {**batch, "sequences": {**texts, "chunks": chunks}}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Layers across sequences, the last layer, and the logits of masked tokens."""
+        """Return FLOPs of layers across sequences, of the last layer, and of the logits of masked tokens."""
         chunks = batch["sequences"]["chunks"]
         lengths = torch.cat([row_lengths(chunk) for chunk in chunks]).double()
         masked = torch.cat([self.masking.expected(chunk) for chunk in chunks]).double()
@@ -66,11 +66,11 @@ class CrossThought(Objective):
         return total
 
     def inspect(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
-        """See `measure_attention`."""
+        """Return how much sequences attend to the ones that contain their masked words; see `measure_attention`."""
         return measure_attention(encoder, batches)
 
     def forward(self, encoder: Encoder, states: list[Tensor], batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens. If `is_logged`, also the metrics.
+        """Return the mean cross-entropy of the masked tokens. If `is_logged`, also the metrics.
 
         - `accuracy`: share of correct predictions
         - `gain`: loss in nats per masked token without other sequences, minus the loss
@@ -87,27 +87,31 @@ class CrossThought(Objective):
         table = vectors.new_zeros(present.numel(), vectors.shape[1]).index_copy(0, grid, vectors)
         table = table.view(*present.shape, -1)
 
-        def predict(groups: Tensor, to_itself: bool) -> tuple[Tensor, Tensor, Tensor]:
+        def predict_within_groups(groups: Tensor, to_itself: bool) -> tuple[Tensor, Tensor, Tensor]:
+            """Return loss, hits and count of `_predict_masked` if sequences attend within `groups`."""
             special_states = encoder.cross(table, present, groups, to_itself).flatten(0, 1)  # type: ignore[misc]
-            return self._predict(encoder, special_states[grid][rows.argsort()], states, chunks)
+            return self._predict_masked(encoder, special_states[grid][rows.argsort()], states, chunks)
 
         to_itself: bool = batch["to_itself"]
-        loss, hits, count = predict(batch["groups"], to_itself)
+        loss, hits, count = predict_within_groups(batch["groups"], to_itself)
         metrics = {}
         if self.is_logged:
             with torch.no_grad(), torch.random.fork_rng([vectors.device] if vectors.is_cuda else []):
                 singletons = torch.arange(present.shape[1], device=present.device).expand_as(present)
-                without, within = predict(singletons, True)[0], predict(documents, to_itself)[0]
+                without, within = (
+                    predict_within_groups(singletons, True)[0],
+                    predict_within_groups(documents, to_itself)[0],
+                )
                 masked = count.clamp_min(1)
                 gains = {"gain": (without - loss) / masked, "own_gain": (without - within) / masked}
                 shares = document_shares(encoder.cross, table, present, documents, batch["groups"], to_itself)
             metrics = {"accuracy": hits / masked, **gains, **shares}
         return Loss(global_mean(loss, count), metrics)
 
-    def _predict(
+    def _predict_masked(
         self, encoder: Encoder, special_states: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the sum of −log p over all masked tokens, the correct predictions and the number of tokens."""
+        """Return the sum of −log p of all masked tokens, the number predicted correctly, and their number."""
         losses, all_hits = [], []
         for state, chunk, part in zip(
             states, chunks, torch.split(special_states, [len(state) for state in states]), strict=True
@@ -125,7 +129,10 @@ class CrossThought(Objective):
     def _predict_chunk(
         self, encoder: Encoder, special_states: Tensor, states: Tensor, mask: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return loss and hits of a chunk. `special_states` (B, N·H) replace the first ones of `states` (B, T, H)."""
+        """Return the sum of −log p of a chunk's masked tokens and the number of correct predictions.
+
+        `special_states` (B, N·H) replace the first ones of `states` (B, T, H).
+        """
         merged = torch.cat(
             [
                 special_states.view(len(special_states), self.num_leading, -1).to(states.dtype),
@@ -144,7 +151,7 @@ class CrossThought(Objective):
 def document_shares(
     cross: CrossLayers, vectors: Tensor, present: Tensor, documents: Tensor, groups: Tensor, to_itself: bool
 ) -> dict[str, Tensor]:
-    """Return attention to other sequences of the same document: `own_share`, and `own_chance` if it were uniform.
+    """Return the share of attention to other sequences of the same document, `own_share`, and if uniform, `own_chance`.
 
     Both are means over the sequences of B samples. For the arguments see `CrossLayers.forward`.
     """
@@ -162,7 +169,7 @@ def document_shares(
 
 
 def masked_positions(targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Return, for targets (B, T), which of Q columns are used (B, Q), and the masked positions in them (B, Q).
+    """Return a mask (B, Q) of used columns, and the positions (B, Q) of masked tokens in rows of targets (B, T).
 
     Q is the largest number of masked tokens in a row, at least 1.
     """

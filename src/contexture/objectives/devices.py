@@ -21,7 +21,7 @@ def gather_devices(values: Tensor) -> Tensor:
 
 
 def global_mean(total: Tensor, count: Tensor) -> Tensor:
-    """Divide a sum over `count` examples so that the average over devices is the mean over all examples.
+    """Return a sum over `count` examples, divided so that its average over devices is the mean over all examples.
 
     Devices may have different counts. Returns 0 without examples.
     """
@@ -29,7 +29,7 @@ def global_mean(total: Tensor, count: Tensor) -> Tensor:
 
 
 def first_row_index(count: int) -> int:
-    """Return the index of this device's first row among all rows, if each device has `count`."""
+    """Return the index of this device's first row among the rows of all devices, if each device has `count`."""
     return distributed.get_rank() * count if is_distributed() else 0
 
 

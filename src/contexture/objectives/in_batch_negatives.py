@@ -22,11 +22,11 @@ class InBatchNegatives(Objective):
         self.config, self.size = config, encoder.query.size
 
     def flops(self, batch: StreamBatch) -> float:
-        """Products of this device's queries with its documents."""
+        """Return forward and backward FLOPs of the products of this device's queries with its documents."""
         return 6.0 * len(batch["document_ids"]) ** 2 * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over this device's queries; accuracy of retrieving the document."""
+        """Return the mean loss of this device's queries, and the accuracy of retrieving their documents."""
         log_q = batch["log_q"] if self.config.log_q else None
         scores, targets = in_batch_scores(
             states["query"], states["document"], batch["document_ids"], log_q, batch.get("no_negatives")

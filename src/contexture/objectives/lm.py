@@ -19,16 +19,16 @@ class LanguageModel(Objective):
         self.per_token = 6.0 * encoder.hidden_size * (encoder.hidden_size + encoder.document.words.num_embeddings)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Move the words of each row as `starts` says."""
+        """Return the batch with the words of each row moved to positions as `starts` says."""
         (moved,) = self.positions.move([batch], generator)
         return moved
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Head and logits."""
+        """Return forward and backward FLOPs of the head and the logits of all tokens but the first."""
         return self.per_token * (row_lengths(batch) - 1).sum()
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over the tokens of the batch."""
+        """Return the mean cross-entropy of each next token of the batch."""
         present = batch["attention_mask"][:, 1:].bool()
         return Loss(
             prediction_loss(

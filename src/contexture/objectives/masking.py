@@ -34,7 +34,7 @@ class Masking(nn.Module):
         self.special: Tensor
 
     def forward(self, batch: Mapping[str, Tensor], generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Mask `input_ids` of a batch of tokens, restricted to `maskable` if present. See `mask_tokens`."""
+        """Return masked `input_ids` and targets (B, T) of a batch, limited to `maskable` tokens if present."""
         ids, eligible = batch["input_ids"], batch.get("maskable")
         return mask_tokens(ids, self.special, self.mask_id, self.probability, generator, eligible)
 
@@ -52,7 +52,7 @@ def mask_tokens(
     generator: torch.Generator,
     eligible: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Mask ids (B, T) at random, except those in `special`.
+    """Mask ids (B, T) at random, except those in `special`, and return them with the targets to predict.
 
     Args:
         ids: (B, T).
@@ -105,7 +105,7 @@ class Positions:
             self.positions = network.model.config.max_position_embeddings - encoder.specials.first_position
 
     def move(self, chunks: Sequence[Mapping[str, Tensor]], generator: torch.Generator) -> list[Mapping[str, Tensor]]:
-        """Return the chunks of a batch with new `position_ids` (B, T)."""
+        """Return a batch's chunks with words moved to random positions, as `starts` says: new `position_ids` (B, T)."""
         if self.starts == "fixed":
             return list(chunks)
         device = chunks[0]["input_ids"].device

@@ -17,15 +17,15 @@ class MaskedLanguageModel(Objective):
         self.masking, self.positions = Masking(config.probability, encoder), Positions(config.starts, encoder)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Mask the input and add `mlm_targets` (B, T)."""
+        """Return the batch with masked input, words moved as `starts` says, and `mlm_targets` (B, T)."""
         ids, targets = self.masking(batch, generator)
         (moved,) = self.positions.move([batch], generator)
         return {**moved, "input_ids": ids, "mlm_targets": targets}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Head and logits of the expected number of masked tokens."""
+        """Return forward and backward FLOPs of head and logits for the expected number of masked tokens."""
         return self.masking.per_masked * self.masking.expected(batch).sum()
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens of the batch; 0 without any."""
+        """Return the mean cross-entropy of the masked tokens of the batch; 0 without any."""
         return Loss(prediction_loss(*masked_logits(encoder, states, batch["mlm_targets"])))

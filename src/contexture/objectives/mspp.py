@@ -21,7 +21,7 @@ class MultiSentencesInParagraph(Objective):
         self.head = EvidenceHead(config.head, encoder.hidden_size, config.style)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over all candidates; accuracy."""
+        """Return the mean loss of predicting which candidates share the paragraph of s_0, and the accuracy."""
         logits = self.head(sentence_states(states, batch["pooling"]))
         labels = batch["labels"]
         present = labels >= 0

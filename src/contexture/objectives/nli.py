@@ -24,7 +24,7 @@ class NaturalLanguageInference(Objective):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over the pairs; accuracy."""
+        """Return the mean cross-entropy of predicting the pairs' relations (entailment …), and the accuracy."""
         u, v = states["premise"], states["hypothesis"]
         logits = self.linear(torch.cat([u, v, (u - v).abs(), u * v], dim=1)).float()
         labels = batch["labels"]

@@ -20,11 +20,11 @@ class QuickThoughts(Objective):
         self.config, self.size = config, encoder.query.size
 
     def flops(self, batch: StreamBatch) -> float:
-        """Products of this device's sentences with all sentences."""
+        """Return forward and backward FLOPs of the products of this device's sentences with all sentences."""
         return 6.0 * len(batch["texts"]["rows"]) * len(batch["positions"]) * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over sentences that have a context; share of them whose best candidate is in it."""
+        """Return the mean loss of sentences with neighbours, and the share whose best candidate is a neighbour."""
         context = context_matrix(batch["document_numbers"], batch["positions"])
         rows = torch.arange(len(states["query"]), device=context.device) + batch["first"]
         scores = neighbour_scores(states["query"], gather_devices(states["document"]), rows, self.config.self_score)
@@ -39,7 +39,7 @@ class QuickThoughts(Objective):
 
 
 def context_matrix(documents: Tensor, positions: Tensor) -> Tensor:
-    """Return (N, N): whether two of N sentences are adjacent in the same document."""
+    """Return a matrix (N, N): whether two of N sentences are adjacent in the same document."""
     distance = (positions[:, None] - positions[None, :]).abs()
     return (documents[:, None] == documents[None, :]) & (distance == 1)
 
@@ -54,7 +54,7 @@ def neighbour_scores(f: Tensor, g: Tensor, rows: Tensor, self_score: str) -> Ten
 
 
 def context_losses(scores: Tensor, context: Tensor, kind: str) -> Tensor:
-    """Return the mean or sum (B,) of −log p of each sentence's context (B, N), given scores (B, N).
+    """Return each sentence's loss (B,): mean or sum of −log p of its neighbours, `context`, given scores, both (B, N).
 
     0 for a sentence without context.
     """

@@ -26,7 +26,7 @@ class MaskingConfig(ObjectiveConfig):
     unit: ClassVar[str] = "nats per masked token"
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
-        """See `ObjectiveConfig.check`."""
+        """Raise ValueError for an encoder without states of tokens, or one that reads only from left to right."""
         super().check(encoder, lengths)
         if encoder.is_causal:
             raise ValueError(
@@ -48,7 +48,7 @@ class MlmConfig(MaskingConfig):
 
     @property
     def readable_streams(self) -> tuple[str, ...]:
-        """See `ObjectiveConfig.readable_streams`."""
+        """Names of the streams that MLM can read: all, or only short sequences if words are moved (`starts`)."""
         return self.streams if self.starts == "fixed" else ("short_sequences",)
 
 
@@ -71,7 +71,7 @@ class CmlmConfig(MaskingConfig):
     }
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
-        """See `ObjectiveConfig.check`."""
+        """Raise ValueError as `MaskingConfig.check`, and if encoder or lengths do not fit CMLM's projections."""
         super().check(encoder, lengths)
         room, mean_of = lengths.document - 2, getattr(encoder, "projections", None)
         if self.projections > room:
@@ -115,7 +115,7 @@ class CrossThoughtConfig(MaskingConfig):
     }
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
-        """See `ObjectiveConfig.check`."""
+        """Raise ValueError as `MaskingConfig.check`, and if layers across sequences are missing or do not fit."""
         super().check(encoder, lengths)
         cross: CrossConfig | None = getattr(encoder, "cross", None)
         if cross is None:
@@ -146,7 +146,7 @@ class LmConfig(ObjectiveConfig):
     description: ClassVar[str] = "predicts every next word"
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
-        """See `ObjectiveConfig.check`."""
+        """Raise ValueError for an encoder without states of tokens, or one that does not read from left to right."""
         super().check(encoder, lengths)
         if not encoder.is_causal:
             raise ValueError("predicts the next token, which the encoder reads; set its pooling to last")

@@ -20,16 +20,16 @@ class Simcse(Objective):
             raise ValueError("simcse needs dropout: use a transformer with encoder.dropout above 0")
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """The second pass, and the products of all sentences."""
+        """Return FLOPs of the second pass through the encoder and of the products of all sentences."""
         return self.encoder_flops(batch) + 6.0 * len(batch["texts"]["rows"]) ** 2 * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over this device's sentences; accuracy of retrieving the sentence."""
+        """Return the mean loss of this device's sentences, and the accuracy of retrieving their second vectors."""
         return contrastive_loss(states["document"], encoder(batch["texts"], "document"), self.temperature)
 
 
 def contrastive_loss(first: Tensor, second: Tensor, temperature: float) -> Loss:
-    """Equation 4: −log softmax of the cosines (B, R·B) of `first` (B, D) with `second` (B, D) of all devices."""
+    """Return the loss −log softmax of cosines of `first` (B, D) with `second` (B, D) of all devices, and accuracy."""
     left, right = (nn.functional.normalize(vectors.float(), dim=-1) for vectors in (first, second))
     scores = inner_products(left, gather_devices(right)) / temperature
     targets = torch.arange(len(left), device=left.device) + first_row_index(len(left))

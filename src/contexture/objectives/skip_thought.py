@@ -23,15 +23,15 @@ class SkipThought(Objective):
         self.start, self.end, self.unknown = tokens.cls, tokens.sep, tokens.unk
         max_length = encoder.lengths.document
 
-        def decoder() -> _GruDecoder | _TransformerDecoder:
+        def make_decoder() -> _GruDecoder | _TransformerDecoder:
             if config.decoder == "gru":
                 return _GruDecoder(words.embedding_dim, size, words.num_embeddings)
             return _TransformerDecoder(words.embedding_dim, size, words.num_embeddings, config, max_length + 1)
 
-        self.before, self.after = decoder(), decoder()
+        self.before, self.after = make_decoder(), make_decoder()
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean −log p of a word of this device's neighbours, over both decoders; metrics: the mean of each.
+        """Return the mean −log p of a word of this device's neighbours, over both decoders; metrics: the mean of each.
 
         Neighbours on another device are ignored. Devices have equal weight.
         """
@@ -52,7 +52,7 @@ class SkipThought(Objective):
         return Loss(torch.stack([*losses.values()]).mean(), losses)
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Both decoders, over the words of all neighbours and their ends."""
+        """Return forward and backward FLOPs of both decoders, over the words of all neighbours and their ends."""
         adjacent = self._adjacent(batch, len(batch["words"]["input_ids"]))
         counts = batch["words"]["attention_mask"].sum(dim=1) + 1
         previous, following = (counts[:-1] * adjacent).sum(), (counts[1:] * adjacent).sum()
@@ -60,7 +60,7 @@ class SkipThought(Objective):
         return flops
 
     def _adjacent(self, batch: StreamBatch, count: int) -> Tensor:
-        """Return (count − 1,): whether each of this device's sentences precedes its neighbour."""
+        """Return whether each of this device's sentences precedes the next one in its document, (count − 1,)."""
         mine = slice(int(batch["first"]), int(batch["first"]) + count)
         documents, positions = batch["document_numbers"][mine], batch["positions"][mine]
         adjacent: Tensor = (documents[1:] == documents[:-1]) & (positions[1:] - positions[:-1] == 1)
@@ -91,12 +91,12 @@ class _GruDecoder(nn.Module):
         `lengths` (N,) are the numbers of words that count.
         """
 
-        def pack(ids: Tensor) -> PackedSequence:
+        def pack_words(ids: Tensor) -> PackedSequence:
             return pack_padded_sequence(ids, lengths.cpu(), batch_first=True, enforce_sorted=False)
 
-        packed_inputs = pack(inputs)
+        packed_inputs = pack_words(inputs)
         states, _ = run_gru(self.gru, packed_inputs._replace(data=words(packed_inputs.data)), thoughts[None])
-        return nn.functional.cross_entropy(self.words(states).float(), pack(targets).data)
+        return nn.functional.cross_entropy(self.words(states).float(), pack_words(targets).data)
 
 
 class _TransformerDecoder(nn.Module):
@@ -121,7 +121,7 @@ class _TransformerDecoder(nn.Module):
     def forward(
         self, words: nn.Embedding, inputs: Tensor, thoughts: Tensor, targets: Tensor, lengths: Tensor
     ) -> Tensor:
-        """See `_GruDecoder.forward`."""
+        """Return mean −log p of the words `targets`, as `_GruDecoder.forward`."""
         width = inputs.shape[1]
         positions = torch.arange(width, device=inputs.device)
         ahead = positions[:, None] < positions  # padding comes last and needs no mask

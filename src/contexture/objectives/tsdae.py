@@ -26,19 +26,19 @@ class Tsdae(Objective):
         self.vocabulary = encoder.document.words.num_embeddings
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Delete tokens of `texts`, except special ones. Each text keeps at least one."""
+        """Return the batch with random tokens of `texts` deleted, except special ones. Each text keeps at least one."""
         chunks = [delete_tokens(chunk, self.deletion, self.kept, generator) for chunk in batch["texts"]["chunks"]]
         return {**batch, "texts": {**batch["texts"], "chunks": chunks}}
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """The decoder and its logits for all words."""
+        """Return forward and backward FLOPs of the decoder and its logits for all words."""
         parameters = (
             sum(p.numel() for p in self.parameters()) + self.vocabulary * self.decoder.norm1.normalized_shape[0]
         )
         return 6.0 * parameters * torch.sum(batch["words"]["attention_mask"])
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """Mean over all tokens of −log p(token | previous tokens, vector)."""
+        """Return the mean −log p of the original sentences' tokens, given the previous tokens and the vector."""
         table, mask = encoder.document.words.weight, batch["words"]["attention_mask"].bool()
         targets = batch["words"]["input_ids"]
         targets = torch.where(targets < len(table), targets, self.unknown)
@@ -51,7 +51,7 @@ class Tsdae(Objective):
 
 
 def delete_tokens(batch: Batch, share: float, kept: set[int], generator: torch.Generator) -> Batch:
-    """Delete a random share of tokens and close the gaps. `kept` ids stay, and at least one other token."""
+    """Return the batch without a random share of its tokens. `kept` ids stay, and at least one other token per row."""
     ids, mask = batch["input_ids"], batch["attention_mask"].bool()
     fixed = torch.isin(ids, torch.tensor(sorted(kept), device=ids.device)) & mask
     draw = torch.rand(ids.shape, generator=generator, device=ids.device).masked_fill(~mask | fixed, 2.0)

@@ -28,15 +28,15 @@ class Bm25Config:
 
 
 #: Rank by the vectors of an encoder, by words (BM25), or by both rankings fused.
-SearchMethod = Literal["vectors", "words", "both"]
+SearchMethod = Literal["vectors", "bm25", "hybrid"]
 
 
 @dataclass(config=STRICT, frozen=True)
 class SearchDefaults:
     """How an index is searched unless the user says otherwise."""
 
-    method: SearchMethod = "both"
-    # Weight of the encoder's scores in "both"; BM25 has the rest.
+    method: SearchMethod = "hybrid"
+    # Weight of the encoder's scores in "hybrid"; BM25 has the rest.
     weight: Annotated[float, Field(ge=0, le=1)] = 0.5
 
 

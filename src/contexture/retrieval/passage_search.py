@@ -6,7 +6,7 @@ identity instead of checksum.
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import starmap
@@ -29,7 +29,7 @@ from contexture.retrieval.top import NO_ROW, Rows, Scores
 from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_numpy, write_vectors
 
 #: Layout of an index folder.
-ENCODER_DIR, PASSAGES_FILE, VECTORS_DIR, BM25_DIR = "encoder", "passages.parquet", "vectors", "words"
+ENCODER_DIR, PASSAGES_FILE, VECTORS_DIR, BM25_DIR = "encoder", "passages.parquet", "vectors", "bm25"
 DEFAULTS_FILE = "search.json"
 #: Columns that are stored.
 PASSAGE_COLUMNS = ["passage_id", *TEXT_COLUMNS]
@@ -42,7 +42,7 @@ class Hit:
     """A passage in the results.
 
     `score` is the inner product, BM25's score or, for both, their weighted sum after scaling (`fuse_scores`).
-    `by_vectors` and `by_words` are the ranks in these from 1, or None.
+    `by_vectors` and `by_bm25` are the ranks in these from 1, or None.
     """
 
     score: float
@@ -51,7 +51,7 @@ class Hit:
     heading: str
     text: str
     by_vectors: int | None
-    by_words: int | None
+    by_bm25: int | None
 
 
 def build_passage_index(
@@ -77,7 +77,7 @@ def build_passage_index(
         raise ValueError(f"{passages} contains no passages: there is nothing to search")
     encoder_identity = {"encoder": encoder_checksum(encoder)}
     size = sum(file.stat().st_size for file in files)
-    identity = encoder_identity | {"passages": rows, "bytes": size, "words": asdict(bm25), "search": asdict(defaults)}
+    identity = encoder_identity | {"passages": rows, "bytes": size, "bm25": asdict(bm25), "search": asdict(defaults)}
     discard_other(folder, identity)
     with work_folder(folder, identity) as work_dir:
         shutil.copytree(encoder, work_dir / ENCODER_DIR, dirs_exist_ok=True)
@@ -121,10 +121,10 @@ class PassageSearch:
         except (OSError, pa.ArrowInvalid) as error:
             raise ValueError(f"{folder / PASSAGES_FILE} is damaged ({error}): build the index again") from error
         self.rankings: dict[str, _VectorSearch | Bm25] = {}
-        if self.method != "words":
+        if self.method != "bm25":
             self.rankings["vectors"] = _VectorSearch(folder, index or IndexConfig())
         if self.method != "vectors":
-            self.rankings["words"] = Bm25(folder / BM25_DIR)
+            self.rankings["bm25"] = Bm25(folder / BM25_DIR)
         for name, ranking in self.rankings.items():
             if len(ranking) != len(self.passages):
                 raise ValueError(
@@ -133,21 +133,33 @@ class PassageSearch:
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
         """Return up to k passages, best first; raise ValueError for an empty query."""
-        if not query.strip():
+        return self.search([query], k)[0]
+
+    def search(self, queries: Sequence[str], k: int = 5) -> list[list[Hit]]:
+        """Return up to k passages for each query, best first; raise ValueError for an empty query."""
+        if not all(query.strip() for query in queries):
             raise ValueError("the query is empty")
         depth = min(k if len(self.rankings) == 1 else max(k, MIN_FUSION_DEPTH), len(self.passages))
-        results = {name: ranking.search([query], depth) for name, ranking in self.rankings.items()}
-        (scores, rows), *other = results.values()
+        rankings = {name: ranking.search(queries, depth) for name, ranking in self.rankings.items()}
+        (scores, rows), *other = rankings.values()
         if other:
             scores, rows = fuse_scores((scores, rows), other[0], self.defaults.weight, k)
-        ranks: dict[str, dict[int, int]] = {"vectors": {}, "words": {}} | {
-            name: {row: rank for rank, row in enumerate(ranked[0].tolist(), start=1)}
-            for name, (_, ranked) in results.items()
-        }
-        hits = rows[0][rows[0] >= 0].tolist()
         return [
-            Hit(float(score), **passage, by_vectors=ranks["vectors"].get(row), by_words=ranks["words"].get(row))
-            for row, score, passage in zip(hits, scores[0], self.passages.take(hits), strict=False)
+            self._describe_hits(
+                scores[number], rows[number], {name: part[1][number] for name, part in rankings.items()}
+            )
+            for number in range(len(queries))
+        ]
+
+    def _describe_hits(self, scores: Scores, rows: Rows, ranked: Mapping[str, Rows]) -> list[Hit]:
+        """Return the hits of a query; `ranked` has the rows of each ranking, best first."""
+        ranks: dict[str, dict[int, int]] = {"vectors": {}, "bm25": {}} | {
+            name: {row: rank for rank, row in enumerate(part.tolist(), start=1)} for name, part in ranked.items()
+        }
+        hits = rows[rows >= 0].tolist()
+        return [
+            Hit(float(score), **passage, by_vectors=ranks["vectors"].get(row), by_bm25=ranks["bm25"].get(row))
+            for row, score, passage in zip(hits, scores, self.passages.take(hits), strict=False)
         ]
 
 

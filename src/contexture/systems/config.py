@@ -190,26 +190,26 @@ class SystemConfig:
 
     @property
     def all_variants(self) -> dict[str, Variant]:
-        """All variants."""
+        """Name → variant, also of published models; by default, each run is a variant."""
         return (self.variants or {name: Variant(head=self.head) for name in self.pretrain.runs}) | self.published_models
 
     @property
     def selectable(self) -> dict[str, Variant]:
-        """All variants, and each run as a variant unless a variant has its name."""
+        """Name → variant: all variants, and each run as a variant unless a variant has its name."""
         return {name: Variant(head=self.head) for name in self.pretrain.runs} | self.all_variants
 
     def run_names(self, variant: str) -> list[str]:
-        """Return the runs of a variant; none for a published model."""
+        """Return the names of the runs whose encoders a variant has; none for a published model."""
         settings = self.selectable[variant]
         return [] if settings.model is not None else (settings.runs or [variant])
 
     def previous_run(self, run: str) -> str | None:
-        """Return the run of this system that a run continues."""
+        """Return the run of this system that a run continues; None if it continues none."""
         start = self.pretrain.runs[run].start
         return start if start in self.pretrain.runs else None
 
     def previous_dir(self, run: str) -> Path | None:
-        """Return the folder of an encoder from outside of this system that a run continues."""
+        """Return the folder of an encoder from outside of this system that a run continues; None if there is none."""
         start = self.pretrain.runs[run].start
         return Path(start) if start is not None and start not in self.pretrain.runs else None
 
@@ -221,12 +221,12 @@ class SystemConfig:
         return recipe.encoder or next(iter(self.encoders))
 
     def run_chain(self, run: str) -> list[str]:
-        """Return a run, the run that it continues, and so on."""
+        """Return a run, followed by the run that it continues, and so on."""
         start = self.previous_run(run)
         return [run] + (self.run_chain(start) if start else [])
 
     def pretraining(self, run: str) -> Pretraining:
-        """Return the complete settings of a pre-training."""
+        """Return the complete settings of the pre-training of a run."""
         recipe = self.pretrain.recipe(run)
         streams = {
             name: apply_run_settings(config, recipe.streams[name], "pretrain", "runs", run, "streams", name)
@@ -251,11 +251,11 @@ class SystemConfig:
         return examples
 
     def task(self, name: str) -> Any:
-        """Return the settings of a task, completed by those of the streams."""
+        """Return the settings of a task, with values that are not set filled in from the streams."""
         return self.tasks[name].complete_from_streams(self.streams.values())
 
     def task_variants(self, task: str) -> list[str]:
-        """List the variants that a task evaluates."""
+        """Return the names of the variants that a task evaluates."""
         return [name for name, variant in self.all_variants.items() if variant.tasks is None or task in variant.tasks]
 
     @property
@@ -270,7 +270,7 @@ class SystemConfig:
 
     @property
     def vocabulary_dataset(self) -> str:
-        """Dataset of the vocabulary for training: words, or subwords with the counts that encoders need."""
+        """Catalog name of the vocabulary for training: words, or subwords with the counts that encoders need."""
         if self.vocabulary == "words":
             return "words"
         if any(encoder.start == "word_vectors" for encoder in self.encoders.values()):
@@ -288,7 +288,7 @@ class SystemConfig:
         return {config.source for config in self.streams.values()}
 
     def select_variants(self, variants: list[str]) -> "SystemConfig":
-        """Return the system with only these variants and runs and the runs that they need."""
+        """Return the system reduced to these variants or runs, and to the runs that they need."""
         needed = {run for name in variants for needed_run in self.run_names(name) for run in self.run_chain(needed_run)}
         runs = {name: run for name, run in self.pretrain.runs.items() if name in needed}
         return replace(

@@ -14,21 +14,30 @@ from contexture.training.ranks import get_rank
 
 
 def training_files(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> RunFiles:
-    """Return the files of a run; `examples` has a folder for each kind of examples."""
+    """Return the input files of a pre-training: examples, vocabulary, and the encoder to start from.
+
+    `examples` has a folder for each kind of examples.
+    """
     return RunFiles({kind: examples / kind for kind in config.examples()}, vocabulary, start)
 
 
 def pretrain_arguments(
     config: Path, run: str, seed: int, examples: Path, vocabulary: Path, start: Path | None
 ) -> list[str]:
-    """Return the arguments of each process of a pre-training on several devices, without the output folder."""
+    """Return the arguments of `contexture` that start each process of a pre-training on several devices.
+
+    The output folder is not among them.
+    """
     arguments = ["train", "pretrain", "--config", str(config), "--run", run, "--seed", str(seed)]
     arguments += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
     return [*arguments, "--start", str(start)] if start else arguments
 
 
 def finetune_arguments(config: Path, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> list[str]:
-    """Return the arguments of each process of a fine-tuning on several devices, without the output folder."""
+    """Return the arguments of `contexture` that start each process of a fine-tuning on several devices.
+
+    The output folder is not among them.
+    """
     arguments = ["train", "finetune", "--config", str(config), "--task", task, "--option", option, "--data", str(data)]
     arguments += ["--variant", encoder.variant, "--seed", str(encoder.seed)]
     return [*arguments, "--encoders", *encoder.models]
@@ -43,11 +52,15 @@ def launch_finetuning(
     folder: Path,
     arguments: list[str] | None = None,
 ) -> bool:
-    """Fine-tune one model into `folder`; a model of the same settings, encoder and data is reused (see `launch`)."""
+    """Fine-tune one model into `folder`, unless it has a model of the same settings, encoder and data (see `launch`).
+
+    Returns whether a model was trained.
+    """
     settings = config.task(task)
     option_settings = settings.get_option_settings(option)
 
-    def identity() -> dict[str, Any]:
+    def make_identity() -> dict[str, Any]:
+        """Return all that the weights depend on: settings, seed, and checksums of encoders and data."""
         return {
             "settings": settings.identity(option),
             "option": option,
@@ -57,7 +70,7 @@ def launch_finetuning(
             "data": file_checksums(settings.get_data_dir(option, data)),
         }
 
-    def train(work: Path) -> None:
+    def finetune_and_write_card(work: Path) -> None:
         TASKS[task].load().finetune(settings, option, encoder, data, work)
         if get_rank() == 0 and is_encoder(work):  # false if data are missing
             details = finetuning_details(encoder.variant, encoder.seed, task, option, option_settings, encoder.models)
@@ -65,4 +78,4 @@ def launch_finetuning(
             metadata = finetuning_metadata(encoder.models)
             write_card(work, details, metadata, usage.markdown if usage and (work / usage.file).exists() else "")
 
-    return launch(folder, identity, option_settings.devices, train, arguments)
+    return launch(folder, make_identity, option_settings.devices, finetune_and_write_card, arguments)

@@ -33,7 +33,7 @@ class ResolvedSystem:
 
     @property
     def page_module(self) -> str:
-        """Module of its page."""
+        """Name of the Python module that makes its report page."""
         return SYSTEMS[self.name.removesuffix(ABLATION_SUFFIX)]
 
     @property
@@ -47,11 +47,11 @@ class ResolvedSystem:
 
     @cached_property
     def run_datasets(self) -> tuple[str, ...]:
-        """Catalog names of the encoders of all runs."""
+        """Catalog names of the pre-trained encoders of all runs."""
         return tuple(f"{run}-pretrained" for run in self.config.pretrain.runs)
 
     def task_datasets(self, task: str) -> list[str]:
-        """Return the catalog names of the encoders that a task evaluates."""
+        """Return the catalog names of the pre-trained encoders that a task evaluates."""
         runs = dict.fromkeys(run for name in self.config.task_variants(task) for run in self.config.run_names(name))
         return [f"{run}-pretrained" for run in runs]
 
@@ -59,19 +59,20 @@ class ResolvedSystem:
     def finetune_options(self) -> dict[str, dict[str, list[str]]]:
         """Task → variant → names of its fine-tuned models; tasks without any are left out."""
         options = {
-            task: {variant: self._options(task, variant) for variant in self.config.task_variants(task)}
+            task: {variant: self._list_options(task, variant) for variant in self.config.task_variants(task)}
             for task in self.config.tasks
         }
         return {task: variants for task, variants in options.items() if any(variants.values())}
 
-    def _options(self, task: str, name: str) -> list[str]:
+    def _list_options(self, task: str, name: str) -> list[str]:
+        """Return the names of a variant's fine-tuned models on a task; none for published models and several runs."""
         variant = self.config.all_variants[name]
         if variant.model is not None or not variant.finetuned or len(self.config.run_names(name)) != 1:
             return []
         return TASKS[task].load().list_options(self.config.task(task), variant.head)
 
     def encoders(self, task: str, models_dir: Path) -> list[EvaluatedEncoder]:
-        """Return the variants that a task evaluates, for all seeds; published models only once."""
+        """Return the encoders of the variants that a task evaluates, for all seeds; published models only once."""
         evaluated = []
         for seed in range(self.config.seeds):
             for name in self.config.task_variants(task):
@@ -85,7 +86,7 @@ class ResolvedSystem:
         return evaluated
 
     def included_encoders(self, models_dir: Path) -> list[EvaluatedEncoder]:
-        """Return the included frozen variants of other systems, for the seeds that both systems have."""
+        """Return the frozen encoders of included variants of other systems, for the seeds that both systems have."""
         return [
             EvaluatedEncoder(f"{name}: {variant}", seed, other.encoder_dirs(variant, seed, models_dir.parent / name))
             for name, other in self.included.items()
@@ -94,7 +95,7 @@ class ResolvedSystem:
         ]
 
     def encoder_dirs(self, variant: str, seed: int, models_dir: Path) -> tuple[str, ...]:
-        """Return the folders of a variant's encoders."""
+        """Return the folders of a variant's pre-trained encoders with a seed, one per run."""
         pretrained = pretrained_dir(models_dir)
         return tuple(str(encoder_dir(pretrained, run, seed)) for run in self.config.run_names(variant))
 
@@ -102,7 +103,10 @@ class ResolvedSystem:
 def resolve_systems(
     configs: Mapping[str, SystemConfig], preferred: Mapping[str, Sequence[str]], full_command: str = ""
 ) -> dict[str, ResolvedSystem]:
-    """Resolve systems that run together, by name; `preferred` are their main variants, by default the first ones."""
+    """Return name → system with its main variants and included systems, for systems that run together.
+
+    `preferred` are their main variants, by default the first ones.
+    """
     includes = {name for config in configs.values() for name, variants in config.include.items() if variants}
     plain = {
         name: ResolvedSystem(

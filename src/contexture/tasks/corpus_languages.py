@@ -25,7 +25,7 @@ def list_corpus_languages(paragraphs_dir: Path) -> set[str]:
 
 
 def match_languages(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
-    """Return code of the task → code of the corpus, for the languages that both have."""
+    """Return language code of a task → code of the same language in the corpus, for languages that both have."""
     codes = {two_letter_code(lang): lang for lang in corpus}
     return {lang: codes[two_letter_code(lang)] for lang in sorted(set(languages)) if two_letter_code(lang) in codes}
 
@@ -37,19 +37,20 @@ def draw_corpus_sentences(paragraphs_dir: Path, lang: str, count: int) -> list[s
 
 
 def draw_all_corpus_sentences(paragraphs_dir: Path, count: int) -> dict[str, list[str]]:
-    """Return language → `draw_corpus_sentences`, at most `count` sentences, for all languages of the corpus."""
+    """Return language → at most `count` sentences (`draw_corpus_sentences`), for all languages of the corpus."""
     return {
         lang: draw_corpus_sentences(paragraphs_dir, lang, count)
         for lang in sorted(list_corpus_languages(paragraphs_dir))
     }
 
 
-def compute_components(
+def compute_language_components(
     encoders: Sequence[str], languages: Mapping[str, str], sentences: Mapping[str, Sequence[str]], vectors_dir: Path
 ) -> dict[str, Array]:
-    """Return language → first principal component of the vectors of its corpus sentences.
+    """Return language → first principal component (D,) of the encoders' vectors of its corpus sentences.
 
-    `languages` is a result of `match_languages`; `vectors_dir` caches vectors of `sentences` of all corpus languages.
+    The keys are codes of the task. `languages` is a result of `match_languages`; `sentences` has those of all corpus
+    languages, whose vectors are cached in `vectors_dir`.
     """
     all_texts = sorted({text for texts in sentences.values() for text in texts})
     if not languages or not all_texts:
@@ -59,7 +60,7 @@ def compute_components(
 
 
 def subtract_component(lookup: Lookup, component: Array | None) -> Lookup:
-    """Return a `Lookup` like `lookup` whose vectors lack the component; None: `lookup` itself."""
+    """Return a `Lookup` of the vectors of `lookup` without their projections on a component; None: `lookup` itself."""
     if component is None:
         return lookup
     return lambda texts: remove_component(np.asarray(lookup(texts)), component)

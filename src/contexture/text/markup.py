@@ -151,7 +151,10 @@ class _LinkScanner:
         self.stack.append((len(self.out), self.links, self.line_end))
 
     def _close_brackets(self, count: int, text: str, start: int) -> int:
-        """Close `count` brackets, and return the number of following letters that belong to the link."""
+        """Close `count` brackets: complete the links that they end.
+
+        Returns the number of following letters that belong to the last link.
+        """
         end = start + count
         letters = 0
         while count:

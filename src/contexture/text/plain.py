@@ -81,7 +81,7 @@ def detect_layout(lines: list[str]) -> Layout:
 
 
 def _drop_notes(text: str, parsed: Parsed) -> str:
-    """Return a book without Project Gutenberg's notes before and after it, which are counted as dropped."""
+    """Return a book's text without Project Gutenberg's notes before and after it, and count these as dropped."""
     begin = _BOOK_START.search(text)
     if begin:
         parsed.count_dropped("boilerplate")

@@ -227,5 +227,5 @@ _ABBREVIATION_FORM = re.compile(r"(?!.$)[^\W\d_](?:[^\W_]|(?:\.-?|-)(?=[^\W_]))*
 
 
 def has_abbreviation_form(word: str) -> bool:
-    """Return whether a word without its last stop has the form of an abbreviation: at least two letters, few marks."""
+    """Return whether a word without its last stop could be an abbreviation: at least two letters, few marks."""
     return _ABBREVIATION_FORM.fullmatch(word) is not None

@@ -24,7 +24,7 @@ _MIN_AFTER_NUMBER_COUNT = 5  # of a word after a number with a stop
 
 
 def train_parameters(texts: Iterable[str], lang: str, characters: int = SAMPLE_CHARS) -> SentenceParameters:
-    """Return a language's parameters of sentence splitting, learned from paragraphs, and the package's lists.
+    """Return a language's parameters of sentence splitting, learned from paragraphs, with the package's lists.
 
     Reads whole texts of just over `characters`, drawn by their hashes: order and partitions do not matter. Raises
     ValueError without text.

@@ -144,7 +144,10 @@ class _PageReader:
         self._end_paragraph()
 
     def _start_element(self, name: str, written: str) -> None:
-        """Handle a start tag; `written` are its raw attributes."""
+        """Handle a start tag: skip the element, or end the paragraph at a block, or begin a link.
+
+        `written` are the raw attributes.
+        """
         if self.skipped:
             self.depth += name == self.skipped
             return
@@ -177,7 +180,7 @@ class _PageReader:
             self.parsed.count_dropped(reason)
 
     def _end_element(self, name: str) -> None:
-        """Handle an end tag."""
+        """Handle an end tag: end a skipped element, a link, a block with its paragraph, or the main content."""
         if self.skipped:
             self.depth -= name == self.skipped
             if not self.depth:

@@ -22,7 +22,7 @@ STEPS_FILE = "steps.json"
 
 
 def resolve_budgets(config: Pretraining, prepared: PreparedRun, folder: Path, rank: int = 0) -> PretrainRun:
-    """Return a run with numbers of steps instead of budgets.
+    """Return the recipe of a run with numbers of steps instead of budgets.
 
     For FLOPs and tokens, of all devices, they depend only on the examples and the seed; for seconds the first batches
     are timed. The first process decides for all, see `decide_once`.
@@ -57,6 +57,7 @@ def measure_cost(
 
 
 def _count_steps(config: Pretraining, prepared: PreparedRun, number: int) -> int | None:
+    """Return the number of steps of a stage; a budget is divided by the mean cost of the first steps."""
     stage, streams = config.recipe.schedule[number], prepared.stages[number]
     budget = stage.budget
     if budget is None:
@@ -79,7 +80,7 @@ def _count_steps(config: Pretraining, prepared: PreparedRun, number: int) -> int
 
 
 def _measure_seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: PreparedRun) -> float:
-    """Return seconds of forward and backward passes over the batches; the first half warms up."""
+    """Return the seconds of forward and backward passes over the batches, estimated from their second half."""
     allow_tf32()
     stream_by_objective, is_bf16 = config.stream_by_objective, config.settings.precision == "bf16"
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -51,13 +51,13 @@ def write_card(folder: Path, details: Mapping[str, str], metadata: ModelCardData
     dimension = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))["dimension"]
     rows = (
         {"system": name.split("/")[0] if "/" in name else ""}
-        | _architecture(settings, dimension)
+        | _architecture_rows(settings, dimension)
         | dict(details)
-        | _cost(folder)
+        | _cost_rows(folder)
     )
     lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]
     lines += ["| | |", "|---|---|", *(f"| {key} | {_escape_cell(value)} |" for key, value in rows.items() if value)]
-    lines += ["", "## To load it", "", *_loading(folder, settings, usage)]
+    lines += ["", "## To load it", "", *_loading_lines(folder, settings, usage)]
     lines += ["", "## Licence", "", _describe_license(metadata.license), ""]
     metadata.base_model = _base_model(settings)
     metadata.tags = ["contexture", "feature-extraction", "sentence-similarity"]
@@ -68,7 +68,7 @@ def write_card(folder: Path, details: Mapping[str, str], metadata: ModelCardData
 
 
 def pretraining_metadata(config: Pretraining, examples: Mapping[str, Path]) -> ModelCardData:
-    """Return languages and licence of the text of the examples; `examples`: kind → folder."""
+    """Return languages and licence of the corpora that the examples were made from; `examples`: kind → folder."""
     corpora = [read_corpus_info(examples[config.streams[name].examples]) for name in config.stream_names]
     languages = list(dict.fromkeys(code for corpus in corpora for code in corpus.languages))
     licenses = {corpus.license.lower() for corpus in corpora}
@@ -77,17 +77,17 @@ def pretraining_metadata(config: Pretraining, examples: Mapping[str, Path]) -> M
 
 
 def finetuning_metadata(encoders: Sequence[str]) -> ModelCardData:
-    """Return languages and licence by the card of the first of the encoders that a model was fine-tuned from."""
+    """Return languages and licence of a fine-tuned model, from the card of its first encoder."""
     card_file = Path(encoders[0]) / CARD_FILE
     data = ModelCard.load(card_file).data if card_file.exists() else ModelCardData()
     return ModelCardData(language=data.language, license=data.license or UNKNOWN_LICENSE)
 
 
 def add_results(folder: Path, text: str, results: list[EvalResult]) -> None:
-    """Add a section, and results for the `model-index`, to the card of the encoder in `folder`."""
+    """Add Markdown `text`, and results for the `model-index`, to the card of the encoder in `folder`."""
     card = ModelCard.load(folder / CARD_FILE)
     card.text += text
-    card.data.model_name, card.data.eval_results = _title(card.text), results or None
+    card.data.model_name, card.data.eval_results = _first_heading(card.text), results or None
     card.save(folder / CARD_FILE)
 
 
@@ -123,24 +123,26 @@ def finetuning_details(
     }
 
 
-def _title(text: str) -> str:
-    """Return the first heading."""
+def _first_heading(text: str) -> str:
+    """Return the first heading of a Markdown text."""
     return next(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
 
 
 def _describe_license(license_id: str | None) -> str:
+    """Return the card's sentences on the licence of the training text."""
     if license_id in (None, UNKNOWN_LICENSE):
         return "Unknown: before you share these weights, add the licence of their training text, and your own."
     return f"The training text has the licence {license_id}. Before you share these weights, add your own licence."
 
 
 def _base_model(settings: SavedSettings) -> str | None:
-    """Return the name on the Hub of the model whose weights training started from."""
+    """Return the name on the Hub of the model whose weights training started from; None without such a model."""
     start = asdict(settings.config).get("init_from")
     return start if start and _HUB_NAME.fullmatch(start) and not Path(start).exists() else None
 
 
-def _architecture(settings: SavedSettings, dimension: int) -> dict[str, str]:
+def _architecture_rows(settings: SavedSettings, dimension: int) -> dict[str, str]:
+    """Return rows of the card on the architecture, its settings, and the length of vectors and texts."""
     config = asdict(settings.config)
     kind = config.pop("kind")
     return {
@@ -151,12 +153,14 @@ def _architecture(settings: SavedSettings, dimension: int) -> dict[str, str]:
 
 
 def _format_stream(name: str, stream: StreamConfig) -> str:
+    """Return the name of a stream, with its settings that affect a run."""
     settings = {key: getattr(stream, key) for key in stream.run_keys}
     values = {key: " ".join(value) if isinstance(value, list) else value for key, value in settings.items()}
     return f"{name} ({_format_settings(values)})" if values else name
 
 
 def _format_stage(stage: Stage) -> str:
+    """Return objectives and weights of a stage, and its budget or number of steps, as text."""
     weights = ", ".join(
         name if weight == 1 else f"{name} (weight {weight:g})" for name, weight in stage.weights.items()
     )
@@ -165,7 +169,8 @@ def _format_stage(stage: Stage) -> str:
     return f"{weights} for {stage.steps} steps"
 
 
-def _cost(folder: Path) -> dict[str, str]:
+def _cost_rows(folder: Path) -> dict[str, str]:
+    """Return rows of the card on the cost of training, steps and parameters, from the files in `folder`."""
     totals = read_summary(folder) if (folder / SUMMARY_FILE).exists() else read_totals(folder)
     cost = f"{totals['tokens']:,.0f} tokens, {totals['flops']:.3g} FLOPs, {totals['seconds']:,.1f} seconds"
     return {
@@ -176,10 +181,12 @@ def _cost(folder: Path) -> dict[str, str]:
 
 
 def _format_settings(values: Mapping[str, Any]) -> str:
+    """Return settings as text, `key value, …`, without those that are None."""
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def _loading(folder: Path, settings: SavedSettings, usage: str) -> list[str]:
+def _loading_lines(folder: Path, settings: SavedSettings, usage: str) -> list[str]:
+    """Return Markdown lines with the code that loads the encoder, in each library that can load it."""
     shared = settings.config.shared
     network_dirs = [folder] if shared else [folder / "query", folder / "document"]
     note = "" if shared else ": queries and documents have a network each, this is that of queries"
@@ -198,6 +205,7 @@ def _loading(folder: Path, settings: SavedSettings, usage: str) -> list[str]:
 
 
 def _code_block(code: str, folder: str) -> list[str]:
+    """Return Markdown lines of a Python code block, with `folder` filled in."""
     return ["```python", code.format(folder=folder), "```"]
 
 

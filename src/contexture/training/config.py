@@ -83,7 +83,7 @@ STAGE_KEYS = frozenset(field.name for field in fields(Stage))
 
 
 def parse_stage(stage: Any) -> Any:
-    """Move objectives that are keys of a stage, as in {mlm: 1, ict: 0.5}, to `weights`."""
+    """Return a stage with objectives that are keys of it, as in {mlm: 1, ict: 0.5}, moved to `weights`."""
     if not isinstance(stage, Mapping) or "weights" in stage or stage.keys() <= STAGE_KEYS:
         return stage
     if unknown := sorted(stage.keys() - STAGE_KEYS - OBJECTIVES.keys()):
@@ -140,16 +140,16 @@ class PretrainRun:
         raise IndexError(f"the schedule ends {step + 1} steps before this one")
 
     def get_weights(self, step: int) -> dict[str, float]:
-        """Return the weights of an optimizer step, from 0."""
+        """Return objective → weight at an optimizer step, from 0."""
         return self.schedule[self.get_stage_number(step)].weights
 
     def objective(self, name: str) -> ObjectiveConfig:
-        """Return the settings of an objective."""
+        """Return the settings of an objective in this run."""
         config: ObjectiveConfig = TypeAdapter(OBJECTIVES[name]).validate_python(self.objectives.get(name, {}))
         return config
 
     def separate_streams(self, streams: Mapping[str, StreamConfig]) -> dict[str, StreamConfig]:
-        """Return objective → stream for objectives with separate batches."""
+        """Return objective → settings of its stream, for objectives that need separate batches."""
         separate = {}
         for name in self.objective_names:
             source = next(
@@ -160,7 +160,7 @@ class PretrainRun:
         return separate
 
     def find_stream(self, name: str, streams: Mapping[str, Any]) -> str:
-        """Return the stream that an objective reads; raises ValueError if it can read none of `streams`."""
+        """Return the name of the stream that an objective reads; raises ValueError if it can read none of `streams`."""
         settings = self.objective(name)
         readable = [stream for stream in settings.readable_streams if stream in streams]
         if readable and settings.stream in (None, *readable):
@@ -208,29 +208,30 @@ class PretrainConfig:
                 raise key_error(message, "runs", name, "schedule")
 
     def recipe(self, run: str) -> PretrainRun:
-        """Return a run all of whose stages have steps or a budget."""
+        """Return the settings of a run, with the default budget in stages that have neither steps nor a budget."""
         recipe = self.runs[run]
         return replace(recipe, schedule=[self._with_budget(stage) for stage in recipe.schedule])
 
     def _with_budget(self, stage: Stage) -> Stage:
+        """Return a stage with its share of the default budget, unless it has steps or a budget."""
         if stage.steps is not None or stage.budget is not None or self.budget is None:
             return stage
         amount = self.budget.amount * (stage.share or 1.0)
         return replace(stage, budget=replace(self.budget, amount=amount), share=None)
 
     def with_run_rate(self, run: str) -> "PretrainConfig":
-        """Return these settings with the learning rate of a run."""
+        """Return these settings with the learning rate of a run, if it sets one."""
         rate = self.runs[run].learning_rate
         return self if rate is None else replace(self, optimizer=replace(self.optimizer, learning_rate=rate))
 
     def batch_sizes(self, run: str, streams: Mapping[str, Any]) -> dict[str, int]:
-        """Return stream → rows per optimizer step."""
+        """Return stream → rows per optimizer step of a run."""
         size = self.runs[run].batch_size
         sizes = size if isinstance(size, dict) else dict.fromkeys(streams, size or self.batch_size)
         return {name: sizes.get(name, self.batch_size) for name in streams}
 
     def passes(self, sizes: Mapping[str, int]) -> int:
-        """Return the forward passes of an optimizer step for the largest batch that can be split."""
+        """Return how many forward passes of `micro_batch_size` rows per device the largest of these batches needs."""
         rows = [size // self.devices for size in sizes.values()]
         return max((-(-size // (self.micro_batch_size or size)) for size in rows), default=1)
 

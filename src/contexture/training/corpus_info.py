@@ -18,11 +18,11 @@ class CorpusInfo:
 
 
 def write_corpus_info(folder: Path, info: CorpusInfo) -> None:
-    """Write `info` into the folder of examples."""
+    """Write the name, languages and licence of a corpus into the folder of its examples."""
     (folder / CORPUS_INFO_FILE).write_text(json.dumps(asdict(info)), encoding="utf-8")
 
 
 def read_corpus_info(folder: Path) -> CorpusInfo:
-    """Read the description of the corpus, which is empty for folders of older versions."""
+    """Read name, languages and licence of the corpus of a folder of examples; empty for folders of older versions."""
     file = folder / CORPUS_INFO_FILE
     return CorpusInfo(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else CorpusInfo()

@@ -9,7 +9,7 @@ CURVES_PREFIX = "curves-"
 
 
 def read_curves(folder: Path) -> pd.DataFrame:
-    """Read `step` and one column per series, joined over resumptions; empty for a run without training."""
+    """Read a run's curves: `step` and one column per series, joined over resumptions; empty without training."""
     parts = sorted(
         folder.glob(f"{CURVES_PREFIX}*/metrics.csv"), key=lambda file: int(file.parent.name.removeprefix(CURVES_PREFIX))
     )

@@ -50,7 +50,7 @@ def run_jobs(
     if processes > 1 and len(jobs) > 1:
         return _run_parallel(jobs, min(processes, len(jobs)), threads, context, report)
     results = []
-    with _torch_threads(threads):
+    with _limit_torch_threads(threads):
         for number, job in enumerate(jobs):
             with progress.report_to(lambda share, done=number: report(done + share)), context(job):  # type: ignore[misc]
                 results.append(job.function(*job.arguments))
@@ -58,7 +58,8 @@ def run_jobs(
 
 
 @contextmanager
-def _torch_threads(count: int) -> Iterator[None]:
+def _limit_torch_threads(count: int) -> Iterator[None]:
+    """Limit PyTorch to `count` threads inside the `with` block."""
     import torch
 
     previous_count = torch.get_num_threads()
@@ -72,6 +73,7 @@ def _torch_threads(count: int) -> Iterator[None]:
 def _run_parallel(
     jobs: Sequence[Job], processes: int, threads: int, context: Callable[[Job], Any], report: Callable[[float], None]
 ) -> list[Any]:
+    """Run jobs in worker processes, each after the job that it waits for, and return their results."""
     with worker_pool(processes, threads) as (pool, shares):
         waiting, results = list(jobs), dict[str, Any]()
         running: dict[Future[Any], tuple[Job, Any]] = {}
@@ -102,7 +104,7 @@ def _run_parallel(
 
 @contextmanager
 def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """Yield a pool of at least this many workers, kept for later jobs, and the shares of its workers."""
+    """Yield a pool of at least `processes` workers, kept for later jobs, and the completed shares of their jobs."""
     key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
     if key not in _pools:
         context = multiprocessing.get_context("spawn")
@@ -122,11 +124,11 @@ def start_workers(processes: int, threads: int) -> None:
     """Start the workers of later jobs, the first one alone, so that modules are compiled only once."""
     if processes > 1:
         with worker_pool(processes, threads) as (pool, _):
-            pool.submit(time.time).add_done_callback(lambda first: _start_others(pool, processes, first))
+            pool.submit(time.time).add_done_callback(lambda first: _start_remaining_workers(pool, processes, first))
 
 
-def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float]) -> None:
-    """Submit tasks while no worker is idle, so that the pool starts one worker for each."""
+def _start_remaining_workers(pool: ProcessPoolExecutor, processes: int, first: Future[float]) -> None:
+    """Start the pool's other workers, once the first one runs, by a task for each while no worker is idle."""
     if first.cancelled() or first.exception():
         return
     with suppress(RuntimeError):  # the pool has been shut down
@@ -138,7 +140,7 @@ class _Relay(logging.Handler):
     """Logs records of workers in this process."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass the record to its logger."""
+        """Pass a worker's log record to its logger in this process."""
         logging.getLogger(record.name).handle(record)
 
 
@@ -161,12 +163,15 @@ def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: 
 
 
 def _exit_with_parent(parent: int) -> None:
+    """End this process when its parent process has ended."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)  # a later run must not share its folder
 
 
 def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Run a job's function in a worker, which reports its progress, and return the result."""
+
     def report_share(share: float) -> None:
         _worker["shares"][_worker["index"]] = share
 

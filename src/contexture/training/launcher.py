@@ -36,9 +36,13 @@ BEGIN_MESSAGE, KEPT_MESSAGE = "begin", "kept"
 def launch_pretraining(
     config: Pretraining, seed: int, files: RunFiles, folder: Path, arguments: Sequence[str] | None = None
 ) -> bool:
-    """Pre-train into `folder`, from the last checkpoint if a run was killed; see `launch`."""
+    """Pre-train into `folder`, from the last checkpoint if there is one; return False if a finished run is kept.
+
+    See `launch`.
+    """
 
     def train(work: Path) -> None:
+        """Pre-train in a work folder and write the model's card."""
         pretrain(config, seed, files, work)
         if get_rank() == 0:
             details = pretraining_details(config, seed, files.examples, files.start)
@@ -99,7 +103,7 @@ def check_devices(devices: int) -> None:
 
 
 def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, Any]:
-    """Return all that the weights of a run depend on."""
+    """Return all that the weights of a run depend on: settings, seed, and sizes or checksums of its files."""
     examples = {config.streams[name].examples for name in config.stream_names}
     return {
         "run": asdict(config.recipe),
@@ -115,7 +119,7 @@ def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, A
 
 
 def examples_identity(folder: Path) -> dict[str, int]:
-    """Return the number of rows and bytes of a table of examples."""
+    """Return the total number of rows and of bytes of the tables of examples in a folder."""
     tables = sorted(folder.rglob("*.parquet"))
     return {
         "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
@@ -124,26 +128,30 @@ def examples_identity(folder: Path) -> dict[str, int]:
 
 
 def folder_checksum(folder: Path) -> str:
-    """Return the SHA-256 of the files in a folder."""
+    """Return one SHA-256 of all files in a folder, without its subfolders."""
     checksum = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        checksum.update(path.name.encode() + _digest(path).digest())
+        checksum.update(path.name.encode() + _hash_file(path).digest())
     return checksum.hexdigest()
 
 
 def file_checksums(folder: Path) -> dict[str, str]:
     """Return relative path → SHA-256 of all files in a folder and its subfolders."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): _digest(path).hexdigest() for path in paths}
+    return {path.relative_to(folder).as_posix(): _hash_file(path).hexdigest() for path in paths}
 
 
-def _digest(path: Path) -> Any:
+def _hash_file(path: Path) -> Any:
+    """Return the SHA-256 hash of a file, as an object of hashlib."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256")
 
 
 def run_distributed(arguments: list[str], processes: int) -> None:
-    """Run `contexture` in several processes, which end with this call; raises RuntimeError if one fails."""
+    """Run `contexture` with these arguments in several processes, which end with this call.
+
+    Raises RuntimeError if one fails.
+    """
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     # Without `--` it would read our options as abbreviations of its options.
     command += [f"--nproc-per-node={processes}", "-m", "--", "contexture", *arguments]
@@ -161,10 +169,11 @@ def run_distributed(arguments: list[str], processes: int) -> None:
 def end_with_starter() -> None:
     """End this process when its starter ends, even if that is killed."""
     if starter := os.environ.get(STARTER_VARIABLE):
-        threading.Thread(target=_exit_after, args=(int(starter),), daemon=True).start()
+        threading.Thread(target=_exit_after_process, args=(int(starter),), daemon=True).start()
 
 
-def _exit_after(process: int) -> None:
+def _exit_after_process(process: int) -> None:
+    """End this process when the process with this ID has ended."""
     try:
         while True:
             os.kill(process, 0)  # sends no signal; raises if the process has ended
@@ -187,7 +196,7 @@ def exit_on_sigterm() -> Iterator[None]:
 
 
 def end_process_group(process: subprocess.Popen[bytes]) -> None:
-    """End the process and all that it started."""
+    """End the process and all that it started, by SIGTERM and, if it goes on, SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

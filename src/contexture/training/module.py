@@ -17,7 +17,7 @@ from contexture.training.optimizers import build_optimizer
 
 
 def is_step_end(trainer: pl.Trainer) -> bool:
-    """Return whether the last pass completed an optimizer step."""
+    """Return whether the last forward pass completed an optimizer step."""
     return (trainer.fit_loop.epoch_loop.batch_idx + 1) % trainer.accumulate_grad_batches == 0
 
 
@@ -25,7 +25,7 @@ class StreamEncoder(Protocol):
     """A stream that encodes its batches."""
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
-        """Return the input of objectives."""
+        """Return the encoder's states or vectors of a batch, the input of objectives."""
 
 
 class ScheduledObjectives(pl.LightningModule):
@@ -69,7 +69,7 @@ class ScheduledObjectives(pl.LightningModule):
         return objective
 
     def training_step(self, batch: Mapping[str, Any], index: int) -> Tensor:
-        """Return the loss of one forward pass over `{stream: batch}`."""
+        """Return the weighted sum of the losses of one forward pass over `{stream: batch}`."""
         passes = self.trainer.accumulate_grad_batches
         seed = mix(self.seed, self.step, index % passes, self.global_rank)
         torch.manual_seed(seed)
@@ -95,7 +95,7 @@ class ScheduledObjectives(pl.LightningModule):
         return total
 
     def losses(self, batch: Mapping[str, Any], generator: torch.Generator) -> dict[str, Loss]:
-        """Return the losses of the active objectives; each stream is encoded once, or once clean and once masked."""
+        """Return objective → loss at this step; each stream is encoded once, or once clean and once masked."""
         losses: dict[str, Loss] = {}
         active = [name for name in self.get_weights(self.step) if self.stream_by_objective[name] in batch]
         for stream in dict.fromkeys(self.stream_by_objective[name] for name in active):
@@ -114,7 +114,10 @@ class ScheduledObjectives(pl.LightningModule):
         return losses
 
     def _pass_weight(self, name: str, passes: int) -> float:
-        """Return the weight of a loss in its pass: Lightning divides by `passes`, but unsplit batches have only one."""
+        """Return the factor of an objective's loss that makes up for Lightning's division by `passes`.
+
+        It is `passes` for batches that cannot be split, which have only one pass, otherwise 1.
+        """
         return 1.0 if getattr(self.streams[self.stream_by_objective[name]], "can_split", True) else float(passes)
 
     def configure_gradient_clipping(
@@ -126,7 +129,7 @@ class ScheduledObjectives(pl.LightningModule):
             torch.nn.utils.clip_grad_norm_(group, self.optimizer_config.clip_norm)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """Return the optimizer and its schedule, resumed from a checkpoint if there is one."""
+        """Return the optimizer, resumed from a checkpoint if there is one, and its learning-rate schedule."""
         config = self.optimizer_config
         optimizer = build_optimizer(self.parameters(), config)
         if self.optimizer_state is not None:

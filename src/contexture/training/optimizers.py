@@ -13,7 +13,7 @@ BETA1 = 0.9
 
 
 def build_optimizer(parameters: Iterable[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:
-    """Return AdamW or LAMB, with decay of matrices only.
+    """Return an AdamW or LAMB optimizer of the parameters; weight decay applies to matrices only.
 
     LAMB (You et al., 2020, algorithm 2, third version): each parameter's step, also of biases and layer norms, is as
     long as its weights times the learning rate. Moments are not corrected.

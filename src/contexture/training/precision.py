@@ -28,7 +28,7 @@ def allow_tf32() -> None:
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait for a GPU."""
+    """Wait until a GPU has finished its work; does nothing for other devices."""
     if device.type == "cuda":
         torch.cuda.synchronize()
 
@@ -36,7 +36,7 @@ def synchronize(device: torch.device) -> None:
 def choose_precision(
     setting: Precision, module: ScheduledObjectives, batch: Any, folder: Path, rank: int = 0
 ) -> LightningPrecision:
-    """Return Lightning's name of the precision; `auto` times the encoding of a batch of all streams in both.
+    """Return Lightning's name of the precision; `auto` chooses by the time of a batch of all streams in both.
 
     The first process measures and saves the choice in `folder`, for all devices and for resumed runs.
     """
@@ -48,6 +48,7 @@ def choose_precision(
 
 
 def _choose_faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
+    """Return bf16 if it is at least `MIN_BF16_SPEEDUP` times as fast as fp32 on a batch, otherwise fp32."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module.to(device)
     batch = to_device(batch, device)
@@ -60,7 +61,7 @@ def _choose_faster(module: ScheduledObjectives, batch: Any) -> LightningPrecisio
 
 
 def _measure_seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtype: torch.dtype) -> float:
-    """Return the least time of a few forward and backward passes."""
+    """Return the least time of a few forward and backward passes over a batch in a precision."""
     times = []
     for _ in range(NUM_TRIALS + 1):  # the first one warms up
         start = time.perf_counter()
@@ -75,7 +76,7 @@ def _measure_seconds(module: ScheduledObjectives, batch: Any, device: torch.devi
 
 
 def _list_tensors(states: Any) -> list[torch.Tensor]:
-    """List the encoded tensors of a stream: one, one by role, or one for each chunk."""
+    """Return the encoded tensors of a stream as a list: one, one by role, or one for each chunk."""
     if isinstance(states, dict):
         return list(states.values())
     return states if isinstance(states, list) else [states]

@@ -45,12 +45,15 @@ class PreparedRun:
 
     @property
     def streams(self) -> dict[str, Stream]:
-        """The streams of all stages, each with its settings of the last stage."""
+        """The streams of all stages by name, each with its settings of the last stage."""
         return {name: stream for stage in self.stages for name, stream in stage.items()}
 
 
 def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> PreparedRun:
-    """Create or load the encoder and open the streams; raises ValueError if `files.start` does not fit the run."""
+    """Return a run's new or loaded encoder, its objectives and its opened streams.
+
+    Raises ValueError if the encoder in `files.start` does not fit the run.
+    """
     torch.manual_seed(mix(seed, 0))
     head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.objective_names)
     vocabulary = Vocabulary.load(files.vocabulary)
@@ -76,7 +79,7 @@ def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> P
 
 
 def required_table_sizes(config: Pretraining) -> TableSizes:
-    """Return the positions and token types that a new encoder needs, in addition to its lengths.
+    """Return the numbers of positions and token types that a new encoder needs, in addition to its lengths.
 
     All streams of the system count, because other runs may continue the encoder. Untrained published weights, with a
     fixed number of positions, need only those of `lengths`; runs that continue them check theirs.
@@ -103,6 +106,7 @@ def open_stages(
     opened: list[tuple[tuple[str, StreamConfig], Stream]] = []
 
     def open_stream(name: str, settings: StreamConfig) -> Stream:
+        """Return the stream with these settings, which is opened at the first call."""
         for key, shared in opened:
             if key == (name, settings):
                 return shared
@@ -141,7 +145,7 @@ def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: b
 
 
 def init_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
-    """Initialise the language-model head of a new encoder with the frequencies of tokens."""
+    """Initialize the language-model head of a new encoder with the frequencies of tokens in the streams."""
     assert isinstance(encoder.document, Transformer)
     for stream in streams.values():
         try:

@@ -29,7 +29,10 @@ ILLUSTRATIONS_FILE = "shown.json"
 
 
 def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> None:
-    """Train a run, from its checkpoint if there is one, into `folder`; deterministic in (config, seed, files)."""
+    """Train a run, from its checkpoint if there is one, and save encoder, objectives and a summary in `folder`.
+
+    The result is a function of (config, seed, files).
+    """
     rank = get_rank()
     prepared = prepare(config, seed, files, rank)
     steps = train(config, seed, prepared, folder, rank) if prepared.objectives else 0
@@ -42,7 +45,7 @@ def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> N
 
 
 def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int) -> int:
-    """Train all steps of the schedule and return their number."""
+    """Train a prepared run for all steps of the schedule and return their number."""
     settings, encoder = config.settings, prepared.encoder
     recipe = resolve_budgets(config, prepared, folder, rank)
     module = ScheduledObjectives(
@@ -59,6 +62,7 @@ def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, r
         LOG.info("resuming %s, seed %d, at step %d of %d", config.run, seed, module.first_step, module.steps)
 
     def streams_at(step: int) -> dict[str, Stream]:
+        """Return the streams of the stage of an optimizer step."""
         return prepared.stages[recipe.get_stage_number(step)]
 
     batches = MixedBatches(streams_at, range(module.first_step, module.steps), prepared.passes)
@@ -81,7 +85,7 @@ def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, r
 
 
 def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
-    """Save the weights of objectives."""
+    """Save the weights of objectives in one file in `folder`, if they have any."""
     heads = {
         f"{name}.{key}": tensor.contiguous().cpu()
         for name, objective in objectives.items()
@@ -92,7 +96,7 @@ def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
 
 
 def save_summary(prepared: PreparedRun, steps: int, folder: Path) -> None:
-    """Save numbers of parameters and the cost of training; see `read_summary`."""
+    """Save the number of steps, the numbers of parameters and the cost of training; see `read_summary`."""
     modules = (prepared.encoder, *prepared.objectives.values())
     trained = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
     encoder = {id(p): p.numel() for p in prepared.encoder.parameters()}

@@ -8,7 +8,7 @@ _sinks: list[Callable[[float], None]] = []
 
 @contextmanager
 def report_to(sink: Callable[[float], None]) -> Iterator[None]:
-    """Send progress to `sink` inside the `with` block."""
+    """Send the progress of trainings to `sink` inside the `with` block."""
     _sinks.append(sink)
     try:
         yield
@@ -17,7 +17,7 @@ def report_to(sink: Callable[[float], None]) -> Iterator[None]:
 
 
 def report(share: float) -> None:
-    """Report the completed share of the training, 0 to 1."""
+    """Send the completed share of the current training, 0 to 1, to the last sink."""
     if _sinks:
         _sinks[-1](share)
 

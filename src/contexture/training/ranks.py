@@ -17,12 +17,12 @@ def is_distributed() -> bool:
 
 
 def get_rank() -> int:
-    """Return the number of this process; 0 if it is the only one."""
+    """Return the number of this process among those of the run; 0 if it is the only one."""
     return int(os.environ.get("RANK", "0"))
 
 
 def count_local_ranks(ranks: int) -> int:
-    """Return the number of processes on this machine."""
+    """Return the number of the run's processes on this machine; by default all, `ranks`."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
 
 
@@ -54,9 +54,9 @@ class Channel:
         self.key = f"contexture/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
 
     def send(self, message: str) -> None:
-        """Send the message; only the first process calls this."""
+        """Send a message to the other processes; only the first process calls this."""
         self.store.set(self.key, message)
 
     def wait(self) -> str:
-        """Wait for the message; raises RuntimeError after half an hour."""
+        """Wait for the first process's message and return it; raises RuntimeError after half an hour."""
         return str(self.store.get(self.key), "utf-8")

@@ -26,13 +26,13 @@ class Recorder(pl.Callback):
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Start the clock."""
+        """Read the totals of the run up to its first step and start the clock."""
         assert isinstance(module, ScheduledObjectives)
         self.totals = read_totals(self.folder, module.first_step)
-        self._reset()
+        self._restart_counts()
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
-        """Add the tokens and FLOPs of the batch to the totals; set `is_logged` of each objective."""
+        """Count the tokens and FLOPs of the batch; set `is_logged` of each objective if this step will be recorded."""
         assert isinstance(module, ScheduledObjectives)
         tokens, flops = measure_cost(batch, module.get_weights(module.step), module.stream_by_objective, module)
         self.tokens, self.flops = self.tokens + tokens, self.flops + flops
@@ -41,7 +41,7 @@ class Recorder(pl.Callback):
             module.objective(name).is_logged = last and self._is_recorded(module.step + 1, module)
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Log and reset if a record is due."""
+        """Log losses, speed and totals, if the step is recorded, and restart the counts."""
         assert isinstance(module, ScheduledObjectives)
         if not is_step_end(trainer) or not self._is_recorded(module.step, module):
             return
@@ -55,18 +55,20 @@ class Recorder(pl.Callback):
         for logger in trainer.loggers:  # Lightning's step restarts in a resumed run
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
-        self._reset()
+        self._restart_counts()
 
     def _is_recorded(self, step: int, module: ScheduledObjectives) -> bool:
+        """Return whether the step's losses are logged: every `interval` steps, and the last one."""
         return step % self.interval == 0 or step == module.steps
 
-    def _reset(self) -> None:
+    def _restart_counts(self) -> None:
+        """Set the counts of tokens and FLOPs to 0 and start the clock again."""
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
         self.started = time.perf_counter()
 
 
 def read_totals(folder: Path, last_step: int | None = None) -> dict[str, float]:
-    """Read `tokens`, `flops` and `seconds` of a run, up to `last_step`; 0 without training."""
+    """Read the total `tokens`, `flops` and `seconds` of a run, up to `last_step`; 0 without training."""
     curves = read_curves(folder)
     if not set(TOTAL_COLUMNS.values()) <= set(curves):
         return dict.fromkeys(TOTAL_COLUMNS, 0.0)

@@ -29,7 +29,7 @@ class Snapshots(pl.Callback):
         self.steps = {round(steps * number / count) for number in range(1, count + 1)}
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Start the clock at the time of the last snapshot."""
+        """Start the clock at the training time of the last snapshot."""
         assert isinstance(module, ScheduledObjectives)
         times = [read_time(snapshot) for snapshot in list_snapshots(self.folder.parent)]
         start = {"step": 0, "seconds": 0.0}
@@ -39,7 +39,7 @@ class Snapshots(pl.Callback):
         self.first_step, self.started = module.step, time.perf_counter()
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Save a snapshot if one is due."""
+        """Save a snapshot, with its training time, if this step has one."""
         assert isinstance(module, ScheduledObjectives)
         step = module.step
         if not is_step_end(trainer) or step not in self.steps or not trainer.is_global_zero:
@@ -57,11 +57,11 @@ class Snapshots(pl.Callback):
 
 
 def list_snapshots(folder: Path) -> list[Path]:
-    """List the snapshots of a run in the order of their steps."""
+    """Return the folders of a run's snapshots in the order of their steps."""
     return [file.parent for file in sorted((folder / SNAPSHOTS_DIR).glob(f"[0-9]*[0-9]/{TIME_FILE}"))]
 
 
 def read_time(snapshot: Path) -> dict[str, float]:
-    """Read `step` and `seconds` of training of a snapshot."""
+    """Read the `step` of a snapshot and the `seconds` of training up to it."""
     times: dict[str, float] = json.loads((snapshot / TIME_FILE).read_text(encoding="utf-8"))
     return times

@@ -27,13 +27,13 @@ class ProgressBar(pl.Callback):
     """Progress bar of the first process, with the last losses."""
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Open the bar."""
+        """Open the bar; only the first process shows it."""
         batches = trainer.num_training_batches
         self.bar = bars.progress(int(batches) if batches != float("inf") else None, "train", "batch")
         self.bar.disable |= not trainer.is_global_zero
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Advance; losses are shown every 20 batches, because reading them waits for the device."""
+        """Advance the bar; losses are shown every 20 batches, because reading them waits for the device."""
         if self.bar.n % 20 == 0 and not self.bar.disable:
             self.bar.set_postfix(trainer.progress_bar_metrics, refresh=False)
         self.bar.update()
@@ -48,7 +48,7 @@ class ProgressReporter(pl.Callback):
     """Reports the progress after every pass."""
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Report the progress."""
+        """Report the share of completed steps."""
         assert isinstance(module, ScheduledObjectives)
         progress.report(module.step / module.steps)
 

@@ -25,7 +25,9 @@ _BLOCK_TOKENS = 1 << 20
 
 
 def corpus_vectors(blocks: Iterable[tuple[Ids, Ids]], words: int, size: int, seed: int = 0) -> NDArray[np.float32]:
-    """Return vectors (V, min(W, V)) of words, U·Σ^½; zeros for words without co-occurrences.
+    """Return word vectors (V, min(W, V)) from co-occurrences in a corpus; zeros for words without co-occurrences.
+
+    They are U·Σ^½ of the matrix of positive pointwise mutual information.
 
     A function of the text and the seed; blocks may split it between any sentences. Raises ValueError if no sentence has
     two words.
@@ -44,7 +46,7 @@ def corpus_vectors(blocks: Iterable[tuple[Ids, Ids]], words: int, size: int, see
 
 
 def window_counts(blocks: Iterable[tuple[Ids, Ids]], words: int) -> sparse.csr_array:
-    """Count pairs of words at most `WINDOW` words apart in a sentence: int64 (V, V), symmetric."""
+    """Return how often two words are at most `WINDOW` words apart in a sentence: int64 (V, V), symmetric."""
     after = sparse.csr_array((words, words), dtype=np.int64)
     for ids, lengths in _merge_blocks(blocks):
         sentence = np.repeat(np.arange(len(lengths)), lengths)
@@ -56,7 +58,10 @@ def window_counts(blocks: Iterable[tuple[Ids, Ids]], words: int) -> sparse.csr_a
 
 
 def positive_pmi(counts: sparse.csr_array) -> sparse.csr_array:
-    """Return max(0, log P(w, c) / (P(w) P(c))) of counts (V, V). P(c) is smoothed by the exponent `SMOOTHING`."""
+    """Return positive pointwise mutual information (V, V) of co-occurrence counts (V, V).
+
+    That is max(0, log P(w, c) / (P(w) P(c))); P(c) is smoothed by the exponent `SMOOTHING`.
+    """
     counts = counts.tocsr()
     word_counts = np.asarray(counts.sum(axis=1), np.float64)
     context = np.asarray(counts.sum(axis=0), np.float64) ** SMOOTHING
@@ -68,7 +73,7 @@ def positive_pmi(counts: sparse.csr_array) -> sparse.csr_array:
 
 
 def _merge_blocks(blocks: Iterable[tuple[Ids, Ids]]) -> Iterator[tuple[Ids, Ids]]:
-    """Merge blocks into larger ones, so that fewer large matrices are added."""
+    """Merge blocks of sentences into larger ones, so that fewer large matrices are added."""
     ids: list[Ids] = []
     lengths: list[Ids] = []
     for block in blocks:
@@ -82,12 +87,15 @@ def _merge_blocks(blocks: Iterable[tuple[Ids, Ids]]) -> Iterator[tuple[Ids, Ids]
 
 
 def _factorize(matrix: sparse.csr_array, size: int, seed: int) -> NDArray[np.float32]:
-    """Return U·Σ^½ of the `size` largest singular values, by randomized subspace iteration (Halko et al., 2011)."""
+    """Return U·Σ^½ of the `size` largest singular values of a matrix.
+
+    By randomized subspace iteration (Halko et al., 2011).
+    """
     width = min(size + _EXTRA_VECTORS, matrix.shape[0])
     rows, columns = matrix, matrix.T.tocsr()
     basis = np.random.default_rng(seed).standard_normal((matrix.shape[1], width)).astype(np.float32)
     for _ in range(_NUM_ITERATIONS):
-        basis = _orthonormalize(columns @ _orthonormalize(rows @ basis))
+        basis = _orthonormalize_columns(columns @ _orthonormalize_columns(rows @ basis))
     left, values, _ = linalg.svd(rows @ basis, full_matrices=False, overwrite_a=True)
     vectors = left[:, :size] * np.sqrt(values[:size])
     # Exact zeros for words without co-occurrences, instead of rounding errors.
@@ -95,6 +103,7 @@ def _factorize(matrix: sparse.csr_array, size: int, seed: int) -> NDArray[np.flo
     return np.ascontiguousarray(vectors, np.float32)
 
 
-def _orthonormalize(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def _orthonormalize_columns(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return an orthonormal basis of the columns' span."""
     basis: NDArray[np.float32] = linalg.qr(vectors, mode="economic", overwrite_a=True)[0]
     return basis

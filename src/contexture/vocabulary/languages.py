@@ -12,7 +12,7 @@ PARTITION_PREFIX = "lang="
 
 
 def repetition_factors(amounts: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """Return how often to repeat each language's text, for amounts in proportion to amount ^ exponent.
+    """Return how often to repeat each language's text, so that amounts are in proportion to amount ^ exponent.
 
     The total amount stays the same. Without repetition, a language with very little text would reduce the others to
     almost nothing.
@@ -23,7 +23,7 @@ def repetition_factors(amounts: Mapping[str, int], exponent: float) -> dict[str,
 
 
 def resample_texts(folder: Path, exponent: float) -> Iterable[str]:
-    """Return the paragraphs of a folder with one part per language, repeated by `repetition_factors`.
+    """Return the texts of a folder with one subfolder per language, repeated by `repetition_factors`.
 
     A factor of 2.3 repeats a text two or three times, by its hash. Amounts are bytes. The result can be iterated
     repeatedly. Raises FileNotFoundError if there are no texts.
@@ -36,6 +36,7 @@ def resample_texts(folder: Path, exponent: float) -> Iterable[str]:
     factors = repetition_factors({language: amount for language, amount in amounts.items() if amount}, exponent)
 
     def repeat_texts() -> Iterator[str]:
+        """Yield the texts of all languages, each as often as its language's factor says."""
         for language in sorted(factors):
             for text in texts[language]:
                 yield from repeat(text, int(factors[language] + zlib.crc32(text.encode()) / 2**32))

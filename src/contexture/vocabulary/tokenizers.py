@@ -92,6 +92,7 @@ def paragraph_texts(folder: Path, column: Literal["text", "sentences"] = "text")
 
 
 def _read_texts(path: Path, column: str) -> Iterator[str]:
+    """Yield the texts in a column of a Parquet file, which has texts or lists of texts; empty ones are skipped."""
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -108,7 +109,7 @@ def _read_texts(path: Path, column: str) -> Iterator[str]:
 
 
 def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path) -> None:
-    """Write the tokenizer of `config` into `folder`. `texts` are read only if it has to be trained.
+    """Train the tokenizer of `config` on `texts`, or fetch the published one, and write it into `folder`.
 
     The result is a function of the words and their counts, whatever the order of texts and the number of threads.
     Raises ValueError for an iterator (texts are read twice), for texts without a word, and for a published tokenizer
@@ -160,6 +161,7 @@ def copy_tokenizer(source: Path, folder: Path) -> None:
 
 
 def _special_id(role: str, tokenizer: Tokenizer, config: dict[str, Any], folder: Path) -> int:
+    """Return the id of the special token with a role, such as mask; raises ValueError if the tokenizer has none."""
     token = config.get(f"{role}_token")
     if isinstance(token, dict):  # a serialized AddedToken
         token = token.get("content")
@@ -173,7 +175,7 @@ def _special_id(role: str, tokenizer: Tokenizer, config: dict[str, Any], folder:
 
 
 def _train_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
-    """Train WordPiece reproducibly with the library's trainer.
+    """Return a WordPiece tokenizer, trained reproducibly with the library's trainer.
 
     The trainer numbers the continuing characters (`##a`) in the order of a hash map with a random seed, and these
     numbers break ties between equal counts. Passing them, sorted, as special tokens fixes the numbers, and so the
@@ -204,7 +206,7 @@ def _train_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenize
 
 
 def _train_bpe(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
-    """Train byte-level BPE. Its alphabet has a fixed order, so ties are already reproducible."""
+    """Return a trained byte-level BPE tokenizer. Its alphabet has a fixed order, so ties are already reproducible."""
     specials = list(SPECIALS["bpe"].values())
     trainer = trainers.BpeTrainer(
         vocab_size=config.size,
@@ -223,13 +225,14 @@ def _train_bpe(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
 
 
 def _add_templates(tokenizer: Tokenizer, single: str, pair: str, specials: list[str]) -> Tokenizer:
+    """Let a tokenizer put special tokens around single texts and pairs, as in the templates, and return it."""
     ids = [(token, tokenizer.token_to_id(token)) for token in specials]
     tokenizer.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=ids)
     return tokenizer
 
 
 def _count_characters(texts: Iterable[str], normalizer: normalizers.Normalizer) -> Counter[str]:
-    """Count characters after normalization, which works on single characters."""
+    """Return how often each character is in the texts after normalization, which works on single characters."""
     raw: Counter[str] = Counter()
     for text in texts:
         raw.update(text)
@@ -259,12 +262,13 @@ def _select_alphabet(
 
 
 def tokenizer_config(kind: str, **extra_tokens: str) -> str:
-    """Return the text of `CONFIG_FILE`, which assigns tokens to roles."""
+    """Return the JSON text of `CONFIG_FILE`, which assigns the special tokens of a kind of tokenizer to roles."""
     tokens = {f"{role}_token": token for role, token in SPECIALS[kind].items()}
     return json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **tokens, **extra_tokens}, indent=2)
 
 
 def _load_published(name: str) -> tuple[str, str]:
+    """Return the JSON texts of the two files of a published tokenizer."""
     from transformers import AutoTokenizer
 
     try:
@@ -283,13 +287,16 @@ def _load_published(name: str) -> tuple[str, str]:
 
 
 def have_same_tokens(name: str, other: str) -> bool:
-    """Return whether two published tokenizers have the same ids. Raises ValueError if one cannot be loaded."""
+    """Return whether two published tokenizers have the same tokens with the same ids.
+
+    Raises ValueError if one cannot be loaded.
+    """
     first, second = (Tokenizer.from_str(_load_published(tokenizer)[0]).get_vocab() for tokenizer in (name, other))
     return first == second
 
 
 def write_tokenizer(folder: Path, tokenizer_json: str, config_json: str) -> None:
-    """Write the two files. The second is written last: without it the folder is not a tokenizer."""
+    """Write the two files of a tokenizer. The second is written last: without it the folder is not a tokenizer."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG_FILE).unlink(missing_ok=True)
     for name, text in ((TOKENIZER_FILE, tokenizer_json), (CONFIG_FILE, config_json)):

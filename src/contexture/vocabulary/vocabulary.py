@@ -28,7 +28,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
-        """Load a folder that the vocabulary stage wrote, or the folder of an encoder.
+        """Load the vocabulary in a folder that the vocabulary stage wrote, or in the folder of an encoder.
 
         Raises FileNotFoundError or ValueError, naming the file, if one is missing or damaged.
         """
@@ -47,14 +47,14 @@ class Vocabulary:
         return np.array(map_table(self.folder / IDF_FILE, 1))
 
     def copy(self, folder: Path) -> None:
-        """Copy the vocabulary's files, without word vectors, into another folder."""
+        """Copy the tokenizer's files, without vectors and document frequencies, into another folder."""
         folder.mkdir(parents=True, exist_ok=True)
         if not folder.samefile(self.folder):
             (copy_words if (self.folder / WORDS_FILE).exists() else copy_tokenizer)(self.folder, folder)
 
 
 def corpus_idf(blocks: Iterable[tuple[Ids, Ids]], tokens: int) -> NDArray[np.float32]:
-    """Return log((N + 1) / (n + 1)), (V,), for tokens that are in n of N sentences.
+    """Return inverse document frequencies log((N + 1) / (n + 1)), (V,), of tokens that are in n of N sentences.
 
     Args:
         blocks: token ids of consecutive sentences, and the sentences' lengths.
@@ -69,7 +69,7 @@ def corpus_idf(blocks: Iterable[tuple[Ids, Ids]], tokens: int) -> NDArray[np.flo
 
 
 def save_idf(folder: Path, idf: NDArray[np.float32]) -> None:
-    """Write the frequencies of a vocabulary's tokens into its folder. Special tokens get 0."""
+    """Write the inverse document frequencies of a vocabulary's tokens into its folder. Special tokens get 0."""
     _, tokens = load_tokenizer(folder)
     idf[[tokens.cls, tokens.sep, tokens.pad, tokens.mask]] = 0
     np.save(folder / IDF_FILE, idf, allow_pickle=False)

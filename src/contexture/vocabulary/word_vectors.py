@@ -41,7 +41,7 @@ class WordVectors:
 
 
 def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
-    """Read a file of word vectors.
+    """Read words and their vectors from a published file.
 
     The suffix, without `.gz`, is the format:
 
@@ -84,7 +84,7 @@ def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
 
 
 def align_vectors(vectors: WordVectors, vocabulary: Mapping[str, int], size: int) -> Array:
-    """Return vectors (V, W) by a vocabulary's ids, which are below `size`, V; zeros for words without a vector.
+    """Return vectors (V, W) in the order of a vocabulary's ids, which are below `size`, V; zeros if a word has none.
 
     A word without a vector takes that of its lower-cased form.
     """
@@ -97,17 +97,20 @@ def align_vectors(vectors: WordVectors, vocabulary: Mapping[str, int], size: int
     return table
 
 
-def _open(path: Path) -> BinaryIO:
+def _open_binary(path: Path) -> BinaryIO:
+    """Open a file to read bytes; a .gz file is decompressed."""
     return cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
 
 
 def _parse_header(line: bytes) -> tuple[int, int] | None:
+    """Return the numbers of a line `count dimension`; None if it is another line."""
     match = _HEADER_PATTERN.fullmatch(line)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def _read_text(path: Path, limit: int | None) -> Iterator[Block]:
-    with _open(path) as file:
+    """Yield blocks of words and vectors of a text file (GloVe, word2vec); raises ValueError if it is damaged."""
+    with _open_binary(path) as file:
         first = file.readline()
         header = _parse_header(first)
         size = header[1] if header else len(first.rstrip().split(b" ")) - 1
@@ -118,14 +121,15 @@ def _read_text(path: Path, limit: int | None) -> Iterator[Block]:
         count = 0
         while block := list(islice(numbered, _BLOCK_LINES)):
             count += len(block)
-            yield _text_block(path, block, size)
+            yield _parse_lines(path, block, size)
     if header and count != min(header[0], limit or header[0]):
         raise ValueError(
             f"{path}, line 1: {header[0]} words announced, but the file has {count}; {_FETCH_AGAIN} or fix line 1"
         )
 
 
-def _text_block(path: Path, lines: list[tuple[int, bytes]], size: int) -> Block:
+def _parse_lines(path: Path, lines: list[tuple[int, bytes]], size: int) -> Block:
+    """Return the words and vectors of numbered lines, each a word and `size` numbers."""
     words, values = zip(*(_split_line(path, number, line, size) for number, line in lines), strict=True)
     vectors = _parse_numbers(values, size)
     if vectors is None:
@@ -135,6 +139,7 @@ def _text_block(path: Path, lines: list[tuple[int, bytes]], size: int) -> Block:
 
 
 def _split_line(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, bytes]:
+    """Return the word of a line and the text of its `size` numbers; raises ValueError for another number of fields."""
     word, _, values = line.rstrip().partition(b" ")
     if values.count(b" ") != size - 1:
         parts = line.rstrip().rsplit(b" ", size)
@@ -159,7 +164,7 @@ def _is_number(text: bytes) -> bool:
 
 
 def _parse_numbers(lines: tuple[bytes, ...], size: int) -> Array | None:
-    """Return numbers (lines, size), or None if Arrow's reader rejects one or one is not finite."""
+    """Parse lines to numbers (lines, size); return None if Arrow's reader rejects one or one is not finite."""
     names = [str(column) for column in range(size)]
     read = csv.ReadOptions(column_names=names, block_size=sum(map(len, lines)) + len(lines))
     parse = csv.ParseOptions(delimiter=" ", quote_char=False)
@@ -174,7 +179,7 @@ def _parse_numbers(lines: tuple[bytes, ...], size: int) -> Array | None:
 
 
 def _parse_line(path: Path, number: int, line: bytes) -> list[float]:
-    """Return the numbers of a line. Raises ValueError for the first that is invalid."""
+    """Return the vector that a line writes; raises ValueError, naming the line, for its first invalid number."""
     values = []
     for text in line.split(b" "):
         try:
@@ -188,12 +193,14 @@ def _parse_line(path: Path, number: int, line: bytes) -> list[float]:
 
 
 def _quote(data: bytes) -> str:
+    """Return the text of `data` in quotation marks, cut to 40 characters, for an error message."""
     text = data.decode("utf-8", errors="replace").strip()
     return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
 def _read_binary(path: Path, limit: int | None) -> Iterator[Block]:
-    with _open(path) as file:
+    """Yield the words and vectors of word2vec's binary file, one per block; raises ValueError if it is damaged."""
+    with _open_binary(path) as file:
         header = _parse_header(file.readline(64))
         if header is None or header[1] < 1:
             raise ValueError(
@@ -222,6 +229,7 @@ def _read_binary(path: Path, limit: int | None) -> Iterator[Block]:
 
 
 def _read_npy(path: Path, limit: int | None) -> Iterator[Block]:
+    """Yield blocks of words and vectors of an .npy file with its file of words; raises ValueError if one is damaged."""
     words_file = path.with_suffix(".words.txt")
     if not words_file.is_file():
         raise FileNotFoundError(f"{words_file}: missing; write the words of {path.name} to it, one per line")

@@ -71,7 +71,7 @@ def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None
 
     The result is a function of the words and their counts. Raises ValueError for texts without a frequent word.
     """
-    tokenizer = _make_tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
+    tokenizer = _make_word_tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
     trainer = trainers.WordLevelTrainer(
         vocab_size=config.size,
         min_frequency=MIN_FREQUENCY,
@@ -86,7 +86,7 @@ def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None
 
 
 def add_words(source: Path, extra_words: Iterable[str], folder: Path) -> None:
-    """Write the tokenizer in `source`, followed by more words, to `folder`."""
+    """Write the tokenizer in `source`, with extra words after its words, to `folder`."""
     tokenizer, _ = load_tokenizer(source)
     words = dict(tokenizer.get_vocab())
     trained = len(words)
@@ -110,7 +110,7 @@ def count_trained_words(folder: Path) -> int:
 
 
 def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
-    """Map the vectors (V, W) of a vocabulary of words, row = id, zeros for words without a vector.
+    """Return the vectors (V, W) of a vocabulary of words by id, as a memory map; zeros for words without a vector.
 
     Raises ValueError, naming the file, if it is missing, damaged or of another vocabulary.
     """
@@ -135,6 +135,7 @@ def map_table(file: Path, dimensions: int) -> npt.NDArray[np.float32]:
 
 
 def _read_settings(folder: Path) -> dict[str, Any]:
+    """Return `trained` (the number of trained words) and `lowercase` of the vocabulary of words in a folder."""
     try:
         settings: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text("utf-8"))
         return {"trained": int(settings["trained"]), "lowercase": bool(settings["lowercase"])}
@@ -142,7 +143,8 @@ def _read_settings(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder / WORDS_FILE}: missing or damaged ({error}); run the vocabulary stage") from error
 
 
-def _make_tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
+def _make_word_tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
+    """Return a tokenizer with this model that splits texts into words after unifying quotation marks."""
     tokenizer = Tokenizer(model)
     steps = [normalizers.NFC(), *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items())]
     # Older benchmarks also have "don 't" and "do n 't".
@@ -153,8 +155,9 @@ def _make_tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
 
 
 def _write_words(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path) -> None:
+    """Write a vocabulary of words into a folder: their tokenizer, and the settings `trained` and `lowercase`."""
     specials = SPECIALS["wordpiece"]
-    tokenizer = _make_tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
+    tokenizer = _make_word_tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
     tokenizer.add_special_tokens(list(specials.values()))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / WORDS_FILE).write_text(json.dumps({"trained": trained, "lowercase": lowercase}), "utf-8")

@@ -75,7 +75,7 @@ def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: P
     assert vectors / 4.5 == pytest.approx(expected, abs=1e-5)
     search = PassageSearch(project / "data/06_models/search")
     assert search.defaults.weight in details["weights"].values()
-    assert (search.method == "words") == (details["advice"]["take"] == "bm25")
+    assert (search.method == "bm25") == (details["advice"]["take"] == "bm25")
     hits = search("the bell of village 11", 3)
     assert any(hit.title == "The bell of village 11" for hit in hits)
     page = (project / "data/08_reporting/adapt/report/report.html").read_text(encoding="utf-8")

@@ -126,17 +126,17 @@ def test_the_encoder_is_that_of_the_recommended_search_or_the_best() -> None:
 @pytest.mark.parametrize(
     ("take", "scores", "method"),
     [
-        ("bm25", {"a": 0.5, "a+bm25": 0.6}, "words"),
-        ("a+bm25", {"a": 0.5, "a+bm25": 0.6}, "both"),
+        ("bm25", {"a": 0.5, "a+bm25": 0.6}, "bm25"),
+        ("a+bm25", {"a": 0.5, "a+bm25": 0.6}, "hybrid"),
         ("a", {"a": 0.7, "a+bm25": 0.6}, "vectors"),
-        ("a+bm25", {"a": 0.7, "a+bm25": 0.6}, "both"),  # by questions that overestimate the encoder
-        ("hub", {"a": 0.7, "a+bm25": 0.8}, "both"),  # a published encoder that is not exported
+        ("a+bm25", {"a": 0.7, "a+bm25": 0.6}, "hybrid"),  # by questions that overestimate the encoder
+        ("hub", {"a": 0.7, "a+bm25": 0.8}, "hybrid"),  # a published encoder that is not exported
     ],
 )
 def test_the_index_is_searched_as_recommended(take: str, scores: dict[str, float], method: SearchMethod) -> None:
     details = {"advice": {"take": take, "means": scores}, "weights": {"a": 0.3}}
     assert choose_search(details, "a") == SearchDefaults(method, 0.3)
-    assert choose_search({}, "a") == SearchDefaults("both", 0.5)
+    assert choose_search({}, "a") == SearchDefaults("hybrid", 0.5)
 
 
 def is_first(rows: Rows) -> Any:

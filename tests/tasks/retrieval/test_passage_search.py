@@ -93,12 +93,12 @@ def test_the_right_passage_comes_first(kind: str, index: Path) -> None:
     assert len(search("whales", k=1)) == 1
 
 
-def test_search_by_words_needs_no_encoder(index: Path) -> None:
+def test_search_by_bm25_needs_no_encoder(index: Path) -> None:
     shutil.rmtree(index / "encoder")
     shutil.rmtree(index / "vectors")
-    search = PassageSearch(index, method="words")
+    search = PassageSearch(index, method="bm25")
     (hit,) = search("which ferries, by what strait?")
-    score = search.rankings["words"].search(["ferries strait"], 1)[0].item()
+    score = search.rankings["bm25"].search(["ferries strait"], 1)[0].item()
     assert hit == Hit(score, "1#0", "Ferries", "", PASSAGES["Ferries"], None, 1)
     assert search("the of") == []
 
@@ -106,10 +106,10 @@ def test_search_by_words_needs_no_encoder(index: Path) -> None:
 def test_both_rankings_are_fused_by_default(index: Path) -> None:
     search = PassageSearch(index)
     hits = search("gulls wait on piers of islands", k=4)
-    assert search.method == "both" and [hit.title for hit in hits[:2]] == ["Gulls", "Whales"]
-    assert [(hit.by_vectors, hit.by_words) for hit in hits] == [(1, 1), (2, 2), (3, None), (4, None)]
+    assert search.method == "hybrid" and [hit.title for hit in hits[:2]] == ["Gulls", "Whales"]
+    assert [(hit.by_vectors, hit.by_bm25) for hit in hits] == [(1, 1), (2, 2), (3, None), (4, None)]
     query, sums = "gulls wait on piers of islands", dict.fromkeys(PASSAGES, 0.0)
-    for method in ("vectors", "words"):
+    for method in ("vectors", "bm25"):
         scores = {hit.title: hit.score for hit in PassageSearch(index, method=method)(query, k=4)}
         low, high = min(scores.values()), max(scores.values())
         for title, score in scores.items():
@@ -124,11 +124,11 @@ def test_both_rankings_are_fused_by_default(index: Path) -> None:
 
 def test_an_index_is_searched_by_its_defaults(index: Path) -> None:
     (index / "search.json").write_text('{"method": "vectors", "weight": 0.3}')
-    shutil.rmtree(index / "words")
+    shutil.rmtree(index / "bm25")
     search = PassageSearch(index)
     assert search.method == "vectors" and search("cold strait")[0].title == "Ferries"
-    with pytest.raises(ValueError, match=f"{index}/words is missing or damaged"):
-        PassageSearch(index, method="both")
+    with pytest.raises(ValueError, match=f"{index}/bm25 is missing or damaged"):
+        PassageSearch(index, method="hybrid")
 
 
 def test_a_corpus_without_passages_raises_and_keeps_the_old_index(index: Path, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_corpus_without_passages_raises_and_keeps_the_old_index(index: Path, t
         ("vectors/00000.npy", r"00000\.npy is missing or damaged"),
         ("vectors/vectors.json", r"vectors\.json is damaged"),
         ("passages.parquet", r"passages\.parquet is damaged"),
-        ("words/vocab.index.json", "words is missing or damaged"),
+        ("bm25/vocab.index.json", "bm25 is missing or damaged"),
     ],
 )
 def test_damaged_and_missing_parts_raise(part: str, message: str, index: Path) -> None:
@@ -165,7 +165,7 @@ def test_damaged_and_missing_parts_raise(part: str, message: str, index: Path) -
     else:
         shutil.rmtree(file.parent)
     with pytest.raises(ValueError, match=f"{index}"):
-        PassageSearch(index, method="both")
+        PassageSearch(index, method="hybrid")
 
 
 def test_parts_must_belong_together(index: Path) -> None:
@@ -228,7 +228,7 @@ def test_headings_are_searched_and_shown(tmp_path: Path) -> None:
             table.append_column("heading", pa.array([f"Of {row}" for row in table["title"].to_pylist()])), file
         )
     build_passage_index(passages, toy_encoder(tmp_path / "encoder"), tmp_path / "search")
-    hits = PassageSearch(tmp_path / "search", method="words")("of gulls, of lamps", 4)
+    hits = PassageSearch(tmp_path / "search", method="bm25")("of gulls, of lamps", 4)
     assert {hit.heading for hit in hits} == {"Of Gulls", "Of Lamps"}
     hit = PassageSearch(tmp_path / "search", method="vectors")("whales", 1)[0]
     model = load_encoder(tmp_path / "encoder")

@@ -34,7 +34,7 @@ _SAMPLE_PAIRS = 2_000
 
 
 def read_sets(spark: SparkSession, config: BitextConfig) -> DataFrame:
-    """Return all pairs: `set`, `number`, languages, texts, and `dropped` for reasons that need only one pair.
+    """Return a table of all pairs: `set`, `number`, languages, texts, and `dropped`, if one pair shows the reason.
 
     One task reads one set. Lazy: the job that uses the table raises the SourceError of a faulty file.
     """

@@ -164,7 +164,7 @@ def too_small_card(details: Mapping[str, Any]) -> Card:
         subtitle=f"{details.get('held_out', 0):,} of {count_noun(details.get('documents', 0), 'document')} held out",
         headline="Not enough text",
         sentences=[
-            "BM25 (keyword search, contexture search --by words) is the safe choice: the held-out documents give fewer "
+            "BM25 (keyword search, contexture search --by bm25) is the safe choice: the held-out documents give fewer "
             f"than {details.get('least', 0)} questions of each kind.",
             NEXT_STEP,
         ],

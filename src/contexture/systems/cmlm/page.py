@@ -22,11 +22,11 @@ PROBES = ("senteval", "skip_thoughts")
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return our scores and the paper's English tables, gains over baselines, and all other scores."""
+    """Return CMLM's report page: our scores and the paper's English tables, gains over baselines, all other scores."""
     ran = {r["protocol"] for r in records}
     protocol = next((name for name in PROBES if name in ran), PROBES[0])
     transfer = [PUBLISHED.tables[name].with_protocol(protocol) for name in TRANSFER]
-    gains = _gains(records, transfer[0], protocol)
+    gains = _compare_with_baselines(records, transfer[0], protocol)
     shown_columns = {(c.task, c.protocol, c.metric) for c in transfer[0].columns}
     other_records = [
         r for r in records if (r["task"], r["protocol"], r["metric"]) not in shown_columns and r["protocol"] != "cosine"
@@ -49,7 +49,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _transfer_tables(records: Sequence[Record], first: ScoreTable, *ablations: ScoreTable) -> list[Table]:
-    """Return Table 1 with all variants, and tables of ablations with a variant that Table 1 does not have."""
+    """Return Table 1 with all variants, and the tables of ablations with a variant that Table 1 does not have."""
     tables = task_tables(records, first)
     known = {row.variant for row in first.rows}
     for table in ablations:
@@ -62,7 +62,8 @@ def _transfer_tables(records: Sequence[Record], first: ScoreTable, *ablations: S
     return tables
 
 
-def _gains(records: Sequence[Record], transfer: ScoreTable, protocol: str) -> list[Comparison]:
+def _compare_with_baselines(records: Sequence[Record], transfer: ScoreTable, protocol: str) -> list[Comparison]:
+    """Return the gains of variants over baselines: mean accuracy of classification, and mean similarity score."""
     accuracy = [column for column in transfer.columns if column.metric == "accuracy"]
     setting = f"classification tasks, {PROTOCOLS[protocol]}"
     return [

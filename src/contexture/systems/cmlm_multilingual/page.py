@@ -73,21 +73,23 @@ class ClaimTest:
 
     @property
     def sentence(self) -> str:
-        """The claim and its test in one sentence."""
+        """The claim, its verdict and the difference in one sentence."""
         return f"{self.claim.statement}: {self.verdict}. Difference: {self.points} points ({self.measure})."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return our scores and the paper's Tables 3 to 6 and 8, Figures 2 and 3, and tests of its claims.
+    """Return the report page of multilingual CMLM: our scores, the paper's tables and figures, tests of its claims.
+
+    These are Tables 3 to 6 and 8, and Figures 2 and 3.
 
     Raises:
         ValueError: if a training lacks a key.
     """
-    all_records = [*_with_pcr(records), *_xeval_records(records)]
+    all_records = [*_rename_pcr_variants(records), *_xeval_records(records)]
     labels = {**LABELS, **context.labels}
     claim_tests = _test_claims(all_records)
     first_tests = {test.claim: test for test in reversed(claim_tests)}
-    figures, pictured = _pictures(context.details.get(BIAS, {}), labels)
+    figures, pictured = _draw_language_bias(context.details.get(BIAS, {}), labels)
     other_records = [
         r for r in all_records if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL
     ]
@@ -110,7 +112,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
-def _with_pcr(records: Sequence[Record]) -> list[Record]:
+def _rename_pcr_variants(records: Sequence[Record]) -> list[Record]:
+    """Return the records; protocol `pcr` (principal component removal) becomes a variant with the suffix `_pcr`."""
     return [
         cast(Record, {**r, "variant": r["variant"] + PCR, "protocol": "frozen"}) if r["protocol"] == "pcr" else r
         for r in records
@@ -118,7 +121,10 @@ def _with_pcr(records: Sequence[Record]) -> list[Record]:
 
 
 def _xeval_records(records: Sequence[Record]) -> list[Record]:
-    """Return the mean accuracy of sentence tasks by variant, seed and language, and its mean over languages."""
+    """Return records of XEVAL, sentence tasks in several languages: mean accuracy by variant, seed and language.
+
+    There is also a record of the mean over languages.
+    """
     by_lang: dict[str, dict[tuple[str, int], dict[str, Record]]] = {}
     for r in records:
         if r["metric"] == "accuracy" and r["protocol"] in PROBES:
@@ -146,12 +152,14 @@ def _xeval_records(records: Sequence[Record]) -> list[Record]:
     return xeval_records
 
 
-def _xeval_languages(records: Sequence[Record]) -> list[str]:
+def _list_xeval_languages(records: Sequence[Record]) -> list[str]:
+    """Return the languages that the XEVAL records have."""
     return list(dict.fromkeys(r["data"].partition("/")[2] for r in records if r["data"].startswith(f"{XEVAL}/")))
 
 
 def _xeval_tables(records: Sequence[Record]) -> list[Table]:
-    ran = _xeval_languages(records)
+    """Return Tables 3 and 4 with our XEVAL scores: variants trained on text, and those trained on translations."""
+    ran = _list_xeval_languages(records)
     protocols = {r["protocol"] for r in records} & {*PROBES}
     protocol = PROTOCOLS.get(next(iter(protocols), ""), "SentEval's protocol")
     note = f"Ours: mean accuracy of the classification tasks of all languages, {protocol}."
@@ -167,15 +175,15 @@ def _xeval_tables(records: Sequence[Record]) -> list[Table]:
 
 
 def _language_columns(table: ScoreTable, ran: Sequence[str]) -> tuple[ScoreColumn, ...]:
-    """Return the columns of languages with scores of ours: those of the paper, then others."""
+    """Return a table's columns of languages with scores of ours (the paper's first), and its column of the mean."""
     *langs, average = table.columns
     known = {column.subset for column in langs}
     new = [replace(average, name=lang, subset=lang, key=lang) for lang in ran if lang not in known]
     return (*(column for column in langs if column.subset in ran), *new, average)
 
 
-def _set_columns(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]]:
-    """Return data set → directions of bitext retrieval; if some have PCR, only those (languages of the corpus)."""
+def _direction_columns(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]]:
+    """Return data set → a column for each direction of bitext retrieval; if some directions have PCR, only those."""
     sets: dict[str, dict[str, bool]] = {}
     for r in records:
         if r["task"] == BITEXT:
@@ -193,13 +201,13 @@ def _set_columns(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]
 
 
 def _bitext_tables(records: Sequence[Record]) -> list[Table]:
-    """Return Tables 5 and 8, and a table of both directions for each data set."""
+    """Return the tables of bitext retrieval: Tables 5 and 8, and a table of both directions for each data set."""
     plain = [r for r in records if not r["variant"].endswith(PCR)]
     set_tables = [
         ScoreTable(
             f"Bitext retrieval: {DATA.get(name, name)}, from query to searched language", directions, labels=LABELS
         )
-        for name, directions in _set_columns(records).items()
+        for name, directions in _direction_columns(records).items()
         if directions
     ]
     return [
@@ -209,9 +217,9 @@ def _bitext_tables(records: Sequence[Record]) -> list[Table]:
     ]
 
 
-def _measures(records: Sequence[Record]) -> list[Measure]:
-    """List what was measured in several languages: XEVAL, sentence pairs and bitext."""
-    ran = _xeval_languages(records)
+def _list_measures(records: Sequence[Record]) -> list[Measure]:
+    """List the measures in several languages on which claims are tested: XEVAL, sentence pairs and bitext retrieval."""
+    ran = _list_xeval_languages(records)
     languages = _language_columns(PUBLISHED.tables["table_3"], ran)[:-1]
     measures = [Measure("classification", "sentence tasks", XEVAL, languages)] if ran else []
     by_set: dict[str, list[str]] = {}
@@ -220,13 +228,14 @@ def _measures(records: Sequence[Record]) -> list[Measure]:
     for name, parts in by_set.items():
         measure_columns = tuple(ScoreColumn("pairs", "frozen", "accuracy", data, data=data) for data in parts)
         measures.append(Measure("classification", f"pairs, {DATA.get(name, name)}", "", measure_columns))
-    for name, measure_columns in _set_columns(records).items():
+    for name, measure_columns in _direction_columns(records).items():
         measures.append(Measure("retrieval", f"retrieval, {DATA.get(name, name)}", "", measure_columns))
     return measures
 
 
 def _test_claims(records: Sequence[Record]) -> list[ClaimTest]:
-    measures, claim_tests = _measures(records), []
+    """Compare the variant of each of the paper's claims with its baseline, on each measure that the claim is about."""
+    measures, claim_tests = _list_measures(records), []
     for claim in PUBLISHED.claims:
         for measure in (measure for measure in measures if measure.kind in claim.measures):
             table = ScoreTable("", measure.columns, labels=LABELS)
@@ -237,6 +246,7 @@ def _test_claims(records: Sequence[Record]) -> list[ClaimTest]:
 
 
 def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
+    """Return the table of the paper's claims, with our differences and whether they show or refute the claim."""
     return Table(
         "The paper's claims",
         (*columns("Claim", "Compared", "Measure", numbers=["Seeds", "Points"]), Column("Result")),
@@ -256,7 +266,8 @@ def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
     )
 
 
-def _pictures(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
+def _draw_language_bias(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
+    """Return the figures of language bias by name, and the sections of the page that show them (Figures 2 and 3)."""
     figures: dict[str, Any] = {}
     picture_sections: list[Section] = []
     for name, points in details.get("points", {}).items():

@@ -21,7 +21,7 @@ def neighbours_picture(
 
     `shares` of neighbours have a row for each of `languages`; `protocols` are titles.
     """
-    figure, panels = _panels(shares, labels, protocols)
+    figure, panels = _create_panels(shares, labels, protocols)
     for axes, of_panel in panels:
         drawn = np.array(of_panel)
         axes.imshow(drawn, cmap="Blues", vmin=0, vmax=1)
@@ -40,7 +40,7 @@ def vectors_picture(
     points: Results, languages: Sequence[str], labels: Mapping[str, str], protocols: Mapping[str, str]
 ) -> Figure:
     """Draw `x`, `y` and `lang` of sentences as points, coloured by language, with panels as in `neighbours_picture`."""
-    figure, panels = _panels(points, labels, protocols)
+    figure, panels = _create_panels(points, labels, protocols)
     for axes, of_panel in panels:
         of_lang, x, y = (np.array(of_panel[key]) for key in ("lang", "x", "y"))
         for number, lang in enumerate(languages):
@@ -52,10 +52,10 @@ def vectors_picture(
     return figure
 
 
-def _panels(
+def _create_panels(
     results: Results, labels: Mapping[str, str], protocols: Mapping[str, str]
 ) -> tuple[Figure, list[tuple[Axes, Any]]]:
-    """Return a figure, and a panel with its results for each variant and protocol."""
+    """Return a new figure, and its axes with the results to draw there, by variant (row) and protocol (column)."""
     figure = new_figure(PANEL_INCHES * len(protocols), PANEL_INCHES * len(results) + 0.4, 0.08, 0.08)
     grid = figure.subplots(len(results), len(protocols), squeeze=False)
     panels = []

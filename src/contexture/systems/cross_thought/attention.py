@@ -18,7 +18,7 @@ MAX_NARROW_SEQUENCES = 100
 
 
 def attention_table(title: str, counts_by_run: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
-    """Return how often and how much masked words attend to the sequence with the same word, by run.
+    """Return the table of how often and how much masked words attend to the sequence with the same word, by run.
 
     `counts_by_run` has the results of `objectives.attended.measure_attention` by run.
     """
@@ -75,7 +75,7 @@ def sample_picture(sample: Mapping[str, Any]) -> Figure:
 def _heatmap(
     figure: Figure, grid: np.ndarray, highest: float, unit: str, aspect: Literal["auto", "equal"] = "equal"
 ) -> Axes:
-    """Draw a grid of weights with a colour bar that ends at `highest`, at least 2."""
+    """Draw a grid of weights with a colour bar that ends at `highest`, at least 2; return its axes."""
     axes = figure.subplots()
     drawn = axes.imshow(grid, aspect=aspect, cmap="Blues", vmin=0, vmax=max(2.0, highest))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -88,7 +88,7 @@ def _heatmap(
 
 
 def cases_table(title: str, cases: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the sequences of the figure: masked, with the highest attention, and with the same word."""
+    """Return the table of texts in `attention_picture`: masked, with highest attention, and with the same word."""
     rows = []
     for case in cases:
         highest = max(weight for weight in case["weights"] if weight is not None)

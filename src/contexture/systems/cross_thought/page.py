@@ -47,8 +47,8 @@ MEASURED = (
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return our scores and the paper's Tables 2, 3 and 4, and gains over baselines."""
-    gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
+    """Return Cross-Thought's report page: our scores and the paper's Tables 2, 3 and 4, and gains over baselines."""
+    gains = [gain for measured in MEASURED for gain in _compare_with_baselines(records, *measured)]
     labels = {**LABELS, **context.labels}
     details = context.objective_details
     runs = order_by_label([run for run in details if "cross_thought" in details[run]], labels)
@@ -67,13 +67,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 trainings_table(context.trainings, labels, "Samples"),
             ]
         ),
-        figures=_figures(next(iter(attention.values()))) if attention else {},
+        figures=_draw_attention(next(iter(attention.values()))) if attention else {},
         variants=(*LABELS,),
     )
 
 
 def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any]) -> list[str]:
-    """Describe ranking by attention without fine-tuning, compared with chance, the untrained encoder and cosines.
+    """Return sentences on ranking by attention without fine-tuning: scores, chance, untrained encoder and cosines.
 
     `confidence`: data set → protocol → chance of each metric and intervals of each variant (`tasks.ranking.ranks`).
     """
@@ -96,17 +96,19 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
 
 
 def _describe_best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
+    """Return a sentence with the best of the variants ranked by cosines, and its mean score."""
     best = max(cosines, key=lambda name: mean(cosines[name]))
     return f" Best with cosines: {lower_first(LABELS[best])}, {mean(cosines[best]):.1f}."
 
 
 def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:
+    """Return the test scores of a variant by one protocol on a data set, in percent, one per seed."""
     wanted = (data, variant, protocol, "test")
     return [100 * r["value"] for r in records if (r["data"], r["variant"], r["protocol"], r["split"]) == wanted]
 
 
 def _compare_with_chance(confidence: Mapping[str, Any]) -> str:
-    """Return the score by chance, and whether ct_1_64 is above it with 95% confidence."""
+    """Return the end of a clause: whether ct_1_64's R@20 is above chance with 95% confidence, and chance."""
     if not confidence:
         return ""
     lower = confidence["variants"]["ct_1_64"]["over_chance"]["recall_at_20"][1]
@@ -114,7 +116,8 @@ def _compare_with_chance(confidence: Mapping[str, Any]) -> str:
     return f", {verdict} chance ({100 * confidence['chance']['recall_at_20']:.1f})"
 
 
-def _figures(attention: Mapping[str, Any]) -> dict[str, Figure]:
+def _draw_attention(attention: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return name → figure of a run's attention: of masked words and, if measured, over a whole sample."""
     figures = {PICTURE: attention_picture(attention["cases"])}
     if attention.get("sample"):  # older trainings have no sample
         figures[SAMPLE] = sample_picture(attention["sample"])
@@ -122,7 +125,7 @@ def _figures(attention: Mapping[str, Any]) -> dict[str, Figure]:
 
 
 def _attention_parts(attention: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Table | Section]:
-    """Return Table 4: attention of all runs, and a figure with its sequences for the first run."""
+    """Return Table 4, the attention of all runs, and sections with the figures and texts of the first run."""
     if not attention:
         return []
     first = next(iter(attention))
@@ -135,7 +138,10 @@ def _attention_parts(attention: Mapping[str, Mapping[str, Any]], labels: Mapping
     ]
 
 
-def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, setting: str) -> list[Comparison]:
+def _compare_with_baselines(
+    records: Sequence[Record], task: str, protocol: str, metric: str, setting: str
+) -> list[Comparison]:
+    """Return the gains of variants over their baselines in a metric of a task and protocol, on each data set."""
     measured = [r for r in records if (r["task"], r["protocol"], r["metric"]) == (task, protocol, metric)]
     ours = ScoreTable("", (ScoreColumn(task, protocol, metric),), labels=LABELS)
     return [

@@ -25,7 +25,7 @@ MIN_COST_RATIO = 1.02
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return recommendations, the table, gains over the baseline, quality by cost, and all scores.
+    """Return the league's report page: recommendations, scores, gains over the baseline, and quality by cost.
 
     `context.details["league"]` may have "explained" (variant → description) and "speed" (variant → embedded texts per
     second).
@@ -41,8 +41,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         sections=sections(
             [
                 standings_table(league, details.get("explained", {})),
-                *_pictures(league, figures, *_widest_costs(league), "Quality by cost of training"),
-                *_pictures(league, figures, speed, "texts embedded per second", "Quality by speed"),
+                *_scatter_sections(league, figures, *_widest_costs(league), "Quality by cost of training"),
+                *_scatter_sections(league, figures, speed, "texts embedded per second", "Quality by speed"),
                 gains_table(league),
                 costs_table(league, speed),
                 *all_tables(records, labels),
@@ -54,6 +54,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _preliminary_findings(league: League) -> tuple[str, ...]:
+    """Return a sentence that the results of one seed are preliminary; none with several seeds."""
     if league.seeds != 1:
         return ()
     steps = [int(cost["steps"]) for cost in league.costs.values() if cost["steps"]]
@@ -65,7 +66,7 @@ def _preliminary_findings(league: League) -> tuple[str, ...]:
 
 
 def _widest_costs(league: League) -> tuple[dict[str, float], str]:
-    """Return the costs in which variants differ most, by variant, and their label; nothing if they do not differ."""
+    """Return variant → cost, of the kind in which variants differ most, and its label; nothing if none differ."""
     widest: tuple[float, dict[str, float], str] = (MIN_COST_RATIO, {}, "")
     for key, unit in COSTS.items():
         costs = {variant: float(cost[key]) for variant, cost in league.costs.items() if cost[key]}
@@ -74,10 +75,10 @@ def _widest_costs(league: League) -> tuple[dict[str, float], str]:
     return widest[1:]
 
 
-def _pictures(
+def _scatter_sections(
     league: League, figures: dict[str, Figure], costs: Mapping[str, float], unit: str, title: str
 ) -> list[Section]:
-    """Return a section with a figure for the first column of each use, and add the figures to `figures`."""
+    """Return a section with a plot of scores by cost for each use and data set, and add the plots to `figures`."""
     names: list[str] = []
     for column in {(c.use, c.data): c for c in reversed(league.columns)}.values():
         scores = league.scores[column]

@@ -29,7 +29,7 @@ def scatter(
     unit: str,
     references: Sequence[str] = (),
 ) -> Figure:
-    """Draw scores with their intervals by `costs` in `unit`, on a logarithmic axis.
+    """Draw a scatter plot of scores with their intervals by `costs` in `unit`, on a logarithmic axis.
 
     Variants without a cost above 0 are left out; `references` are horizontal lines. The lines and the best variants
     have a label, the rest are in a legend below.
@@ -84,20 +84,20 @@ def scatter(
 
 
 def spread_labels(heights: Sequence[float], gap: float) -> list[float]:
-    """Move rising heights within 0..1 apart by `gap`, up and down equally."""
+    """Return rising heights in 0..1 moved up and down equally until they are at least `gap` apart."""
     up = _push_up(heights, gap)
     down = [1 - height for height in reversed(_push_up([1 - height for height in reversed(heights)], gap))]
     return [(above + below) / 2 for above, below in zip(up, down, strict=True)]
 
 
 def _push_up(heights: Sequence[float], gap: float) -> list[float]:
-    """Move heights up as far as needed, but not above 1."""
+    """Return rising heights moved up until they are at least `gap` apart, and down again if above 1."""
     moved = list(accumulate(heights, lambda below, height: max(height, below + gap)))
     return list(accumulate(reversed(moved), lambda above, height: min(height, above - gap), initial=1.0 + gap))[:0:-1]
 
 
 def _label_points(axes: Axes, points: Mapping[str, tuple[float, float, str]], height: float) -> None:
-    """Write labels of points (x, y, colour) right of the axes, which are `height` inches high."""
+    """Write the labels of points (x, y, colour) right of the axes, which are `height` inches high."""
     low, high = axes.get_ylim()
     order = sorted(points, key=lambda label: points[label][1])
     heights = spread_labels([(points[label][1] - low) / (high - low) for label in order], LABEL_INCHES / height)

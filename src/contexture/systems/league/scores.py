@@ -42,7 +42,7 @@ class LeagueColumn:
 
     @property
     def name(self) -> str:
-        """Name of the column within its use."""
+        """Name of the column within its use: how the encoders are tuned, or the number of tasks of the mean."""
         return self.tuning if self.use.task else f"mean of {len(self.keys)} tasks"
 
 
@@ -63,7 +63,7 @@ class League:
             name for name, variant_seeds in seeds.items() if len(variant_seeds) == 1 and name not in self.costs
         }
         self.seeds = max(map(len, seeds.values()), default=0)
-        self.columns = _columns(records)
+        self.columns = _list_columns(records)
         self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
 
     def label(self, variant: str) -> str:
@@ -71,7 +71,10 @@ class League:
         return label_variant(variant, self.labels)
 
     def values(self, variant: str, column: LeagueColumn) -> dict[int, float]:
-        """Return seed → mean over the column's keys, for seeds with all keys."""
+        """Return seed → mean over the column's keys in percent, for seeds with all keys.
+
+        Baselines without fine-tuning have their frozen score in fine-tuned columns.
+        """
         values_by_key = [self._values.get((variant, key), {}) for key in column.keys]
         seeds = set.intersection(*map(set, values_by_key))
         if not seeds and variant in WITHOUT_FINE_TUNING and not column.is_frozen:
@@ -81,7 +84,7 @@ class League:
 
     @cached_property
     def scores(self) -> dict[LeagueColumn, dict[str, Estimate]]:
-        """Column → variant → score; variants without one are left out."""
+        """Column → variant → mean score with its interval; variants without a score are left out."""
         return {
             column: {
                 variant: score
@@ -92,7 +95,7 @@ class League:
         }
 
     def compare(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
-        """Compare a variant with a baseline over their shared seeds; None without any."""
+        """Return a variant's differences to a baseline in a column, for their shared seeds; None without any."""
         above, below = self.values(variant, column), self.values(baseline, column)
         if variant in self.unseeded and baseline not in self.unseeded:
             differences = tuple(-difference for difference in pair_by_seed(below, above, unseeded=True))
@@ -130,7 +133,7 @@ class League:
 
     @cached_property
     def trained_variants(self) -> list[str]:
-        """Variants that were trained here."""
+        """Variants that were trained here, by this system or an included one."""
         return [variant for kind in ("objectives", "included") for variant in self.groups.get(kind, ())]
 
     @cached_property
@@ -145,7 +148,7 @@ class League:
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """Kind of variant → variants, sorted from the best; empty groups are left out."""
+        """Kind of variant (objectives, included, published, references) → its variants, sorted from the best."""
         groups: dict[str, list[str]] = {"objectives": [], "included": [], "published": [], "references": []}
         for variant in self.mean_ranks:
             groups[self._kind(variant)].append(variant)
@@ -157,6 +160,7 @@ class League:
         return [variant for variants in self.groups.values() for variant in variants]
 
     def _kind(self, variant: str) -> str:
+        """Return the kind of a variant, a key of `groups`."""
         if variant in REFERENCES:
             return "references"
         if ": " in variant:
@@ -164,8 +168,8 @@ class League:
         return "objectives" if variant in self.costs else "published"
 
 
-def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
-    """Return the columns, sorted by use, data, and from frozen to fine-tuned."""
+def _list_columns(records: Iterable[Record]) -> list[LeagueColumn]:
+    """Return the columns of scores for all measured uses, sorted by use, data, and from frozen to fine-tuned."""
     whole = [r for r in records if r["split"] == "test" and "/" not in r["data"]]
     columns = []
     for use in USES:
@@ -175,7 +179,7 @@ def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
             if use.task:
                 columns += [
                     LeagueColumn(use, tuning, data, (ScoreKey(use.task, data, protocol, use.metric),))
-                    for protocol, tuning in _frozen_and_tuned(use, protocols).items()
+                    for protocol, tuning in _select_protocols(use, protocols).items()
                 ]
             elif ran := [protocol for protocol in use.protocols if protocol in protocols]:
                 tasks = sort_tasks(r["task"] for r in use_records if (r["data"], r["protocol"]) == (data, ran[0]))
@@ -184,8 +188,8 @@ def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
     return columns
 
 
-def _frozen_and_tuned(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str]:
-    """Return protocol → tuning of frozen encoders and of encoders fine-tuned on the largest share."""
+def _select_protocols(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str]:
+    """Return a use's shown protocols → `LeagueColumn.tuning`: frozen, and fine-tuned (on the largest share)."""
     names = set(protocols)
     tunings = {FROZEN: FROZEN} if FROZEN in names else {}
     if use.tuned in names:

@@ -22,8 +22,8 @@ MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 
 
 def standings_table(league: League, explained: Mapping[str, str]) -> Table:
-    """Return means and intervals of variants by use; rows are grouped by kind and sorted by mean rank."""
-    cells = [(league.label(v), *(_cell(league.scores[c].get(v)) for c in league.columns)) for v in league.order]
+    """Return the table of mean scores and intervals by use; rows are grouped by kind and sorted by mean rank."""
+    cells = [(league.label(v), *(_format_score(league.scores[c].get(v)) for c in league.columns)) for v in league.order]
     numbers = range(1, 1 + len(league.columns))
     trained = range(len(league.trained_variants))
     if league.seeds > 1:
@@ -35,7 +35,7 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
     caption += "Bold: best of all, and best of those trained here."
     return Table(
         title="Scores",
-        columns=(Column("Model"), *_columns(league)),
+        columns=(Column("Model"), *_table_columns(league)),
         rows=tuple(cells),
         caption=" ".join([caption, *dict.fromkeys(column.use.description for column in league.columns)]),
         bold=frozenset(best(cells, range(len(cells)), numbers) | best(cells, trained, numbers)),
@@ -46,23 +46,23 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
 
 
 def gains_table(league: League) -> Table:
-    """Return the paired gains over the baseline in points; no rows without the baseline."""
+    """Return the table of paired gains over the baseline in points; no rows without the baseline."""
     rows = [
-        (league.label(variant), *(_gain(league, variant, column) for column in league.columns))
+        (league.label(variant), *(_format_gain(league, variant, column) for column in league.columns))
         for variant in league.order
         if variant != BASELINE and BASELINE in league.variants
     ]
     tested = " *: significant at 95% by Student's paired t-test. Expect about 5% false positives."
     return Table(
         title=f"Gains over {league.label(BASELINE)}",
-        columns=(Column("Model"), *_columns(league)),
+        columns=(Column("Model"), *_table_columns(league)),
         rows=tuple(rows),
         caption="Points: mean difference between models of the same seed." + (tested if league.seeds > 1 else ""),
     )
 
 
 def costs_table(league: League, speed: Mapping[str, float]) -> Table:
-    """Return the cost of training and the speed of embedding, as far as known."""
+    """Return a table of the cost of training and the speed of embedding of each variant, as far as known."""
     rows = []
     for variant in (v for v in league.order if v in league.costs or v in speed):
         known = [NOTHING] * 5
@@ -80,21 +80,22 @@ def costs_table(league: League, speed: Mapping[str, float]) -> Table:
 
 
 def league_text(records: Sequence[Record], labels: Mapping[str, str] | None = None) -> str:
-    """Return the table as plain text within `MAX_LINES` × `MAX_LINE_CHARS`; *: best of its column."""
+    """Return the league's scores as a text table within `MAX_LINES` × `MAX_LINE_CHARS`; *: best of its column."""
     league = League(records, labels)
     if not league.columns:
         return "No results: no variant of the league was evaluated."
     rows, left_out = _select_rows(league)
-    lines = _align(league, rows, intervals=True)
+    lines = _format_lines(league, rows, intervals=True)
     if len(lines[0]) > MAX_LINE_CHARS:
-        lines = _align(league, rows, intervals=False)
+        lines = _format_lines(league, rows, intervals=False)
     notes = ["*: best of its column"]
     notes += [f"±: 95% confidence interval over {league.seeds} seeds"] if "±" in "".join(lines) else []
     notes += [f"{count_noun(left_out, 'more row')} in the report"] if left_out else []
     return "\n".join([*(line[:MAX_LINE_CHARS].rstrip() for line in lines), "; ".join(notes)])
 
 
-def _heads(league: League) -> list[list[str]]:
+def _wrap_headings(league: League) -> list[list[str]]:
+    """Return the lines of the heading of each column in plain text: use and column, wrapped."""
     return [
         [line for name in (c.use.name, c.name) for line in wrap(name, HEAD_CHARS, break_long_words=False)]
         for c in league.columns
@@ -102,8 +103,8 @@ def _heads(league: League) -> list[list[str]]:
 
 
 def _select_rows(league: League) -> tuple[list[str], int]:
-    """Return the rows that fit (baselines first, then the best), in order, and the number of other rows."""
-    room = MAX_LINES - 2 - max(map(len, _heads(league)))  # rule and notes
+    """Return the variants that fit into the text table (baselines first, then the best), and the number of others."""
+    room = MAX_LINES - 2 - max(map(len, _wrap_headings(league)))  # rule and notes
     needed = [v for v in league.order if v == BASELINE or v in REFERENCES]
     kept: list[str] = []
     for variant in [*needed, *(v for v in league.mean_ranks if v not in needed)]:
@@ -113,9 +114,10 @@ def _select_rows(league: League) -> tuple[list[str], int]:
     return [v for v in league.order if v in kept], len(league.order) - len(kept)
 
 
-def _align(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
+def _format_lines(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
+    """Return the lines of the text table with aligned columns, with or without intervals; *: best of its column."""
     top = {c: max(s.mean for s in league.scores[c].values()) for c in league.columns}
-    heads = _heads(league)
+    heads = _wrap_headings(league)
     deep = max(map(len, heads))
     heads = [[""] * (deep - len(lines)) + [f"{line} " for line in lines] for lines in heads]
     table = [["", *line] for line in zip(*heads, strict=True)]
@@ -123,7 +125,7 @@ def _align(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
         cells = []
         for column in league.columns:
             score = league.scores[column].get(variant)
-            text = NOTHING if score is None else _cell(score) if intervals else f"{score.mean:z.1f}"
+            text = NOTHING if score is None else _format_score(score) if intervals else f"{score.mean:z.1f}"
             star = score is not None and f"{score.mean:z.1f}" == f"{top[column]:z.1f}"
             cells.append(f"{text}{'*' if star else ' '}")
         name, *more = wrap(league.label(variant), NAME_CHARS, subsequent_indent="  ")
@@ -136,20 +138,23 @@ def _align(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
     return [*lines[:deep], "-" * min(MAX_LINE_CHARS, len(lines[0])), *lines[deep:]]
 
 
-def _gain(league: League, variant: str, column: LeagueColumn) -> str:
+def _format_gain(league: League, variant: str, column: LeagueColumn) -> str:
+    """Return a variant's mean gain over the baseline as text, with * if it is significant."""
     gain = league.compare(variant, BASELINE, column)
     if gain is None:
         return NOTHING
     return f"{mean(gain.differences):+z.1f}{'*' if gain.test and gain.test[1] < 0.05 else ''}"
 
 
-def _cell(score: Estimate | None) -> str:
+def _format_score(score: Estimate | None) -> str:
+    """Return a score as text, with ± and its interval if it has one."""
     if score is None:
         return NOTHING
     return f"{score.mean:z.1f}" if score.interval is None else f"{score.mean:z.1f} ±{score.interval:.1f}"
 
 
-def _columns(league: League) -> list[Column]:
+def _table_columns(league: League) -> list[Column]:
+    """Return the headings of the league's columns in the page's tables, grouped by use and data."""
     data = {c.use: {other.data for other in league.columns if other.use == c.use} for c in league.columns}
     return [
         Column(
@@ -160,7 +165,7 @@ def _columns(league: League) -> list[Column]:
 
 
 def _shades(league: League) -> dict[tuple[int, int], float]:
-    """Return the position of each score between the lowest (0) and the highest (1) of its column."""
+    """Return (row, column) → shade of a cell: the score's position between its column's lowest (0) and highest (1)."""
     shades = {}
     for number, column in enumerate(league.columns, start=1):
         means = {variant: score.mean for variant, score in league.scores[column].items()}

@@ -15,18 +15,18 @@ MAX_RIVALS = 3
 
 
 def make_cards(league: League) -> list[Card]:
-    """Return a card for each evaluated use and data set."""
+    """Return a recommendation card for each evaluated use and data set."""
     made = []
     for use in USES:
         data = dict.fromkeys(column.data for column in league.columns if column.use == use)
         for name in data:
             columns = [c for c in league.columns if (c.use, c.data) == (use, name)]
-            made.append(_card(league, use, columns, several=len(data) > 1))
+            made.append(_make_card(league, use, columns, several=len(data) > 1))
     return made
 
 
 def recommend(league: League, column: LeagueColumn) -> str:
-    """Recommend a variant by one column, compared with the baselines."""
+    """Return the sentences that recommend a variant by one column, compared with the baselines."""
     scores = league.scores[column]
     best = league.best(column)
     trained = league.best(column, among=league.trained_variants)
@@ -38,20 +38,20 @@ def recommend(league: League, column: LeagueColumn) -> str:
     score = f"{column.use.score} {scores[best].mean:z.1f}"
     if trained is None or best == trained:
         baselines = _list_baselines(league, column, best)
-        compared = _compare_scores(league, column, baselines)
+        compared = _format_baseline_scores(league, column, baselines)
         doubts = _describe_doubts(league, column, best, baselines)
-        return f"{RECOMMENDATION}{_label(league, best)} {use}, {score}{compared}.{doubts}"
+        return f"{RECOMMENDATION}{_lower_label(league, best)} {use}, {score}{compared}.{doubts}"
     baselines = _list_baselines(league, column, trained)
-    trained_score = f"{_label(league, trained)} with {scores[trained].mean:z.1f}"
+    trained_score = f"{_lower_label(league, trained)} with {scores[trained].mean:z.1f}"
     if best in REFERENCES:
-        compared = _compare_scores(league, column, [v for v in baselines if v != best])
+        compared = _format_baseline_scores(league, column, [v for v in baselines if v != best])
         return (
-            f"{RECOMMENDATION}{_label(league, best)} {use}, {score}. No encoder trained here is better; the best one "
-            f"is {trained_score}{compared}."
+            f"{RECOMMENDATION}{_lower_label(league, best)} {use}, {score}. No encoder trained here is better; the best "
+            f"one is {trained_score}{compared}."
         )
-    compared = _compare_scores(league, column, baselines)
+    compared = _format_baseline_scores(league, column, baselines)
     return (
-        f"{RECOMMENDATION}{_label(league, best)} (published) {use}, {score}. The best encoder trained here is "
+        f"{RECOMMENDATION}{_lower_label(league, best)} (published) {use}, {score}. The best encoder trained here is "
         f"{trained_score}{compared}.{_describe_doubts(league, column, trained, baselines)}"
     )
 
@@ -63,20 +63,21 @@ def _list_baselines(league: League, column: LeagueColumn, variant: str) -> list[
     return [v for v in candidates if v is not None and v in league.scores[column] and v != variant]
 
 
-def _compare_scores(league: League, column: LeagueColumn, baselines: Sequence[str]) -> str:
+def _format_baseline_scores(league: League, column: LeagueColumn, baselines: Sequence[str]) -> str:
+    """Return " (compared with …)" with the labels and scores of the baselines; "" if there are none."""
     if not baselines:
         return ""
     scores = league.scores[column]
-    return f" (compared with {join_names(f'{_label(league, v)} {scores[v].mean:z.1f}' for v in baselines)})"
+    return f" (compared with {join_names(f'{_lower_label(league, v)} {scores[v].mean:z.1f}' for v in baselines)})"
 
 
 def _describe_doubts(league: League, column: LeagueColumn, best: str, baselines: Sequence[str]) -> str:
-    """Name baselines and variants that may be better, by the seeds."""
+    """Return sentences on baselines and variants that may be as good as the best one or better, by the seeds."""
     scores = league.scores[column]
     above = [v for v in baselines if scores[v].mean >= scores[best].mean]
     unproven = [v for v in baselines if v not in above and league.is_undecided(best, v, column)]
     doubts = "".join(
-        f" {verdict} {' or '.join(_label(league, v) for v in names)}."
+        f" {verdict} {' or '.join(_lower_label(league, v) for v in names)}."
         for verdict, names in (("Not better than", above), ("Not significantly better than", unproven))
         if names
     )
@@ -85,13 +86,13 @@ def _describe_doubts(league: League, column: LeagueColumn, best: str, baselines:
         for v in sorted(scores, key=lambda variant: -scores[variant].mean)
         if v in league.trained_variants and v not in (best, *baselines) and league.is_undecided(best, v, column)
     ]
-    names = [_label(league, v) for v in rivals[:MAX_RIVALS]]
+    names = [_lower_label(league, v) for v in rivals[:MAX_RIVALS]]
     names += [f"{len(rivals) - MAX_RIVALS} more"] if len(rivals) > MAX_RIVALS else []
     return doubts + (f" About as good: {join_names(names)}." if names else "")
 
 
-def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], several: bool) -> Card:
-    """Return a card with bars of the first column: the best variants, the baseline, untrained and a reference."""
+def _make_card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], several: bool) -> Card:
+    """Return the card of a use: recommendations, and bars of the best variants and of baselines in the first column."""
     first = columns[0]
     scores = league.scores[first]
     best = league.best(first)
@@ -113,5 +114,6 @@ def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], sever
     )
 
 
-def _label(league: League, variant: str) -> str:
+def _lower_label(league: League, variant: str) -> str:
+    """Return a variant's label as it is written within a sentence, with a small first letter."""
     return lower_first(league.label(variant))

@@ -40,16 +40,18 @@ PROTOCOLS = {
 }
 
 
-def build_tables(records: Sequence[Record], whole: str) -> list[Table]:
-    """Return Table 3 for each measured split, or the paper's rows if there is none."""
+def build_tables(records: Sequence[Record], full_command: str) -> list[Table]:
+    """Return Table 3, accuracy on claims, for each measured split, or the paper's rows if there is none."""
     claims = [record for record in records if record["task"] == TASK]
     of_split = {split: [record for record in claims if record["split"] == split] for split in TABLES}
     splits = [split for split in TABLES if of_split[split]] or [*TABLES]
-    return [table for split in splits for table in results_tables(of_split[split], TABLES[split], HEADINGS, whole)]
+    return [
+        table for split in splits for table in results_tables(of_split[split], TABLES[split], HEADINGS, full_command)
+    ]
 
 
 def compare_variants(records: Sequence[Record]) -> list[Comparison]:
-    """Compare MSPP with the same joint model without it, on test claims, or on dev if there are none."""
+    """Return the gains of MSPP over the same joint model without it, on test claims, or on dev if there are none."""
     return [
         gain
         for data, split in _list_measured_splits(records)
@@ -59,13 +61,19 @@ def compare_variants(records: Sequence[Record]) -> list[Comparison]:
 
 
 def describe_results(records: Sequence[Record]) -> list[str]:
-    """Compare the best joint model with MSPP with the other models, and with the same model without MSPP."""
+    """Return sentences that compare the best model with MSPP with other models, and with itself without MSPP."""
     return [
-        sentence for data, split in _list_measured_splits(records) for sentence in _describe_split(records, data, split)
+        sentence
+        for data, split in _list_measured_splits(records)
+        for sentence in _describe_best_model(records, data, split)
     ]
 
 
-def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterator[str]:
+def _describe_best_model(records: Sequence[Record], data: str, split: str) -> Iterator[str]:
+    """Yield sentences on the best model with MSPP: its accuracy on a split's claims and other models', and its gain.
+
+    The gain is over the same joint model without MSPP. Nothing is yielded without a score of a model with MSPP.
+    """
     best: dict[str, tuple[float, str]] = {}  # accuracy and protocol
     for variant, protocols in PROTOCOLS.items():
         by_protocol = {
@@ -91,7 +99,7 @@ def _describe_split(records: Sequence[Record], data: str, split: str) -> Iterato
 
 
 def _list_measured_splits(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Return (data set, split): test, or dev if there is no test."""
+    """Return (data set, split) of the results to compare: test, or dev if a data set has no test results."""
     claims = [record for record in records if record["task"] == TASK]
     tested = {record["data"] for record in claims if record["split"] == "test"}
     return [(name, "test" if name in tested else "dev") for name in list_data(claims)]

@@ -16,7 +16,7 @@ HEADS = {
 
 
 def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) -> Table:
-    """Return the numbers of questions and candidates of each split, compared with the paper's Table 5."""
+    """Return the table of questions and candidates in each split, compared with the paper's Table 5."""
     columns = [Column("Data"), Column("Split")]
     columns += [Column(source, unit, True) for unit in ("Questions", "Candidates") for source in ("ours", "paper")]
     sizes = published.numbers("table_5")
@@ -35,7 +35,7 @@ def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) ->
 
 
 def rescued_table(data: str, rescued: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
-    """Return questions that only the joint model answers, with their candidates in pairwise order."""
+    """Return the table of questions that only the joint model answers, with candidates in pairwise order (Table 4)."""
     rows = []
     for question in rescued["questions"]:
         for rank, candidate in enumerate(question["candidates"], start=1):
@@ -54,7 +54,7 @@ def rescued_table(data: str, rescued: Mapping[str, Any], labels: Mapping[str, st
 
 
 def latency_table(data: str, latency: Sequence[Mapping[str, Any]], published: Published) -> Table:
-    """Return the latency on the test questions of a set; the paper's seconds are of WikiQA."""
+    """Return the table of models' seconds on the test questions of a set; the paper's seconds are of WikiQA."""
     columns = [Column("Model"), Column("Inputs", numeric=True), Column("Tokens", numeric=True)]
     columns += [Column(source, unit, True) for unit in ("Parameters", "Seconds") for source in ("ours", "paper")]
     columns.append(Column("Relative to pairwise", numeric=True))

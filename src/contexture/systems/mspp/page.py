@@ -24,7 +24,7 @@ FROZEN_NOTE = "Pre-trained encoders without fine-tuning. Candidates are ranked b
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return the paper's tables and the gains in MAP over the same models without MSPP.
+    """Return MSPP's report page: the paper's tables with our scores, and gains in MAP over models without MSPP.
 
     Raises:
         ValueError: a training lacks a key; the message names run and key.
@@ -62,12 +62,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _get_published_table(table: str, data: str) -> ScoreTable:
+    """Return one of the paper's tables for a data set; sets that are not in the paper get WikiQA's rows."""
     known = {row.data for row in PUBLISHED.tables["table_1"].rows}
     return PUBLISHED.tables[table].select_data(data if data in known else DEFAULT_SET)
 
 
 def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
-    """Return one table per protocol of models that were fine-tuned on another set first (TANDA)."""
+    """Return a table per protocol of the scores of models that were fine-tuned on another set first (TANDA)."""
     protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]
     return [
@@ -80,7 +81,7 @@ def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
 
 
 def _build_frozen_table(records: Sequence[Record], data: str) -> Table:
-    """Return the table of frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
+    """Return the table of frozen encoders, with a note on models that rank better frozen than fine-tuned."""
     published = PUBLISHED.tables["table_1"].without_paper("Answer selection without fine-tuning", FROZEN_NOTE)
     table = results_table(records, published.with_protocol("frozen"), data)
     better = []

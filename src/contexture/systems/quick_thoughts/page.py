@@ -41,7 +41,7 @@ RELATEDNESS = {"pearson": "r", "spearman": "ρ", "mse": "MSE"}
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return our scores and the paper's Tables 1 to 6 and 8 and Figure 2, and all similarity scores.
+    """Return Quick-Thoughts' report page: our scores and the paper's Tables 1 to 6 and 8 and Figure 2.
 
     Raises:
         ValueError: for report data with missing keys.
@@ -49,7 +49,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     details = context.details.get("sentences", {})
     ran = {r["protocol"] for r in records}
     protocols = [protocol for protocol in PROBES if protocol in ran] or [PROBES[0]]
-    gains = [*(_gains(records, protocol) for protocol in protocols), _similarity_gains(records)]
+    gains = [*(_classification_gains(records, protocol) for protocol in protocols), _similarity_gains(records)]
     figures = {}
     quality = Section(FIGURE_2, text="Not run: no snapshots during training.")
     if over_time := details.get("quality_over_time"):
@@ -62,17 +62,17 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     ]
     labels, remark = {**LABELS, **context.labels}, TABLES["training"].note
     return Page(
-        findings=[*_findings(gains[0]), *_findings(gains[-1]), *_speed_findings(context)],
+        findings=[*_describe_gains(gains[0]), *_describe_gains(gains[-1]), *_speed_findings(context)],
         sections=sections(
             [
-                *(table for protocol in protocols for table in _probes(records, protocol)),
+                *(table for protocol in protocols for table in _probe_tables(records, protocol)),
                 comparison_table([gain for of_protocol in gains for gain in of_protocol]),
                 quality,
                 *task_tables(records, TABLES["table_8"]),
                 *aggregates_tables(records, LABELS),
-                *_captions(records, context),
-                *_analogies(records),
-                _neighbours(details.get("neighbours", ())),
+                *_caption_tables(records, context),
+                *_analogy_tables(records),
+                _neighbours_section(details.get("neighbours", ())),
                 *remaining_sections(records, shown_tasks, LABELS),
                 chosen_table(details.get("chosen", ()), LABELS),
                 trainings_table(context.trainings, labels, "Sentences", SLOW, remark),
@@ -84,8 +84,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
-def _probes(records: Sequence[Record], protocol: str) -> list[Table]:
-    """Return Table 1, Tables 2 and 3, and a table of further tasks."""
+def _probe_tables(records: Sequence[Record], protocol: str) -> list[Table]:
+    """Return the tables of the probes by a protocol: Table 1, Tables 2 and 3, and a table of further tasks."""
     name = PROTOCOLS.get(protocol, protocol)
     note = "" if protocol == PROBES[0] else "The paper uses the skip-thoughts probe."
     published = [TABLES[table].with_protocol(protocol) for table in ("table_1", "tables_2_and_3")]
@@ -98,6 +98,7 @@ def _probes(records: Sequence[Record], protocol: str) -> list[Table]:
 
 
 def _further_columns(protocol: str, measured: Collection[tuple[str, str]]) -> tuple[ScoreColumn, ...]:
+    """Return the columns of the (task, metric) pairs `measured`: correlations and MSE, accuracy and F1."""
     columns = []
     for task in sort_tasks(task for task, _ in measured):
         name = TASKS.get(task, task)
@@ -106,7 +107,8 @@ def _further_columns(protocol: str, measured: Collection[tuple[str, str]]) -> tu
     return tuple(column for column in columns if (column.task, column.metric) in measured)
 
 
-def _gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
+def _classification_gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
+    """Return the gains of variants over baselines in mean accuracy of classification, by a protocol of the probes."""
     published = TABLES["table_1"].with_protocol(protocol)
     columns = [c for c in published.columns if c.task in AVERAGED and c.metric == "accuracy"]
     setting = f"classification tasks, {PROTOCOLS[protocol]}"
@@ -114,6 +116,7 @@ def _gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
 
 
 def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
+    """Return the gains of variants over baselines in mean Spearman correlation of the similarity tasks."""
     metric = f"spearman_{next(iter(AGGREGATES))}"
     tasks = sort_tasks(r["task"] for r in records if r["metric"] == metric)
     columns = tuple(ScoreColumn(task, "cosine", metric, task) for task in tasks)
@@ -121,12 +124,13 @@ def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
     return compare_each_data(records, published, columns, PUBLISHED.comparisons, "similarity tasks", UNSEEDED)
 
 
-def _findings(gains: Sequence[Comparison]) -> list[str]:
-    """Return the gains of the first compared variant in words; the table of gains has all."""
+def _describe_gains(gains: Sequence[Comparison]) -> list[str]:
+    """Return sentences on the gains of the first compared variant; the table of gains has all."""
     return [gain.describe(gain.setting) for gain in gains if gain.variant == gains[0].variant]
 
 
 def _speed_findings(context: ReportContext) -> list[str]:
+    """Return a sentence on how much faster Quick-Thoughts trains than Skip-Thought; none unless both were trained."""
     fast, slow = (examples_per_second(context.trainings, run) for run in (FAST, SLOW))
     if not fast or not slow:
         return []
@@ -137,7 +141,8 @@ def _speed_findings(context: ReportContext) -> list[str]:
     ]
 
 
-def _captions(records: Sequence[Record], context: ReportContext) -> Sequence[Table | Section]:
+def _caption_tables(records: Sequence[Record], context: ReportContext) -> Sequence[Table | Section]:
+    """Return Table 4, ranking of images and captions, or a section that says why it was not run."""
     published = TABLES["table_4"]
     if any(r["task"] == CAPTIONS for r in records):
         return task_tables(records, published)
@@ -146,8 +151,8 @@ def _captions(records: Sequence[Record], context: ReportContext) -> Sequence[Tab
     return [Section(published.title, text=f"Not run: {why.rstrip('.')}.")]
 
 
-def _analogies(records: Sequence[Record]) -> list[Table]:
-    """Return strict and lenient accuracy for each data set, by category and for all."""
+def _analogy_tables(records: Sequence[Record]) -> list[Table]:
+    """Return tables of strict and lenient accuracy on analogies for each data set, by category and for all."""
     analogy_records = [r for r in records if r["task"] == ANALOGIES]
     note = "In A:B::C:D, the sentences A, B and C are excluded from the candidates."
     tables = []
@@ -165,7 +170,8 @@ def _analogies(records: Sequence[Record]) -> list[Table]:
     return tables
 
 
-def _neighbours(rows: Sequence[dict[str, object]]) -> Table | Section:
+def _neighbours_section(rows: Sequence[dict[str, object]]) -> Table | Section:
+    """Return Table 5, nearest neighbours of sentences, or a section that says that it was not run."""
     remark = f"For the paper's queries and neighbours see {PUBLISHED.paper}, Table 5."
     table = neighbours_table(rows, LABELS, "Table 5: nearest neighbours", remark)
     return table if table.rows else Section(table.title, text="Not run: no neighbours in the configuration.")

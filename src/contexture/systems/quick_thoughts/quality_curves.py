@@ -21,32 +21,33 @@ PANELS_PER_ROW, PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3, 4.0, 3.2
 def quality_over_time(
     table: pd.DataFrame, runs: Mapping[str, str], tasks: Mapping[str, str], order: Sequence[str]
 ) -> Figure:
-    """Draw a panel for each task, and one for the mean accuracy over the tasks of all snapshots.
+    """Draw scores by training time: a panel for each task, and one for the mean accuracy.
 
-    Thin lines are seeds at their own training times, thick lines means over seeds at their mean times. `table` has the
-    columns `COLUMNS`, `order` gives the order of colours, `runs` and `tasks` are labels.
+    The mean is over the tasks that all snapshots have. Thin lines are seeds at their own training times, thick lines
+    means over seeds at their mean times. `table` has the columns `COLUMNS`, `order` gives the order of colours, `runs`
+    and `tasks` are labels.
 
     Raises:
         ValueError: for missing columns, a table without `DRAWN_METRICS`, or a duplicate snapshot.
     """
     if missing := [column for column in COLUMNS if column not in table.columns]:
         raise ValueError(f"quality over time: missing columns {missing}; expected {list(COLUMNS)}")
-    panels = _panels(table, tasks)
+    panels = _group_by_panel(table, tasks)
     names = [*order, *sorted(set(table["run"]) - set(order))]
     across = min(len(panels), PANELS_PER_ROW)
     down = ceil(len(panels) / across)
     figure = new_figure(max(1.5, across) * PANEL_WIDTH_INCHES, max(1.3, down) * PANEL_HEIGHT_INCHES, 0.1, 0.08)
     grid = figure.subplots(down, across, squeeze=False).ravel()
     for axes, (title, panel) in zip(grid, panels.items(), strict=False):
-        _draw(axes, title, panel, names)
+        _draw_panel(axes, title, panel, names)
     for axes in grid[len(panels) :]:
         axes.remove()
     add_legend(figure, names, runs)
     return figure
 
 
-def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataFrame]:
-    """Return title → table of run, seed, step, minutes and shown value."""
+def _group_by_panel(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataFrame]:
+    """Return title of a panel → its table of run, seed, step, minutes and shown value."""
     drawn = table[table["metric"].isin(DRAWN_METRICS)]
     if drawn.empty:
         raise ValueError(f"quality over time: none of the metrics {list(DRAWN_METRICS)}")
@@ -72,7 +73,8 @@ def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataF
     return {f"{MEAN} of {common['task'].nunique()} tasks": mean, **single}
 
 
-def _draw(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> None:
+def _draw_panel(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> None:
+    """Draw each run's scores by minutes of training: thin lines of the seeds, and a thick line of their mean."""
     for run, rows in sorted(panel.groupby("run"), key=lambda item: names.index(str(item[0]))):
         drawn = variant_style(names.index(str(run)))
         ordered = rows.sort_values("step").set_index("minutes")

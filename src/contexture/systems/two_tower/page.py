@@ -42,14 +42,14 @@ CAPTION = "Means over seeds; one panel for each share of training questions. Das
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return our scores and the paper's Tables 1 to 6, and R@k by k.
+    """Return the two-tower report page: our scores and the paper's Tables 1 to 6, and R@k by k.
 
     Raises:
         ValueError: if a protocol neither is "frozen" nor begins with a share such as "1%", if `ablation_table` cannot
             parse a variant, or if report data have missing keys.
     """
     measured = [r for r in records if r["task"] == TASK]
-    shares = _shares(measured)
+    shares = _list_shares(measured)
     headings = {share: f"Fine-tuned on {share} of the questions" for share in shares}
     open_headings = {
         f"frozen{OPEN_SUFFIX}": "Without fine-tuning",
@@ -65,12 +65,12 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             for gain in compare(measured, published, data, PUBLISHED.comparisons, COMPARED, share)
         ]
         main.append(results_table(measured, published, data, headings, context.full_command))
-        if panels := _panels(measured, data, headings):
+        if panels := _collect_recalls(measured, data, headings):
             figures[f"recall_{data}"] = recall_curves(panels, LABELS, ORDER)
             main.append(Section(f"R@k on {DATA.get(data, data)}", figures=[f"recall_{data}"], text=CAPTION))
-        main.append(results_table(measured, _frozen(published), data))
-        main.append(results_table(measured, _any_passage(published), data, headings))
-        ablations.append(_ablation(measured, data, context))
+        main.append(results_table(measured, _define_frozen_table(published), data))
+        main.append(results_table(measured, _define_lenient_table(published), data, headings))
+        ablations.append(_ablation_section(measured, data, context))
     details = context.details.get(TASK, {})
     return Page(
         findings=[
@@ -100,20 +100,21 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
-def _frozen(published: ScoreTable) -> ScoreTable:
-    """Return a table of frozen encoders, which the paper does not report."""
+def _define_frozen_table(published: ScoreTable) -> ScoreTable:
+    """Return the title, columns and rows of a table of frozen encoders, which the paper does not report."""
     note = "Frozen encoders, all questions."
     return published.without_paper("Without fine-tuning", note).with_protocol("frozen")
 
 
-def _any_passage(published: ScoreTable) -> ScoreTable:
-    """Return a table of the lenient metric, which the paper does not report."""
+def _define_lenient_table(published: ScoreTable) -> ScoreTable:
+    """Return the title, columns and rows of a table that accepts the gold sentence in any passage, unlike the paper."""
     note = "Other passages with the same sentence count as correct, too."
     columns = tuple(replace(column, metric=f"sentence_{column.metric}") for column in published.columns)
     return replace(published.without_paper("The gold sentence in any passage", note), columns=columns)
 
 
-def _shares(records: Iterable[Record]) -> list[str]:
+def _list_shares(records: Iterable[Record]) -> list[str]:
+    """Return the shares of training questions, such as "1%", of the paper and of our records, in ascending order."""
     shares = set(PAPER_SHARES)
     for record in records:
         match = re.fullmatch(rf"(frozen|\d+(?:\.\d+)?%)(?:{OPEN_SUFFIX}|({ABLATION_SUFFIX}))?", record["protocol"])
@@ -127,7 +128,8 @@ def _shares(records: Iterable[Record]) -> list[str]:
     return sorted(shares, key=lambda share: float(share.rstrip("%")))
 
 
-def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -> Panels:
+def _collect_recalls(records: Sequence[Record], data: str, headings: Mapping[str, str]) -> Panels:
+    """Return the panels of `recall_curves` for a data set: title of a share → variant → k → R@k by seed."""
     panels: dict[str, dict[str, dict[int, list[float]]]] = {}
     for share, title in headings.items():
         for variant in dict.fromkeys(r["variant"] for r in records if (r["data"], r["protocol"]) == (data, share)):
@@ -139,19 +141,22 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
 
 
 def _open_domain_tables(records: Sequence[Record], headings: Mapping[str, str]) -> Sequence[Table | Section]:
+    """Return Table 6, retrieval among more candidates, or a section that says how to run it."""
     published = PUBLISHED.tables["table_6"]
     if not any(r["protocol"] in headings for r in records):
         return [Section(published.title, text="Not run: set two_tower.tasks.retrieval.open_domain_pairs.")]
     return results_tables(records, published, headings)
 
 
-def _ablation(records: Sequence[Record], data: str, context: ReportContext) -> Table | Section:
+def _ablation_section(records: Sequence[Record], data: str, context: ReportContext) -> Table | Section:
+    """Return Table 5, the ablation, or a section that says how to run it."""
     table = ablation_table(records, data, PUBLISHED)
     missing = Section(table.title, text=f"Not run: kedro run --pipelines {context.system}_ablation.")
     return table if table.rows else missing
 
 
 def _missing_pairs_findings(pairs: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return a sentence for each pre-training task of which the text has no pairs."""
     return [
         f"The text has no pairs for {LABELS.get(task, task)}: this variant is not pre-trained, and mixtures use the "
         "other tasks."

@@ -18,19 +18,25 @@ Panels = Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
 
 
 def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str]) -> Figure:
-    """Draw the means over seeds; `order` gives the order of colours."""
+    """Draw R@k by k: a panel for each share of training questions, a line of means over seeds for each variant.
+
+    `order` gives the order of colours.
+    """
     drawn = {variant for lines in panels.values() for variant in lines}
     variants = [*order, *sorted(drawn - set(order))]
     figure = new_figure(max(1.5, len(panels)) * PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES, 0.1, 0.08)
     row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (title, lines) in zip(row, panels.items(), strict=True):
-        _panel(axes, title, lines, variants)
+        _draw_panel(axes, title, lines, variants)
     row[0].set_ylabel("percent of questions", color=INK)
     add_legend(figure, variants, labels, handlelength=3)
     return figure
 
 
-def _panel(axes: Axes, title: str, lines: Mapping[str, Mapping[int, Sequence[float]]], variants: Sequence[str]) -> None:
+def _draw_panel(
+    axes: Axes, title: str, lines: Mapping[str, Mapping[int, Sequence[float]]], variants: Sequence[str]
+) -> None:
+    """Draw the lines of the variants' mean R@k by k, on a logarithmic axis."""
     for variant, by_k in sorted(lines.items(), key=lambda item: variants.index(item[0])):
         drawn = variant_style(variants.index(variant))
         if variant == REFERENCE:

@@ -19,7 +19,7 @@ INDEX_LABELS = {"flat": "Exact", "ivf": "IVF", "hnsw": "HNSW"}
 
 
 def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Compare approximate with exact search; ValueError if a row lacks a key."""
+    """Return the table that compares approximate with exact search; ValueError if a row lacks a key."""
     keys = ("kind", "recall_against_exact", "queries_per_second", "build_seconds")
     return Table(
         title="Exact and approximate search",
@@ -33,7 +33,7 @@ def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def speed_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the speed of the parts of retrieval; ValueError if a row lacks a key."""
+    """Return the table of the speed of the parts of retrieval; ValueError if a row lacks a key."""
     return Table(
         title="Speed of retrieval",
         columns=(*columns("Step", numbers=["Per second"]), Column("Unit")),
@@ -76,7 +76,7 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     keys = [ScoreKey(TASK, data, share + ABLATION_SUFFIX, "recall_at_100") for share in shares]
     ours = {
         _parse_variant(variant): [mean_std([*values_by_seed(ablation_records, variant, key).values()]) for key in keys]
-        for variant in sorted({r["variant"] for r in ablation_records}, key=_rank)
+        for variant in sorted({r["variant"] for r in ablation_records}, key=_ablation_order)
     }
     columns_by_share = {column.key: column for column in table.columns}
     paper = {
@@ -107,20 +107,25 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
 def _compare_counts(
     kind: str, ours: Mapping[str, Mapping[str, float]], published: Published, name: str, labels: Mapping[str, str]
 ) -> Table:
+    """Return a table of our counts next to the paper's, from its table `name`; no rows without ours."""
     table, paper = published.tables[name], published.numbers(name)
     keys = [column.key for column in table.columns]
     rows = []
     for row in dict.fromkeys([*paper, *ours]) if ours else ():
         our_counts = require_keys(row, ours[row], keys) if row in ours else [None] * len(keys)
         paper_counts = [paper[row][key] for key in keys] if row in paper else [None] * len(keys)
-        cells = [text for pair in zip(map(_count, our_counts), map(_count, paper_counts), strict=True) for text in pair]
+        cells = [
+            text
+            for pair in zip(map(_format_count, our_counts), map(_format_count, paper_counts), strict=True)
+            for text in pair
+        ]
         rows.append((labels.get(row, row), *cells))
     heads = [Column(source, column.name, numeric=True) for column in table.columns for source in ("ours", "paper")]
     return Table(table.title, (Column(kind), *heads), tuple(rows), f"{table.note} Paper: {table.source}.")
 
 
-def _count(value: float | None) -> str:
-    """Format integers in full, averages with two decimals, and large floats of the paper as "50.2M"."""
+def _format_count(value: float | None) -> str:
+    """Return a count as text: integers in full, averages with two decimals, large floats as "50.2M"; – for None."""
     if value is None:
         return NOTHING
     if isinstance(value, int):
@@ -132,12 +137,14 @@ def _count(value: float | None) -> str:
 
 
 def _parse_variant(variant: str) -> tuple[int, str, int]:
+    """Return layers, pre-training and embedding size of a name such as "ict layers=2 embedding_size=64"."""
     match = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
     if not match:
         raise ValueError(f"ablation variant: expected a name like 'ict layers=2 embedding_size=64', got {variant!r}")
     return int(match[2]), match[1], int(match[3])
 
 
-def _rank(variant: str) -> tuple[int, int, str, int]:
+def _ablation_order(variant: str) -> tuple[int, int, str, int]:
+    """Return the sort key of an ablation's variant: layers, position in `TASKS`, pre-training, embedding size."""
     layers, name, dimension = _parse_variant(variant)
     return layers, TASKS.index(name) if name in TASKS else len(TASKS), name, dimension

@@ -10,7 +10,13 @@ import pandas as pd
 from contexture.retrieval.search_index import find_nearest
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, Row, measure_rows
 from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES
-from contexture.tasks.corpus_languages import FROZEN, PCR, compute_components, match_languages, subtract_component
+from contexture.tasks.corpus_languages import (
+    FROZEN,
+    PCR,
+    compute_language_components,
+    match_languages,
+    subtract_component,
+)
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
 NAME = "bitext_retrieval"
@@ -23,11 +29,12 @@ def evaluate_bitext(
     parallel_map: ParallelMap,
     sentences: Mapping[str, Sequence[str]],
 ) -> Results:
-    """Return the accuracy of all encoders on every set; `files` has the table of each set, see `files.read_set`.
+    """Return the accuracy of all encoders in retrieving translations on every set.
 
-    `data` of a record is `<set>/<query language>-<searched language>`. `<set>/36-eng` and `<set>/eng-36` are means over
-    the languages of the paper, if the set has all of them. PCR is fitted on `sentences`, the corpus sentences of each
-    language, and not measured without them. The detail `missing` names languages without corpus text.
+    `files` has the table of each set, see `files.read_set`. `data` of a record is `<set>/<query language>-<searched
+    language>`. `<set>/36-eng` and `<set>/eng-36` are means over the languages of the paper, if the set has all of them.
+    PCR is fitted on `sentences`, the corpus sentences of each language, and not measured without them. The detail
+    `missing` names languages without corpus text.
     """
     records: list[dict[str, Any]] = []
     missing = {}
@@ -44,13 +51,13 @@ def evaluate_bitext(
 def measure_retrieval(
     encoders: Sequence[str], name: str, file: Path, vectors_dir: Path, sentences: Mapping[str, Sequence[str]]
 ) -> list[Row]:
-    """Return the accuracy by protocol and direction on a set. Each sentence is embedded once."""
+    """Return the accuracy of encoders in retrieving the translations of a set, by protocol and direction."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(vectors_dir)(encoders, sorted({*rows["source"], *rows["target"]}), name)
     accuracies = {FROZEN: _measure_both_directions(rows, lookup, {})}
     if sentences:
         languages = match_languages({*rows["source_lang"], *rows["target_lang"]}, sentences)
-        common = compute_components(encoders, languages, sentences, vectors_dir)
+        common = compute_language_components(encoders, languages, sentences, vectors_dir)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
         accuracies[PCR] = _measure_both_directions(with_text, lookup, common)
     return [
@@ -61,7 +68,7 @@ def measure_retrieval(
 
 
 def _measure_both_directions(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) -> dict[str, float]:
-    """Return direction → accuracy, after removing the components `common` from the vectors of their languages."""
+    """Return direction → accuracy, with the components `common` removed from the vectors of their languages."""
     accuracies: dict[str, float] = {}
     for languages, pairs in rows.groupby(["source_lang", "target_lang"]):
         source_lang, target_lang = map(str, languages)
@@ -79,7 +86,7 @@ def _measure_both_directions(rows: pd.DataFrame, lookup: Lookup, common: Mapping
 
 
 def translation_accuracy(source: tuple[Lookup, Sequence[str]], target: tuple[Lookup, Sequence[str]]) -> float:
-    """Return the share of sentences whose translation has the highest cosine among the distinct target sentences.
+    """Return the share of sentences whose translation is nearest by cosine among the distinct target sentences.
 
     Each side is a `Lookup` of vectors and its sentences. Ties count as wrong, so that a model of zero vectors scores 0.
     """

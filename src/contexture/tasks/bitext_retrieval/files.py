@@ -32,7 +32,7 @@ _REMEDY = (
 
 
 def read_set(name: str, source: str | TatoebaSet | BitextSet) -> pd.DataFrame:
-    """Return one row per pair: `source_lang`, `target_lang`, `source` and `target`. No pair is dropped.
+    """Return a table of translations: `source_lang`, `target_lang`, `source` and `target`. No pair is dropped.
 
     Raises BenchmarkMissing for absent files. Raises ValueError, naming the files, for sides of different length, empty
     sentences and text that is not UTF-8.
@@ -47,7 +47,7 @@ def read_set(name: str, source: str | TatoebaSet | BitextSet) -> pd.DataFrame:
 
 
 def list_tatoeba_sets(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
-    """Return the language pairs of a folder, with English as target."""
+    """Return the files of each language pair in a folder of Tatoeba, with English as target."""
     sets = []
     for language in languages:
         pattern = Path(folder).expanduser() / f"tatoeba.{language}-eng.eng"
@@ -61,6 +61,7 @@ def list_tatoeba_sets(name: str, folder: str, languages: Sequence[str] = ("*",))
 
 
 def _read_bitext(name: str, bitext: BitextSet) -> pd.DataFrame:
+    """Return the rows of `read_set` for the files of one language pair."""
     for file in bitext.files:
         if not Path(file).exists():
             raise BenchmarkMissing(name, Path(file), _REMEDY)
@@ -98,7 +99,7 @@ def list_mining_parts(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def read_mining_part(pair_dir: Path, part: str) -> MiningPart:
-    """Read one part of a language pair.
+    """Return the sentences and the gold pairs of one part of BUCC's language pair.
 
     Raises BenchmarkMissing for an absent file, and ValueError with file and line for another format.
     """
@@ -118,6 +119,7 @@ def read_mining_part(pair_dir: Path, part: str) -> MiningPart:
 
 
 def _read_fields(file: Path) -> list[tuple[str, str]]:
+    """Return the two fields of each line of a BUCC file: id and sentence, or two ids."""
     if not file.exists():
         raise BenchmarkMissing(file.parent.name, file, "Unpack all archives of BUCC 2018 into one folder.")
     try:
@@ -134,4 +136,5 @@ def _read_fields(file: Path) -> list[tuple[str, str]]:
 
 
 def _mining_path(pair_dir: Path, ending: str) -> Path:
+    """Return the file with this ending of BUCC's language pair."""
     return pair_dir / f"{pair_dir.name}.{ending}"

@@ -44,7 +44,7 @@ def measure_mining(encoders: Sequence[str], name: str, folder: Path, vectors_dir
 
 
 def mine_pairs(source: Array, target: Array) -> dict[str, MinedPairs]:
-    """Return score → pairs, each the best pair of one of its sentences.
+    """Return kind of score → mined pairs of source and target; each sentence is in at most one pair.
 
     The scores are `cosine`, and `ratio`: the cosine divided by the mean cosine with the neighbours of both sides.
     """
@@ -60,7 +60,7 @@ def mine_pairs(source: Array, target: Array) -> dict[str, MinedPairs]:
 
 
 def _match_greedily(forward: Array, targets: Rows, backward: Array, sources: Rows) -> MinedPairs:
-    """Match sentences from the highest score down; each sentence is in at most one pair.
+    """Return pairs matched from the highest score down; each sentence is in at most one pair.
 
     `forward` are the scores (S, k) of each source's neighbours `targets`, `backward` those of each target's neighbours
     `sources`.
@@ -84,12 +84,12 @@ def _match_greedily(forward: Array, targets: Rows, backward: Array, sources: Row
 
 
 def _divide_by_mean(cosines: Array, both_means: Array) -> Array:
-    """Divide cosines by the means of both sides; 0 if the means are not positive."""
+    """Return cosines divided by the mean of the means of both sides; 0 if this is not positive."""
     return np.divide(cosines, both_means / 2, out=np.zeros_like(cosines), where=both_means > 0)
 
 
 def choose_threshold(pairs: MinedPairs, part: MiningPart) -> float:
-    """Return the score threshold with the best F1, halfway to the next pair's score; ties: the highest."""
+    """Return the score above which mined pairs have the best F1, halfway to the next pair; ties: the highest."""
     right = np.cumsum([(part.source[source], part.target[target]) in part.gold for _, source, target in pairs])
     f1 = 2 * right / (np.arange(1, len(pairs) + 1) + len(part.gold))
     scores = np.array([score for score, *_ in pairs])
@@ -99,7 +99,7 @@ def choose_threshold(pairs: MinedPairs, part: MiningPart) -> float:
 
 
 def precision_recall_f1(pairs: MinedPairs, part: MiningPart) -> dict[str, float]:
-    """Return precision, recall and F1 of pairs against the gold of a part."""
+    """Return precision, recall and F1 of mined pairs against the gold pairs of a part."""
     right = sum((part.source[source], part.target[target]) in part.gold for _, source, target in pairs)
     return {
         "precision": right / max(1, len(pairs)),

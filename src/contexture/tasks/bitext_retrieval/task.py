@@ -18,7 +18,7 @@ class BitextRetrievalTask(FrozenTask):
     """Retrieve the translation of a sentence by cosine among the sentences of another language."""
 
     def prepare_data(self, source: BitextRetrievalConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` for each set (see `files.read_set` and `Task.read`).
+        """Write the translated sentences of each set to `<set>.parquet` (see `files.read_set`, `Task.prepare_data`).
 
         Sets for mining are not copied; `mining` of `TASK_FILE` has their folders.
         """
@@ -51,7 +51,7 @@ class BitextRetrievalTask(FrozenTask):
         *,
         paragraphs: Path,
     ) -> Results:
-        """See `evaluation.evaluate_bitext` and `mining.measure_mining`. Missing sets are skipped."""
+        """Return the scores of all encoders in retrieval and in mining of translations. Missing sets are skipped."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
         from contexture.tasks.bitext_retrieval.mining import measure_mining
         from contexture.tasks.corpus_languages import draw_all_corpus_sentences
@@ -69,7 +69,7 @@ class BitextRetrievalTask(FrozenTask):
 
 
 def _count_mining_parts(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:
-    """Return the parts of a language pair and their counts."""
+    """Return which parts of a language pair are used for what, and the numbers of their sentences and pairs."""
     counts: dict[str, Any] = {"parts": f"threshold chosen on {parts[0]}, tested on {parts[1]}"}
     for name in parts:
         part = read_mining_part(pair_dir, name)

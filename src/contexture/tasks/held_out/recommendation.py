@@ -191,5 +191,5 @@ def choose_search(details: Mapping[str, Any], variant: str) -> SearchDefaults:
         return SearchDefaults()
     take, means = details["advice"]["take"], details["advice"]["means"]
     is_alone = not take.endswith(HYBRID) and means[variant] > means[variant + HYBRID]
-    method: SearchMethod = "words" if take == BM25 else "vectors" if is_alone else "both"
+    method: SearchMethod = "bm25" if take == BM25 else "vectors" if is_alone else "hybrid"
     return SearchDefaults(method, details["weights"][variant])

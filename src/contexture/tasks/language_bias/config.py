@@ -32,9 +32,9 @@ class LanguageBiasSettings(TaskSettings):
     drawn: list[str] = Field(default_factory=list)
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """See `TaskSettings.check_variants`."""
+        """Raise ValidationError, with the key, if the settings name a variant that is not in `variants`."""
         check_names("variant", self.drawn, variants, "drawn")
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """Return the settings for fewer variants."""
+        """Return the settings with only the entries of these variants."""
         return replace(self, drawn=[name for name in self.drawn if name in variants])

@@ -15,7 +15,7 @@ from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, make_r
 from contexture.tasks.corpus_languages import (
     PCR,
     PROTOCOLS,
-    compute_components,
+    compute_language_components,
     draw_all_corpus_sentences,
     match_languages,
     subtract_component,
@@ -41,7 +41,7 @@ def evaluate_bias(
     vectors_dir: Path,
     parallel_map: ParallelMap,
 ) -> Results:
-    """Return, by set and encoder, the share of neighbours in the sentence's language: per language, and their mean.
+    """Return the share of nearest neighbours in the sentence's language by set and encoder: per language, and mean.
 
     Details: `languages` of each set; `expected`, the share if neighbours do not depend on language. Of the first seed,
     by set, variant and protocol: `neighbours`, the share of each language (column) among the neighbours of each
@@ -97,11 +97,11 @@ def measure_bias(
     vectors_dir: Path,
     drawn: Collection[Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
-    """Return protocol → `neighbours`, rows of shares, and `points` if the encoders are among `drawn`."""
+    """Return protocol → `neighbours`, the shares of `neighbour_shares`, and `points` if the encoders are in `drawn`."""
     table = pd.read_parquet(file)
     texts = {lang: table.loc[table["lang"] == lang, "text"].tolist() for lang in languages}
     lookup = VectorStore(vectors_dir)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
-    common = compute_components(encoders, languages, sentences, vectors_dir)
+    common = compute_language_components(encoders, languages, sentences, vectors_dir)
     results: dict[str, dict[str, Any]] = {}
     for protocol in PROTOCOLS:
         sides = [

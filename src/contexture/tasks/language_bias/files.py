@@ -12,7 +12,7 @@ _REMEDY = "Name the folder with test-en.tsv, test-de.tsv, … as in XTREME's PAW
 
 
 def read_sentences(name: str, folder: Path) -> pd.DataFrame:
-    """Return `lang` and `text` of the distinct sentences in the first column of each language's test part.
+    """Return a table of `lang` and `text` of the distinct sentences in each language's test part (first column).
 
     Raises BenchmarkMissing if there is no test part, and ValueError, naming the file, if one cannot be read.
     """

@@ -16,7 +16,7 @@ class LanguageBiasTask(FrozenTask):
     """Measure the languages of nearest neighbours, before and after removing each language's component."""
 
     def prepare_data(self, source: LanguageBiasConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` for each set (see `files.read_sentences` and `Task.read`)."""
+        """Write the sentences of each set, by language, to `<set>.parquet` (see `Task.prepare_data`)."""
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo_dir / LANGUAGES_DIR / PAWSX_DIR)}
         with write_task(output_dir, sets) as (work, report):
             if not sets:
@@ -38,7 +38,7 @@ class LanguageBiasTask(FrozenTask):
         *,
         paragraphs: Path,
     ) -> Results:
-        """See `evaluation.evaluate_bias`. Missing sets are skipped."""
+        """Return the share of nearest neighbours in the sentence's language, by encoder and set; skip missing sets."""
         from contexture.tasks.language_bias.evaluation import evaluate_bias
 
         report = read_report(data_dir)

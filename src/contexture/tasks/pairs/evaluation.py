@@ -71,7 +71,10 @@ def evaluate_pairs(
 def measure_frozen(
     encoders: Sequence[str], name: str, file: Path, settings: PairSettings, vectors_dir: Path
 ) -> Accuracies:
-    """Embed each sentence of a set once, without a role, and classify its pairs by `frozen_features`."""
+    """Return the accuracy of frozen encoders on a set, by a logistic regression on `frozen_features` of its pairs.
+
+    Each sentence is embedded once, without a role.
+    """
     parts, labels, classes = _read_parts(file, settings.train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
     store, cross = VectorStore(vectors_dir), None
@@ -91,7 +94,7 @@ def measure_frozen(
 
 
 def measure_finetuned(folder: Path, file: Path) -> Accuracies:
-    """Return the accuracy of a model that was fine-tuned on the set."""
+    """Return the accuracy of a fine-tuned model on the test pairs of the set that it was trained on."""
     model = PairModel.load(folder)
     rows = pd.read_parquet(file)
     test = rows[rows["part"] == "test"]
@@ -99,7 +102,7 @@ def measure_finetuned(folder: Path, file: Path) -> Accuracies:
 
 
 def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracies]:
-    """Return accuracies of `majority`, the most frequent label, and `score_by_word_overlap`, a logistic regression."""
+    """Return accuracies of `majority`, the most frequent label, and `word_overlap`, a regression on common words."""
     parts, labels, classes = _read_parts(file, train_rows)
     majority = np.bincount(labels["train"]).argmax()
     overlaps = {part: torch.from_numpy(word_overlap(rows)) for part, rows in parts.items()}
@@ -111,7 +114,7 @@ def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracie
 
 
 def word_overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
-    """Return the common words as shares (N, 3) of the first sentence's, the second's, and both sentences' words."""
+    """Return the common words of pairs as shares (N, 3) of the first, of the second, and of both sentences' words."""
     shares = []
     for texts in zip(rows["first"], rows["second"], strict=True):
         first, second = (split_words(text) for text in texts)
@@ -121,7 +124,7 @@ def word_overlap(rows: pd.DataFrame) -> npt.NDArray[np.float32]:
 
 
 def _read_parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFrame], dict[str, Labels], int]:
-    """Return the rows of each part, their labels as numbers, and the number of classes."""
+    """Return the rows of each part of a set, their labels as numbers, and the number of classes."""
     rows = pd.read_parquet(file)
     parts = {part: rows[rows["part"] == part] for part in PARTS}
     classes = sorted(parts["train"]["label"].unique())
@@ -130,5 +133,6 @@ def _read_parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFr
 
 
 def _accuracy_by_genres(test: pd.DataFrame, is_right: npt.NDArray[np.bool_]) -> Accuracies:
+    """Return genres of the test pairs → share that is predicted right."""
     by_genres = pd.Series(is_right, index=test.index).groupby(test["genres"]).mean()
     return {str(genres): float(value) for genres, value in by_genres.items()}

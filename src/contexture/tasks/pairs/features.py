@@ -21,7 +21,7 @@ PAIRS_AT_ONCE = 4096
 
 
 def select_cross_layers(encoder: Encoder, features: FeatureKind) -> CrossLayers | None:
-    """Return the cross-sequence layers whose output is classified, or None if the vectors are classified.
+    """Return the encoder's cross-sequence layers if their output is classified, or None if its vectors are.
 
     Encoders with two networks have no layers that read the vectors of both.
     """
@@ -29,7 +29,7 @@ def select_cross_layers(encoder: Encoder, features: FeatureKind) -> CrossLayers 
 
 
 def compute_features(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
-    """Compute the features [u, v, |u−v|, u∗v] (B, 4D) of vectors u, v (B, D).
+    """Return the features [u, v, |u−v|, u∗v] (B, 4D) of pairs with the vectors u, v (B, D).
 
     With cross-sequence layers, the features are their output [C_0; C_1] (B, 2D; Cross-Thought, equation 11).
     """
@@ -42,7 +42,7 @@ def compute_features(first: Tensor, second: Tensor, cross: CrossLayers | None = 
 
 @torch.inference_mode()
 def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
-    """Compute the features of many pairs in chunks of `PAIRS_PER_BATCH`, without dropout."""
+    """Return `compute_features` of many pairs, computed in chunks of `PAIRS_AT_ONCE` and without dropout."""
     if cross is None:
         return compute_features(first, second)
     cross.eval()

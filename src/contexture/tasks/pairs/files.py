@@ -42,11 +42,11 @@ _REMEDY = (
 
 
 def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
-    """Read all files of a set: a folder, a file, or a list of files.
+    """Return all labelled pairs of a set: a folder, a file, or a list of files.
 
-    Returns one row per pair, in file order: `part` (train, dev, test or whole), `genres` (matched or
-    mismatched for MultiNLI, else ""), `first`, `second`, and `label` ("" if missing). Raises BenchmarkMissing for
-    absent files, and ValueError, naming file, line and remedy, for another format.
+    There is one row per pair, in file order: `part` (train, dev, test or whole), `genres` (matched or mismatched for
+    MultiNLI, else ""), `first`, `second`, and `label` ("" if missing). Raises BenchmarkMissing for absent files, and
+    ValueError, naming file, line and remedy, for another format.
     """
     files = sorted(_find_files(name, source).items())
     tables = [read_rows(path).assign(part=part, genres=genres) for (part, genres), path in files]
@@ -54,13 +54,13 @@ def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Return `first`, `second` and `label` of each row; raises ValueError as `read_set`."""
+    """Return the pairs of a file as a table of `first`, `second` and `label`; raises ValueError as `read_set`."""
     with catch_damage(path), open_text(path) as file:
         return pd.DataFrame(_read_rows(path, file), columns=["first", "second", "label"], dtype=object)
 
 
 def _find_files(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
-    """Return (part, genres) → file."""
+    """Return (part, genres) → file of a set, by the files' names."""
     paths = [Path(source)] if isinstance(source, str) else [Path(path) for path in source]
     for path in paths:
         if not path.exists():
@@ -87,17 +87,18 @@ def _find_files(name: str, source: str | list[str]) -> dict[tuple[str, str], Pat
 
 
 def part_from_name(file: Path) -> str:
-    """Return train, dev or test, by the file's name; "" if it names none."""
+    """Return the part (train, dev or test) in a file's name; "" if it names none."""
     part = _PART.search(file.name.lower())
     return part[1].replace("validation", "valid").replace("valid", "dev") if part else ""
 
 
 def _suffix(file: Path) -> str:
+    """Return the suffix of a file in small letters, without .gz."""
     return Path(file.name.removesuffix(".gz")).suffix.lower()
 
 
 def _read_rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
-    """Yield first, second and label of each row."""
+    """Yield first sentence, second sentence and label of each row of a file, "" for a missing label."""
     lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(file, start=1))
     first_line = next(((number, line) for number, line in lines if line.strip()), None)
     if first_line is None:
@@ -114,6 +115,7 @@ def _read_rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
 
 
 def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number, and both sentences and label, of each line of a JSON lines file."""
     for number, line in lines:
         if not line.strip():
             continue
@@ -129,6 +131,7 @@ def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[i
 
 
 def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number, and both sentences and label, of each row of tab-separated lines."""
     start, line = next(lines)
     header = line.split("\t")
     columns = [
@@ -151,7 +154,7 @@ def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[
 def _join_rows(
     path: Path, lines: Iterator[tuple[int, str]], width: int, split_rows: bool
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and fields of each row.
+    """Yield line number and fields of each row of tab-separated lines; ValueError unless it has `width` fields.
 
     With `split_rows` (Quora's questions), a row continues on the next line until it has all fields, and quoted fields
     are unquoted.
@@ -177,6 +180,7 @@ def _join_rows(
 
 
 def _unquote(field: str) -> str:
+    """Return a quoted field without its quotation marks, and another field unchanged."""
     inside = field[1:-1].replace('""', "")
     quoted = len(field) > 1 and field[0] == field[-1] == '"' and '"' not in inside
     return field[1:-1].replace('""', '"') if quoted else field

@@ -20,8 +20,8 @@ def finetune_pairs(settings: PairSettings, evaluated: EvaluatedEncoder, rows: pd
     examples = PairInputs(sample_rows(train, settings.train_rows), classes, encoder, settings.tokens_at_once)
     dev_inputs = PairInputs(dev, classes, encoder)
 
-    def accuracy() -> float:
+    def dev_accuracy() -> float:
         return float(dev_inputs.is_right(model).mean())
 
-    task = Finetuning("pairs", encoder, model.task, examples, "accuracy", accuracy, model.save)
+    task = Finetuning("pairs", encoder, model.task, examples, "accuracy", dev_accuracy, model.save)
     return finetune(task, settings, evaluated, folder)

@@ -25,7 +25,7 @@ _REMEDY = "Name a folder with {train,dev,test}-xx.tsv[.gz], XTREME's layout of X
 
 
 def find_language_files(folder: Path) -> dict[tuple[str, str], Path]:
-    """Return (part, language) → file; empty for another layout."""
+    """Return (part, language) → file of a folder; empty for another layout."""
     files: dict[tuple[str, str], Path] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if match := _FILE.fullmatch(path.name):
@@ -34,7 +34,7 @@ def find_language_files(folder: Path) -> dict[tuple[str, str], Path]:
 
 
 def read_languages(name: str, source: MultilingualSet) -> PairSet:
-    """Read the training pairs of one language and the test pairs of each; `genres` of test pairs is the language.
+    """Return training pairs in one language and test pairs in each; `genres` of test pairs is the language.
 
     Training uses the train part or, without one, the dev part. Tests use the test parts or, without labels, the dev
     parts. If both use dev parts, the same share of rows is tested in every language, because rows are translations of

@@ -86,7 +86,7 @@ class PairInputs(Examples):
         return len(self.trained_on)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """Return `labels`, and for each role all 2·B sentences: the B first ones, then the B second ones."""
+        """Return the labels of a step's pairs and, by role, their 2·B sentences: B first ones, then B second ones."""
         rows = self.trained_on[step.device_rows]
         sentences = select_rows(self.parts, self.sentences[:, rows].ravel())
         roles = self.encoder.plain_roles
@@ -94,7 +94,7 @@ class PairInputs(Examples):
         return {"labels": torch.from_numpy(self.labels[rows])} | texts
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
-        """Return vectors (2B, D) without a role."""
+        """Return the vectors (2B, D) of a batch's sentences, without a role."""
         return encoder.combine_roles({role: batch[role] for role in encoder.plain_roles})
 
     @torch.inference_mode()

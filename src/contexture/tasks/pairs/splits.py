@@ -18,14 +18,14 @@ class PairSet:
 
     #: `part` (train, dev or test), `genres`, `first`, `second`, `label`.
     rows: pd.DataFrame
-    #: Dropped rows: `without_label`, `count_without_text`.
+    #: Dropped rows: `without_label`, `without_text`.
     dropped: dict[str, int]
     #: How the parts differ from the published ones; "" if they do not.
     note: str
 
 
 def split_set(name: str, table: pd.DataFrame) -> PairSet:
-    """Drop rows without label or text, and assign every other row to a part.
+    """Return the rows of a set with label and text, each assigned to a part (train, dev or test).
 
     - Train and test parts: used as published. If the test labels are hidden, the dev part is tested.
     - No dev part, or a tested one: `DEV_SHARE` of the training part becomes dev.
@@ -66,6 +66,7 @@ def sample_rows(rows: pd.DataFrame, count: int | None) -> pd.DataFrame:
 
 
 def _check_labels(name: str, rows: pd.DataFrame) -> None:
+    """Raise ValueError for an empty part, a training part with one label, and labels that the training part lacks."""
     labels = {part: set(rows.loc[rows["part"] == part, "label"]) for part in PARTS}
     if empty := [part for part in PARTS if not labels[part]]:
         raise ValueError(f"{name}: {len(rows)} labelled pairs leave none for {' and '.join(empty)}; add pairs")

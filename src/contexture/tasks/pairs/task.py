@@ -24,11 +24,11 @@ class PairsTask:
     """Predict the relation of two sentences by a linear layer on their vectors, frozen and fine-tuned."""
 
     def prepare_data(self, source: PairsConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `<set>.parquet` for each set (see `splits.PairSet` and `Task.read`); counts include the split.
+        """Write the labelled pairs of each set to `<set>.parquet` (see `Task.prepare_data`); count them by part.
 
         Raises ValueError, naming file and line, for another format.
         """
-        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_demo_dir(demo_dir))}
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_demo_pairs_dir(demo_dir))}
         with write_task(output_dir, sets, sets=[]) as (work, report):
             for name, files in sets.items():
                 with catch_missing(report, name):
@@ -50,7 +50,7 @@ class PairsTask:
     def finetune(
         self, settings: PairSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_pairs`. Nothing is written if the set is missing."""
+        """Fine-tune the encoder on the pairs of the set `option`; write nothing if the set is missing."""
         from contexture.tasks.pairs.finetune import finetune_pairs
 
         if (file := data_dir / f"{option}.parquet").exists():
@@ -64,7 +64,7 @@ class PairsTask:
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.evaluate_pairs`. Missing sets are skipped."""
+        """Return the accuracy of all encoders and baselines (`evaluate_pairs`). Missing sets are skipped."""
         from contexture.tasks.pairs.evaluation import evaluate_pairs
 
         files = {name: data_dir / f"{name}.parquet" for name in read_report(data_dir)["counts"]}
@@ -72,6 +72,7 @@ class PairsTask:
 
 
 def _read_pairs(name: str, files: str | list[str] | MultilingualSet) -> PairSet:
+    """Return the pairs of a set in one or several languages, assigned to train, dev and test."""
     if isinstance(files, str) and find_language_files(Path(files)):
         files = MultilingualSet(files)
     if isinstance(files, MultilingualSet):
@@ -79,13 +80,14 @@ def _read_pairs(name: str, files: str | list[str] | MultilingualSet) -> PairSet:
     return split_set(name, read_set(name, files))
 
 
-def _demo_dir(demo: Path) -> Path:
-    """Return the demo's pairs, in all languages if it has several."""
+def _demo_pairs_dir(demo: Path) -> Path:
+    """Return the folder of the demo's pairs, in all languages if it has several."""
     translated = demo / LANGUAGES_DIR / XNLI_DIR
     return translated if translated.is_dir() else demo / SNLI_DIR
 
 
 def _count_pairs(pairs: PairSet) -> dict[str, Any]:
+    """Return the numbers of pairs by part, of test pairs by genres, and of dropped pairs, and how the set was split."""
     sizes = pairs.rows["part"].value_counts()
     counts: dict[str, Any] = {part: int(sizes[part]) for part in PARTS}
     genres = pairs.rows.loc[pairs.rows["part"] == "test", "genres"].value_counts().sort_index()

@@ -40,16 +40,16 @@ class RankingSettings(TaskSettings):
     hybrid: list[str] = Field(default_factory=list)
 
     def named_variants(self) -> dict[str, list[str]]:
-        """Return key → the variants that it names."""
+        """Return key of these settings → names of variants under this key."""
         return {"hybrid": self.hybrid}
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """See `TaskSettings.check_variants`."""
+        """Raise ValidationError, with the key, if the settings name a variant that is not in `variants`."""
         for key, names in self.named_variants().items():
             check_names("variant", names, variants, key)
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """See `TaskSettings.restrict_variants`."""
+        """Return the settings with only the entries of these variants."""
         return replace(self, hybrid=[name for name in self.hybrid if name in variants])
 
 
@@ -80,16 +80,16 @@ class RetrievalSettings(RankingSettings, StepSettings):
             raise ValueError(f"indexed is {self.indexed}, but indexes is empty: add indexes, or set indexed to null")
 
     def named_variants(self) -> dict[str, list[str]]:
-        """See `RankingSettings.named_variants`."""
+        """Return key of these settings → names of variants under this key."""
         indexed = [self.indexed] if self.indexed else []
         return super().named_variants() | {"open_domain": self.open_domain, "indexed": indexed}
 
     def get_bm25_config(self) -> Bm25Config:
-        """See `TaskSettings.get_bm25_config`."""
+        """Return the BM25 settings that the search index shares."""
         return self.bm25
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
-        """See `TaskSettings.restrict_variants`."""
+        """Return the settings with only the entries of these variants."""
         indexed = self.indexed if self.indexed in variants else None
         return replace(
             super().restrict_variants(variants),
@@ -100,10 +100,10 @@ class RetrievalSettings(RankingSettings, StepSettings):
 
 
 def share_name(share: float) -> str:
-    """Return the protocol in records of a share in percent."""
+    """Return the name of the protocol, such as "5%", of encoders fine-tuned on a share of the questions."""
     return f"{share:g}%"
 
 
 def option_name(share: float) -> str:
-    """Return the fine-tuning option of a share in percent."""
+    """Return the fine-tuning option, such as "share-5", of a share in percent of the questions."""
     return f"share-{share:g}"

@@ -46,7 +46,7 @@ class CandidatePool:
 
     @property
     def candidates(self) -> ParquetRows:
-        """The open file."""
+        """Rows of candidates, read from the file."""
         return ParquetRows(self.file)
 
     @property
@@ -83,7 +83,7 @@ def evaluate_retrieval(
     data: str,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """Measure the recall of all encoders and of BM25 in all pools, the first of which is closed.
+    """Return the recall of all encoders and of BM25 in all pools of candidates, the first of which is closed.
 
     BM25 has a record for each seed of the encoders. The table `ranks` has the rank of each answer. Details: `indexes`
     compares approximate with exact search, `speeds` has the speed of BM25, and `examples` has questions with results
@@ -129,7 +129,7 @@ def _evaluate_model(
     has_indexes: bool,
     bm25_rows: Rows | None,
 ) -> tuple[list[pd.DataFrame], list[dict[str, Any]], dict[str, Any]]:
-    """Return tables of ranks for each pool, a comparison of indexes if `has_indexes`, and examples.
+    """Return tables of ranks of a model in each pool, a comparison of indexes if `has_indexes`, and examples.
 
     `bm25_rows` is BM25's ranking of the closed pool, or None without fusion.
     """
@@ -183,7 +183,10 @@ def _choose_weight(
     vectors: Vectors,
     bm25_rows: Rows,
 ) -> float:
-    """Return the weight of the encoder's ranking with the best R@10 on its dev questions."""
+    """Return the weight of the encoder's ranking, fused with BM25's, with the best R@10 on its dev questions.
+
+    With too few dev questions, both rankings have the same weight.
+    """
     is_dev = np.zeros(len(questions), np.bool_)
     if model.share is not None:
         is_dev = _split_questions(questions, model.share, model.evaluated.seed) == "dev"
@@ -199,11 +202,12 @@ def _choose_weight(
 
 
 def _recall_at_10(ranks: pd.DataFrame) -> float:
+    """Return the mean R@10 over the questions of a table of ranks."""
     return float(recalls(ranks)["recall_at_10"].mean())
 
 
 def list_models(encoder: EvaluatedEncoder, settings: RetrievalSettings) -> Iterator[RetrievalModel]:
-    """Yield the frozen encoder and its fine-tuned models."""
+    """Yield the models of an encoder: the frozen encoder, and a fine-tuned model for each share."""
     yield RetrievalModel(encoder, encoder.models)
     if encoder.finetuned_dir is not None:
         for share in settings.shares:
@@ -211,30 +215,32 @@ def list_models(encoder: EvaluatedEncoder, settings: RetrievalSettings) -> Itera
 
 
 def is_unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:
-    """Return whether each question is a test question; for frozen encoders (share None) all are."""
+    """Return whether each question is a test question of a share and seed; for frozen encoders (share None) all are."""
     if share is None:
         return np.ones(len(questions), np.bool_)
     return np.asarray(_split_questions(questions, share, seed) == "test", np.bool_)
 
 
 def _split_questions(questions: pd.DataFrame, share: float, seed: int) -> npt.NDArray[np.object_]:
-    """Return train, dev or test for each question."""
+    """Return the part of each question for a share and seed: train, dev or test."""
     return split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
 
 
 def _label_ranks(
     ranks: pd.DataFrame, variant: str, seed: int, share: float | None, pool: CandidatePool
 ) -> pd.DataFrame:
+    """Return a table of ranks with the added columns variant, seed, split and protocol."""
     protocol = _protocol_name(share) + (" open" if pool.is_open else "")
     return ranks.assign(variant=variant, seed=seed, split="test", protocol=protocol)
 
 
 def _protocol_name(share: float | None) -> str:
+    """Return the name in records of a share of the questions; "frozen" for None."""
     return FROZEN if share is None else share_name(share)
 
 
 def _search_bm25(questions: pd.DataFrame, pool: CandidatePool, settings: RetrievalSettings) -> tuple[Rows, float]:
-    """Return BM25's ranking for all questions, and the seconds of the search."""
+    """Return BM25's ranking of a pool's candidates for all questions, and the seconds of the search."""
     index = build_bm25(map(" ".join, pool.candidates.tuples(TEXT_COLUMNS)), pool.folder / BM25_DIR, settings.bm25)
     started = time.perf_counter()
     _, rows = index.search(questions["question"].tolist(), pool.depth)

@@ -49,7 +49,10 @@ class QuestionPairs(Examples):
         return len(self.pairs)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """Return a batch for `InBatchNegatives`; each device gets texts of all lengths."""
+        """Return this device's questions and answers of a step, as a batch for `InBatchNegatives`.
+
+        Each device gets texts of all lengths.
+        """
         question, candidate = self.pairs[step.rows].T
         lengths = self.candidates.lengths[candidate].sum(axis=1)
         parts = [part_rows(lengths, rank, step.ranks) for rank in range(step.ranks)]
@@ -79,7 +82,7 @@ class DevQuestions:
         self.candidates = candidate_texts(candidates.iloc[pool])
 
     def loss(self, encoder: Encoder) -> float:
-        """Return the mean of −log p(answer | question) over the candidates."""
+        """Return the dev loss of an encoder: the mean of −log p(answer | question) over the candidates."""
         queries, documents = encoder.embed(self.questions, "query"), encoder.embed(self.candidates, "document")
         scores = torch.from_numpy(queries @ documents.T)[self.question]
         return float(nn.functional.cross_entropy(scores, self.answer))
@@ -111,7 +114,7 @@ def finetune_retrieval(
 
 
 def list_answer_pairs(questions: pd.DataFrame, candidates: pd.DataFrame, is_chosen: npt.NDArray[np.bool_]) -> Ints:
-    """Return (question, candidate) rows of all right answers of the chosen questions, (N, 2)."""
+    """Return the (question row, candidate row) pairs of all right answers of the chosen questions, (N, 2)."""
     rows = dict(zip(candidates["candidate_id"], range(len(candidates)), strict=True))
     pairs = [
         (question, rows[answer])

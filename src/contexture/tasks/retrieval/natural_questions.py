@@ -50,6 +50,7 @@ def read_natural_questions(source: Path | Sequence[Path]) -> Iterator[ReqaPassag
 
 
 def _read_passages(record: Any, position: str) -> Iterator[ReqaPassage]:
+    """Yield the paragraphs of a record that answer its question, each with the question and its answers."""
     annotations = [
         (get_field(annotation, "long_answer", dict, position, _LAYOUT), short_answers[0])
         for annotation in get_field(record, "annotations", list, position, _LAYOUT)
@@ -75,7 +76,7 @@ def _read_passages(record: Any, position: str) -> Iterator[ReqaPassage]:
 
 
 def _join_tokens(tokens: list[_Token]) -> tuple[str, list[int], list[int]]:
-    """Return the text of tokens, their positions, and the character offset of each."""
+    """Return the text of tokens, their numbers in the document, and the character offset of each in the text."""
     text, offsets = "", []
     for _, token, is_joined in tokens:
         text += "" if is_joined or not text else " "
@@ -92,30 +93,32 @@ class _OriginalDocument:
         self._tokens = get_field(record, "document_tokens", list, position, _LAYOUT)
 
     def title(self) -> str:
+        """Return the title of the document."""
         return get_field(self._record, "document_title", str, self._position, _LAYOUT)
 
     def span(self, answer: dict[str, Any]) -> tuple[int, int]:
-        """First and last token (exclusive) of an answer; (-1, -1) for none."""
+        """Return first and last token (exclusive) of an answer; (-1, -1) for none."""
         if get_field({"start_token": -1} | answer, "start_token", int, self._position, _LAYOUT) >= 0:
             return answer["start_token"], get_field(answer, "end_token", int, self._position, _LAYOUT)
         if get_field({"start_byte": -1} | answer, "start_byte", int, self._position, _LAYOUT) < 0:
             return -1, -1
         first, last = (
-            bisect_left(self._tokens, get_field(answer, key, int, self._position, _LAYOUT), key=self._start)
+            bisect_left(self._tokens, get_field(answer, key, int, self._position, _LAYOUT), key=self._start_byte)
             for key in ("start_byte", "end_byte")
         )
         return first, last
 
     def is_paragraph(self, first: int) -> bool:
+        """Return whether the token number `first` opens a paragraph."""
         return first < len(self._tokens) and bool(self._tokens[first].get("token") == "<P>")
 
     def tokens(self, first: int, last: int) -> list[_Token]:
-        """Return the tokens of a span; white space outside of tags separates two tokens."""
+        """Return the tokens of a span without markup; white space outside of tags separates two tokens."""
         page = get_field(self._record, "document_html", str, self._position, _LAYOUT).encode()
         kept = [(i, token) for i, token in enumerate(self._tokens[first:last], first) if not token.get("html_token")]
         texts = [(i, get_field(token, "token", str, self._position, _LAYOUT)) for i, token in kept]
         gaps = [
-            page[get_field(left, "end_byte", int, self._position, _LAYOUT) : self._start(right)].decode(
+            page[get_field(left, "end_byte", int, self._position, _LAYOUT) : self._start_byte(right)].decode(
                 "utf-8", "replace"
             )
             for (_, left), (_, right) in pairwise(kept)
@@ -123,7 +126,8 @@ class _OriginalDocument:
         is_joined = [True, *(_SPACE.search(_TAG.sub("", text)) is None for text in gaps)]
         return [(i, text, follows) for (i, text), follows in zip(texts, is_joined, strict=False)]
 
-    def _start(self, token: Any) -> int:
+    def _start_byte(self, token: Any) -> int:
+        """Return the byte offset of a token in the HTML."""
         return get_field(token, "start_byte", int, self._position, _LAYOUT)
 
 
@@ -135,19 +139,21 @@ class _SimplifiedDocument:
         self._words = get_field(record, "document_text", str, position, _LAYOUT).split(" ")
 
     def title(self) -> str:
+        """Return the title of the document."""
         query = urlsplit(get_field(self._record, "document_url", str, self._position, _LAYOUT)).query
         return parse_qs(query).get("title", [""])[0].replace("_", " ")
 
     def span(self, answer: dict[str, Any]) -> tuple[int, int]:
-        """First and last token (exclusive) of an answer; (-1, -1) for none."""
+        """Return first and last token (exclusive) of an answer; (-1, -1) for none."""
         first, last = (get_field(answer, key, int, self._position, _LAYOUT) for key in ("start_token", "end_token"))
         return first, last
 
     def is_paragraph(self, first: int) -> bool:
+        """Return whether the token number `first` opens a paragraph."""
         return first < len(self._words) and self._words[first] == "<P>"
 
     def tokens(self, first: int, last: int) -> list[_Token]:
-        """Return the tokens of a span, with punctuation joined to its word."""
+        """Return the tokens of a span without markup, with punctuation joined to its word."""
         kept = [(i, word) for i, word in enumerate(self._words[first:last], first) if not _TAG.fullmatch(word)]
         previous = ["", *(word for _, word in kept)]
         return [

@@ -32,7 +32,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def add_corpus_pairs(candidates: Path, passages: Path, count: int, seed: int, lang: str, folder: Path) -> Path:
-    """Write the candidates, followed by `count` (sentence, passage) pairs of the corpus, to `folder`.
+    """Write the candidates, then `count` (sentence, passage) pairs of the corpus, to a Parquet file in `folder`.
 
     The pairs and their order depend on the seed and their ids alone; a larger count adds pairs at the end. Pairs that
     are candidates already are skipped. `passages` has Parquet files with passage_id, text and sentence_lengths (one
@@ -67,7 +67,10 @@ def add_corpus_pairs(candidates: Path, passages: Path, count: int, seed: int, la
 
 
 def draw_pairs(passages: Path, count: int, seed: int) -> DrawnPairs:
-    """Return the `count` pairs with the smallest draw numbers, in corpus order; all if there are fewer."""
+    """Return the `count` pairs of sentence and passage with the smallest draw numbers, in corpus order.
+
+    If there are fewer, all are returned.
+    """
     parts, num_pairs, num_passages = [np.empty(0, DRAW_DTYPE)], 0, 0
     for batch in read_batches(passages, ["passage_id", "sentence_lengths"]):
         lengths = pc.list_value_length(batch["sentence_lengths"]).to_pylist()
@@ -84,27 +87,30 @@ def draw_pairs(passages: Path, count: int, seed: int) -> DrawnPairs:
 
 
 def _select_smallest(parts: Sequence[DrawnPairs], count: int) -> DrawnPairs:
+    """Return the `count` pairs with the smallest draw numbers, in their order in `parts`."""
     pairs = np.concatenate(parts)
     return pairs[np.sort(np.argsort(pairs["draw"], kind="stable")[:count])]
 
 
 def draw_number(seed: int, name: str) -> int:
-    """Return the 64-bit draw number of a pair, which depends on the seed and the pair's id alone."""
+    """Return a 64-bit pseudo-random number of a pair, which depends on the seed and the pair's id alone."""
     return int.from_bytes(blake2b(f"{seed} {name}".encode(), digest_size=8).digest())
 
 
 def _pair_id(passage_id: str, sentence: int) -> str:
+    """Return the candidate id of a sentence of a corpus passage."""
     return f"corpus:{passage_id}/{sentence}"
 
 
 def _hash_pair(pair: tuple[str, ...]) -> int:
+    """Return a 64-bit hash of the texts of a pair."""
     digest = blake2b(digest_size=8)
     update_digest(digest, pair)
     return int.from_bytes(digest.digest())
 
 
 def _write_pairs(passages: Path, drawn: DrawnPairs, lang: str, file: Path) -> Hashes:
-    """Write the drawn pairs in corpus order to an Arrow file; return their hashes."""
+    """Write the texts of the drawn pairs in corpus order to an Arrow file; return a hash of each."""
     split = get_splitter(lang).split
     hashes, number = np.empty(len(drawn), np.uint64), 0
     with pa.ipc.new_file(file, SCHEMA) as writer:
@@ -144,7 +150,7 @@ def _read_rows(file: Path, positions: Numbers) -> Iterator[pa.Table]:
 
 
 def _check_ids(rows: ParquetRows, num_candidates: int) -> None:
-    """Raise ValueError if an id occurs twice."""
+    """Raise ValueError if an id occurs twice; after `num_candidates` rows, repeated ids are adjacent."""
     ids, previous = set[str](), ""
     for number, (name,) in enumerate(rows.tuples(["candidate_id"])):
         # Pairs with the same id have the same draw number and are adjacent.

@@ -23,7 +23,7 @@ METRICS = [f"{count}_at_{k}" for count in ("recall", "sentence_recall") for k in
 
 
 def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> tuple[list[Rows], Hashes]:
-    """Return the rows of each question's answers among the candidates, and a hash of each candidate's sentence.
+    """Return the rows of each question's right answers among the candidates, and a hash of each candidate sentence.
 
     `questions` has question_id and answers (list of candidate ids); `candidates`, read once, candidate_id and sentence.
     Raises ValueError for no candidates, an answer that occurs twice among them, or a question without an answer among
@@ -76,7 +76,7 @@ def question_ranks(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]
 
 
 def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Return question_id and METRICS, each 0.0 or 1.0, for ranks of `question_ranks`."""
+    """Return a table of R@k of each question, 0.0 or 1.0, by ranks of `question_ranks`: question_id and METRICS."""
     values = {
         f"{count}_at_{k}": ranks[column].between(1, k).astype("float64")
         for count, column in (("recall", "rank"), ("sentence_recall", "sentence_rank"))
@@ -86,7 +86,10 @@ def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _first_rank(ranked: Rows | Hashes, gold: Sequence[Rows | Hashes], is_row: npt.NDArray[np.bool_]) -> Rows:
-    """Return the rank from 1 of the first gold number in each line, 0 for none."""
+    """Return the rank, from 1, of the first right candidate in each row of `ranked`; 0 for none.
+
+    `gold` has the right numbers of each row; where `is_row` is false, there is no candidate.
+    """
     right = [np.isin(line, numbers) for line, numbers in zip(ranked, gold, strict=True)]
     hits = np.array(right, np.bool_).reshape(ranked.shape) & is_row
     return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, 0)

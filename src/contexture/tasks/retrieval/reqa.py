@@ -36,7 +36,7 @@ class ReqaPassage:
 
 
 def reqa_tables(passages: Iterable[ReqaPassage], lang: str = "en") -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the questions and candidates of a retrieval task.
+    """Return the tables of questions and candidates of a retrieval task, made from passages with questions.
 
     Candidates with equal text are merged, and so are questions with equal text. Questions without an answer are left
     out. Ids depend on the texts alone.
@@ -82,7 +82,7 @@ def reqa_tables(passages: Iterable[ReqaPassage], lang: str = "en") -> tuple[pd.D
 
 
 def reqa_counts(questions: pd.DataFrame, candidates: pd.DataFrame) -> dict[str, float]:
-    """Return the counts of the two-tower paper's table 2, with lengths in words instead of tokens.
+    """Return the numbers and mean lengths in the two-tower paper's table 2, in words instead of tokens.
 
     A repeated question counts twice in `tuples` and once in `queries`, as in the paper. `document_words` is the mean
     length of sentence and passage together.
@@ -100,7 +100,7 @@ def reqa_counts(questions: pd.DataFrame, candidates: pd.DataFrame) -> dict[str, 
 
 
 def split_questions(question_ids: Sequence[str], share: float, seed: int) -> pd.Series:
-    """Split questions into train, dev and test (section 4.1) by the seed and the ids alone.
+    """Return the part of each question, train, dev or test (section 4.1), by the seed and the ids alone.
 
     In one random order, the first `share` is train, except every tenth question, which is dev; the rest is test. So
     the train and dev questions of a smaller share are also those of a larger one. At least one question is train and
@@ -127,5 +127,5 @@ def split_questions(question_ids: Sequence[str], share: float, seed: int) -> pd.
 
 
 def stable_id(text: str) -> str:
-    """Return 16 hexadecimal digits that depend on the text alone."""
+    """Return an id of a text: 16 hexadecimal digits that depend on the text alone."""
     return blake2b(text.encode(), digest_size=8).hexdigest()

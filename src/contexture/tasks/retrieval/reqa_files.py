@@ -45,7 +45,7 @@ def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
-    """Parse JSON that starts in a line of a file; raise ValueError for other content."""
+    """Return parsed JSON; raise ValueError, with file and line, for other content. `line` is that of its start."""
     try:
         return json.loads(data)
     except json.JSONDecodeError as error:
@@ -60,7 +60,7 @@ def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
 
 
 def get_field(record: Any, key: str, kind: type[T], position: str, layout: str) -> T:
-    """Return `record[key]`; raise ValueError if it is missing or has another type."""
+    """Return `record[key]`; raise ValueError, with position and layout, if it is missing or has another type."""
     value = record.get(key) if isinstance(record, dict) else None
     if not isinstance(value, kind):
         raise ValueError(f"{position}: no {_TYPE_NAMES[kind]} under the key {key!r}; {layout}")
@@ -68,4 +68,5 @@ def get_field(record: Any, key: str, kind: type[T], position: str, layout: str) 
 
 
 def _open_file(path: Path) -> BinaryIO:
+    """Open a file for reading bytes, decompressed if its name ends in .gz."""
     return cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb"))

@@ -37,7 +37,7 @@ def read_squad(source: Path | Sequence[Path]) -> Iterator[ReqaPassage]:
         content = parse_json(path, b"".join(line for _, line in iter_lines(path)))
         num_lost = 0
         for title, context, questions_answers in (
-            _read_rows(path, content) if isinstance(content, list) else _read_articles(path, content)
+            _read_contexts(path, content) if isinstance(content, list) else _read_articles(path, content)
         ):
             questions = []
             for text, answers in questions_answers:
@@ -58,6 +58,7 @@ _QuestionAnswers = tuple[str, list[tuple[str, int]]]
 
 
 def _read_articles(path: Path, content: Any) -> Iterator[tuple[str, str, list[_QuestionAnswers]]]:
+    """Yield title, context and questions of each paragraph in SQuAD's layout."""
     for a, article in enumerate(get_field(content, "data", list, str(path), _LAYOUT)):
         position = f"{path}, data[{a}]"
         paragraphs = get_field(article, "paragraphs", list, position, _LAYOUT)
@@ -73,6 +74,7 @@ def _read_articles(path: Path, content: Any) -> Iterator[tuple[str, str, list[_Q
 
 
 def _read_question(question: Any, position: str) -> _QuestionAnswers:
+    """Return the text of a question, and each of its answers with the offset at which it starts."""
     answers = []
     for i, answer in enumerate(get_field(question, "answers", list, position, _LAYOUT)):
         answer_position = f"{position}.answers[{i}]"
@@ -85,7 +87,8 @@ def _read_question(question: Any, position: str) -> _QuestionAnswers:
     return get_field(question, "question", str, position, _LAYOUT), answers
 
 
-def _read_rows(path: Path, rows: list[Any]) -> Iterator[tuple[str, str, list[_QuestionAnswers]]]:
+def _read_contexts(path: Path, rows: list[Any]) -> Iterator[tuple[str, str, list[_QuestionAnswers]]]:
+    """Yield an empty title, context and questions of each context in a list of {context, question, answer}."""
     passages: dict[str, list[_QuestionAnswers]] = defaultdict(list)
     for number, row in enumerate(rows):
         context, question, answer = (
@@ -96,7 +99,7 @@ def _read_rows(path: Path, rows: list[Any]) -> Iterator[tuple[str, str, list[_Qu
 
 
 def _locate(context: str, answer: str, expected_start: int) -> int | None:
-    """Return the start of `answer` in `context` that is nearest to the expected one; None if it does not occur."""
+    """Return the offset of `answer` in `context` that is nearest to the expected one; None if it does not occur."""
     if 0 <= expected_start < len(context) and context.startswith(answer, expected_start):
         return expected_start
     starts = (match.start() for match in re.finditer(re.escape(answer), context) if answer)

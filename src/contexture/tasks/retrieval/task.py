@@ -25,7 +25,7 @@ class RetrievalTask:
     """Retrieve the sentence and passage that answer a question, with frozen and fine-tuned encoders."""
 
     def prepare_data(self, source: RetrievalConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `questions.parquet` and `candidates.parquet`; see `Task.prepare_data` and `reqa.reqa_tables`.
+        """Write the tables of questions and candidates (see `reqa.reqa_tables`) and the report `task.json`.
 
         `task.json` also has `lang`, the language of the passages. Raises ValueError for files in another format.
         """
@@ -52,20 +52,20 @@ class RetrievalTask:
                 )
 
     def load_documents(self, data_dir: Path) -> pd.DataFrame | None:
-        """Return all passages; see `DocumentTask`."""
+        """Return title and text of all passages; None if the files are missing."""
         if not (data_dir / CANDIDATES_FILE).exists():
             return None
         passages = pd.read_parquet(data_dir / CANDIDATES_FILE, columns=["passage_id", "title", "passage"])
         return passages.drop_duplicates("passage_id")[["title", "passage"]].rename(columns={"passage": "text"})
 
     def list_options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
-        """Return one option per share."""
+        """Return the names of the models to fine-tune from an encoder, one per share of the questions."""
         return [option_name(share) for share in settings.shares]
 
     def finetune(
         self, settings: RetrievalSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
     ) -> None:
-        """See `finetune.finetune_retrieval`; do nothing if the questions are missing."""
+        """Fine-tune the encoder on the share `option` of the questions; do nothing if the questions are missing."""
         from contexture.tasks.retrieval.finetune import finetune_retrieval
 
         if (data_dir / QUESTIONS_FILE).exists():
@@ -86,7 +86,7 @@ class RetrievalTask:
         *,
         passages: Path | None = None,
     ) -> Results:
-        """See `evaluation.evaluate_retrieval`; there are no results if the questions are missing.
+        """Return the recall of all encoders and BM25 (`evaluate_retrieval`); nothing if the questions are missing.
 
         The open domain needs `passages`, the folder of the table of passages.
         """

@@ -15,7 +15,7 @@ NAME = "reviews"
 
 
 def measure_reviews(encoders: Sequence[str], file: Path, vectors_dir: Path) -> list[Row]:
-    """Return the accuracy in each language of a logistic regression. Each review is embedded once."""
+    """Return the accuracy in each language of a logistic regression trained on English reviews."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(vectors_dir)(encoders, sorted(set(rows["text"])), NAME)
     parts = {str(part): table for part, table in rows.groupby("part")}

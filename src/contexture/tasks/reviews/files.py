@@ -42,6 +42,7 @@ def read_reviews(folder: Path) -> tuple[pd.DataFrame, dict[str, str]]:
 
 
 def _read_language(folder: Path, language: str, part: str) -> pd.DataFrame:
+    """Return the reviews of all categories of a language and part."""
     rows = []
     for category in CATEGORIES:
         path = folder / language / category / f"{part}.review"
@@ -55,12 +56,12 @@ class _PlainTreeBuilder(ElementTree.TreeBuilder):
     """XML without a document type, which could declare entities that expand without end."""
 
     def doctype(self, name: str, *_: object) -> None:
-        """Raise ValueError. The parser calls this before it expands any entity."""
+        """Raise ValueError for a document type. The parser calls this before it expands any entity."""
         raise ValueError(f"declares a document type, {name}, which is not allowed")
 
 
 def _parse_reviews(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield text and label of each review."""
+    """Yield text and label (1: positive) of each review of a file."""
     try:
         items = ElementTree.parse(path, ElementTree.XMLParser(target=_PlainTreeBuilder())).getroot().iter("item")
     except (ElementTree.ParseError, ValueError) as error:

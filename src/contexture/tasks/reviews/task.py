@@ -20,7 +20,7 @@ class ReviewsTask(FrozenTask):
     """Classify reviews as positive or negative: train in English, test in every language."""
 
     def prepare_data(self, source: ReviewsConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Write `REVIEWS_FILE` (see `files.read_reviews`), and count reviews by part, language and category."""
+        """Write the table of reviews (`files.read_reviews`), and count reviews by part, language and category."""
         with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
                 report_missing(report, AMAZON, "reviews.input names no folder; see docs/reviews.md")
@@ -40,7 +40,7 @@ class ReviewsTask(FrozenTask):
         vectors_dir: Path,
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """See `evaluation.measure_reviews`. Without files there are no records."""
+        """Return the accuracy of all encoders on reviews in each language. Without files there are no records."""
         from contexture.tasks.reviews.evaluation import measure_reviews
 
         if not read_report(data_dir)["counts"].get("test"):
@@ -49,6 +49,7 @@ class ReviewsTask(FrozenTask):
 
 
 def _count_reviews(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return part → language → category → number of reviews."""
     counts: dict[str, Any] = {}
     sizes = rows.groupby(["part", "language", "category"]).size().reset_index()
     for part, language, category, count in sizes.itertuples(index=False):

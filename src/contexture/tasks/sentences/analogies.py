@@ -30,7 +30,7 @@ _REMEDY = (
 
 
 def read_analogies(path: Path) -> pd.DataFrame:
-    """Read analogies: one row per line, with category (such as `family`), a, b, c and d.
+    """Read analogies: a table with one row per line, with category (such as `family`), a, b, c and d.
 
     Raises BenchmarkMissing if the file is absent, and ValueError, with the line, unless it has five non-empty fields.
     """
@@ -47,7 +47,7 @@ def read_analogies(path: Path) -> pd.DataFrame:
 
 
 def build_questions(tuples: pd.DataFrame) -> pd.DataFrame:
-    """Return four questions per tuple: A:B::C:D, B:A::D:C, C:D::A:B and D:C::B:A; d is the answer."""
+    """Return a table of four questions per tuple: A:B::C:D, B:A::D:C, C:D::A:B and D:C::B:A; d is the answer."""
     rows = [
         [row["category"], *(row[name] for name in order)] for row in tuples.to_dict("records") for order in _QUESTIONS
     ]
@@ -55,7 +55,7 @@ def build_questions(tuples: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure_analogies(tuples: pd.DataFrame, vectors: Lookup, other_candidates: Iterable[Block] = ()) -> pd.DataFrame:
-    """Return the share of questions whose answer is the sentence nearest by cosine to v(C) + v(B) − v(A).
+    """Return the share of questions, by category, whose answer is nearest by cosine to v(C) + v(B) − v(A).
 
     Vectors are not normalised before they are added. As in the paper, `accuracy` keeps A, B and C as candidates (the
     common failure is C); `accuracy_excluding` removes them. A tie with another candidate is wrong.
@@ -90,11 +90,13 @@ def measure_analogies(tuples: pd.DataFrame, vectors: Lookup, other_candidates: I
 
 
 def _is_nearest(answer: str, cosines: dict[str, float]) -> bool:
+    """Return whether the answer's cosine is higher than that of every other candidate (candidate → cosine)."""
     rivals = [cosine for text, cosine in cosines.items() if text != answer]
     return answer in cosines and all(cosine < cosines[answer] - ROUNDING_ERROR for cosine in rivals)
 
 
 def _average_by_category(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the number of questions and both mean accuracies by category."""
     return (
         table.groupby("category", sort=True)
         .agg(questions=("d", "size"), accuracy=("accuracy", "mean"), accuracy_excluding=("accuracy_excluding", "mean"))

@@ -12,7 +12,7 @@ from contexture.tasks.sentences.files import Counts
 def measure_models(
     models: list[str], folder: Path, counts: Counts, names: Collection[str] | None, protocol: str, vectors: Path | None
 ) -> tuple[str, dict[str, Any]]:
-    """Measure concatenated models on tasks, by default all, in a folder with SentEval's layout.
+    """Return the scores of concatenated models on tasks, by default all, in a folder with SentEval's layout.
 
     Returns the tables as text, and the results as a dictionary. Raises ValueError if the folder has none of the tasks
     or a file is wrong.

@@ -39,7 +39,7 @@ class SentenceTasksConfig(SourceSettings):
 
     @property
     def reads_demo(self) -> bool:
-        """See `SourceSettings.reads_demo`."""
+        """Whether the demo writes some of the files."""
         return DEMO in (self.input, self.analogies)
 
 
@@ -88,7 +88,7 @@ class SentenceSettings(TaskSettings):
             raise ValueError(f"ensemble: remove the variant that is listed twice: {self.ensemble}")
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """See `TaskSettings.check_variants`."""
+        """Raise ValidationError, with the key, if the settings name a variant that is not in `variants`."""
         with_average = {*variants, WORD_AVERAGE}
         searched = self.neighbours.variants if self.neighbours else []
         followed = self.over_time.variants if self.over_time else []
@@ -105,14 +105,15 @@ class SentenceSettings(TaskSettings):
         return replace(
             self,
             ensemble=self.ensemble if set(self.ensemble) <= known else [],
-            neighbours=_restrict(self.neighbours, known),
-            over_time=_restrict(self.over_time, known),
+            neighbours=_restrict_to(self.neighbours, known),
+            over_time=_restrict_to(self.over_time, known),
         )
 
 
 _Settings = TypeVar("_Settings", NeighbourSettings, OverTimeSettings)
 
 
-def _restrict(settings: _Settings | None, variants: Collection[str]) -> _Settings | None:
+def _restrict_to(settings: _Settings | None, variants: Collection[str]) -> _Settings | None:
+    """Return the settings with only those of their variants that are in `variants`; None if there are none."""
     names = [name for name in settings.variants if name in variants] if settings else []
     return replace(settings, variants=names) if settings and names else None

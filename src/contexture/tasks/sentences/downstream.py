@@ -66,7 +66,7 @@ class SentenceTasks:
 
     @property
     def tasks(self) -> tuple[ClassificationTask | RelatednessTask | SimilarityTask, ...]:
-        """The tasks of all kinds."""
+        """All tasks of the three kinds."""
         return (*self.classification, *self.relatedness, *self.similarity)
 
     def __len__(self) -> int:

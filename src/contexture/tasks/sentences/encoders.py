@@ -50,15 +50,15 @@ def measure_tasks(
     store: VectorStore,
     parallel_map: ParallelMap = serial_map,
 ) -> tuple[Records, Records, dict[str, int]]:
-    """Measure probes, relatedness and similarity of every encoder, and of the ensemble of each seed.
+    """Return probe, relatedness and similarity scores of every encoder, and of the ensemble of each seed.
 
-    Returns records; the chosen strengths C, with variant, seed, task and protocol; and the number of zero vectors by
-    variant.
+    The results are records; the chosen strengths C, with variant, seed, task and protocol; and the number of zero
+    vectors by variant.
     """
     protocol = PROTOCOLS[settings.protocol]
     encoders = dict.fromkeys(encoder for evaluated in evaluated for encoder in evaluated.models)
     # Embed first: variants share encoders.
-    parallel_map(_embed, [(encoder, tasks, data, store) for encoder in encoders])
+    parallel_map(_cache_vectors, [(encoder, tasks, data, store) for encoder in encoders])
     measured = parallel_map(_measure_encoder, [(encoder, tasks, data, protocol, store) for encoder in evaluated])
     evaluations: dict[tuple[str, int], Evaluation] = {}
     zeros: dict[str, int] = {}
@@ -75,13 +75,15 @@ def measure_tasks(
     return records, chosen, zeros
 
 
-def _embed(encoder: str, tasks: SentenceTasks, data: str, store: VectorStore) -> None:
+def _cache_vectors(encoder: str, tasks: SentenceTasks, data: str, store: VectorStore) -> None:
+    """Embed all sentences of the tasks with an encoder, and keep their vectors in the store."""
     store([encoder], tasks.sentences(), f"tasks/{data}")
 
 
 def _measure_encoder(
     encoder: EvaluatedEncoder, tasks: SentenceTasks, data: str, protocol: Protocol, store: VectorStore
 ) -> tuple[Evaluation, int]:
+    """Return the results of an encoder on all tasks, and the number of its zero vectors."""
     vectors = store(encoder.models, tasks.sentences(), f"tasks/{data}")
     LOG.info("%s, seed %d: %d tasks of %s", encoder.variant, encoder.seed, len(tasks), data)
     return evaluate_sentences(vectors, tasks, protocol), vectors.count_zeros()
@@ -90,7 +92,7 @@ def _measure_encoder(
 def _build_ensembles(
     members: Sequence[str], evaluations: Mapping[tuple[str, int], Evaluation]
 ) -> dict[tuple[str, int], Evaluation]:
-    """Return the ensemble of each seed; a member with one seed is part of all."""
+    """Return the ensemble of each seed, by its name and seed; a member with one seed is part of all."""
     by_member = [
         {seed: evaluation for (variant, seed), evaluation in evaluations.items() if variant == name} for name in members
     ]
@@ -108,7 +110,7 @@ def search_corpus(
     analogy_set: Mapping[str, str] | None,
     store: VectorStore,
 ) -> tuple[Records, Records]:
-    """Find nearest neighbours of corpus sentences (section 4.4.4) and measure sentence analogies (appendix A).
+    """Return scores on sentence analogies (appendix A) and nearest neighbours of corpus sentences (section 4.4.4).
 
     Each variant is searched with its lowest seed. `corpus` is the folder of the paragraphs; `analogy_set` has `name`
     and `path`. Returns records of the analogies, and the neighbours: model, query, neighbour and cosine.
@@ -143,14 +145,17 @@ def search_corpus(
 
 
 def draw_queries(pool: Iterable[str], count: int) -> list[str]:
-    """Return at most `count` sentences with `QUERY_WORDS` words, drawn from the pool, in order."""
+    """Return at most `count` random sentences of the pool with `QUERY_WORDS` words, in the order of the pool."""
     suitable = [text for text in pool if len(text.split()) in QUERY_WORDS]
     rows = np.random.default_rng(QUERY_SEED).choice(len(suitable), min(count, len(suitable)), replace=False)
     return [suitable[row] for row in sorted(rows)]
 
 
 def rank_captions(encoders: Sequence[EvaluatedEncoder], caption_set: Mapping[str, str], store: VectorStore) -> Records:
-    """Rank images by captions and captions by images (section 4.4.3); `caption_set` has `name` and `path`."""
+    """Return records of ranking images by captions and captions by images (section 4.4.3), with all encoders.
+
+    `caption_set` has `name` and `path`.
+    """
     parts = [read_image_captions(Path(caption_set["path"]), split) for split in SPLITS]
     captions = distinct(part.captions for part in parts)
     records: Records = []
@@ -177,7 +182,7 @@ class QueryEncoder:
         self.identity: dict[str, Any] = {**encoder.identity, "role": "query", "unit": self.unit}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Return vectors (N, D), which do not depend on the role."""
+        """Return vectors (N, D) of texts by the query encoder, whatever the role."""
         vectors = self.encoder.embed(texts, "query")
         return normalize(vectors) if self.unit else vectors
 
@@ -185,9 +190,9 @@ class QueryEncoder:
 def measure_over_time(
     protocol: str, encoders: Sequence[EvaluatedEncoder], tasks: SentenceTasks, store: VectorStore
 ) -> Records:
-    """Measure the query encoder at each snapshot of single-encoder variants (appendix C, Figure 2).
+    """Return scores of the query encoder at each snapshot of single-encoder variants (appendix C, Figure 2).
 
-    Returns run (the variant), seed, step, seconds of training, task, metric and value.
+    The keys are run (the variant), seed, step, seconds of training, task, metric and value.
     """
     records: Records = []
     sentences = tasks.sentences()

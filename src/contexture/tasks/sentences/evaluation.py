@@ -35,11 +35,11 @@ class Evaluation:
 
     @property
     def trained(self) -> dict[str, ProbeResult | RelatednessResult]:
-        """Results of probes and regressions."""
+        """Task → result, of probes and regressions."""
         return {**self.probes, **self.relatedness}
 
     def rows(self, data: str) -> list[Row]:
-        """Return all values on the test rows; `data` of a subset is `<data>/<subset>`."""
+        """Return a row for each metric of each task on the test rows; `data` of a subset is `<data>/<subset>`."""
         figures = [
             (task, data, self.protocol, metric, value)
             for task, result in self.trained.items()
@@ -56,18 +56,20 @@ class Evaluation:
         ]
 
     def chosen_strengths(self) -> dict[str, list[float]]:
-        """Return the strength C of each probe and regression, one per outer fold."""
+        """Return task → strengths C of its probe or regression, one per outer fold."""
         return {task: [float(c) for c in result.chosen] for task, result in self.trained.items()}
 
 
 def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol) -> Evaluation:
-    """Run every task on its sentences' vectors, with a progress bar.
+    """Return the results of all tasks, measured on their sentences' vectors; show a progress bar.
 
     Raises ValueError, with the task, for vectors that are not finite and tasks that cannot be split or correlated.
     """
     with progress(len(tasks), "evaluate", "task") as bar:
 
-        def results(kind: str, tasks_of_kind: Sequence[Any], measure: Callable[..., Any], *args: Any) -> dict[str, Any]:
+        def measure_each(
+            kind: str, tasks_of_kind: Sequence[Any], measure: Callable[..., Any], *args: Any
+        ) -> dict[str, Any]:
             measured = {}
             for task in tasks_of_kind:
                 bar.set_postfix_str(f"{task.name}: {kind}")
@@ -77,14 +79,14 @@ def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol
 
         return Evaluation(
             protocol.name,
-            results("probe", tasks.classification, run_probe, protocol),
-            results("relatedness", tasks.relatedness, measure_relatedness, protocol),
-            results("similarity", tasks.similarity, measure_similarity),
+            measure_each("probe", tasks.classification, run_probe, protocol),
+            measure_each("relatedness", tasks.relatedness, measure_relatedness, protocol),
+            measure_each("similarity", tasks.similarity, measure_similarity),
         )
 
 
 def build_ensemble(members: Sequence[Evaluation]) -> Evaluation:
-    """Return the ensemble of several variants with the same seed on all tasks with a classifier."""
+    """Return the results of averaged predictions of several variants with the same seed, on tasks with a classifier."""
     first = members[0]
     probes = {task: average_results([member.probes[task] for member in members]) for task in first.probes}
     degrees = {task: average_results([member.relatedness[task] for member in members]) for task in first.relatedness}
@@ -92,7 +94,7 @@ def build_ensemble(members: Sequence[Evaluation]) -> Evaluation:
 
 
 def average_results(results: Sequence[_Trained]) -> _Trained:
-    """Average the log-probabilities of several models for a task (Quick-Thoughts, section 4.4.2).
+    """Return the result of several models' averaged log-probabilities for a task (Quick-Thoughts, section 4.4.2).
 
     Models are weighted by validation score; scores below 0 count as 0. Raises ValueError if no score is above 0.
     """
@@ -103,12 +105,12 @@ def average_results(results: Sequence[_Trained]) -> _Trained:
         )
     weights = [score / sum(scores) for score in scores]
 
-    def average(values: Iterable[Any]) -> Any:
+    def weighted_sum(values: Iterable[Any]) -> Any:
         return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
     return replace(
         results[0],
         chosen=(),
-        validation=float(average(result.validation for result in results)),
-        log_probabilities=np.asarray(average(result.log_probabilities for result in results), np.float32),
+        validation=float(weighted_sum(result.validation for result in results)),
+        log_probabilities=np.asarray(weighted_sum(result.log_probabilities for result in results), np.float32),
     )

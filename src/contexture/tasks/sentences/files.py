@@ -46,7 +46,7 @@ def read_lines(path: Path, published: int | None = None, header: int = 0) -> lis
 
 
 def check_rows(path: Path, count: int, published: int | None, noun: str = "rows") -> None:
-    """Raise ValueError for a file without rows, or with another number than published."""
+    """Raise ValueError if a file has no rows, or another number (`count`) than the published file."""
     if published is not None and count != published:
         raise ValueError(
             f"{path} has {max(count, 0):,} {noun} where the published file has {published:,}; fetch it again, or set "
@@ -79,14 +79,14 @@ def read_columns(path: Path, columns: Sequence[str], published: int | None) -> l
 
 
 def parse_label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
-    """Return the position of a value in `labels`; raises ValueError if it is missing."""
+    """Return the position of `value` in `labels`; raises ValueError, with file and line, if it is missing."""
     if value not in labels:
         raise ValueError(f"{path}, line {number}: the label is {value!r}; it must be one of {', '.join(labels)}")
     return labels.index(value)
 
 
 def parse_score(path: Path, number: int, value: str, low: float, high: float) -> float:
-    """Return a score; raises ValueError unless it is a number from `low` to `high`."""
+    """Return `value` as a number; raises ValueError, with file and line, unless it is from `low` to `high`."""
     try:
         points = float(value)
     except ValueError:

@@ -46,7 +46,7 @@ class ImageCaptions:
 
 
 def read_image_captions(folder: Path, split: str) -> ImageCaptions:
-    """Read a split of `SPLITS`; all features are checked once.
+    """Return the images and captions of a split of `SPLITS`; all features are checked once.
 
     Raises BenchmarkMissing for absent files. Raises ValueError, with the file, for row counts that do not fit, empty
     captions, and features that are not a finite float32 matrix.
@@ -76,6 +76,7 @@ def read_image_captions(folder: Path, split: str) -> ImageCaptions:
 
 
 def _load_features(path: Path) -> Array:
+    """Return the memory-mapped matrix of image features; raises ValueError unless it is two-dimensional float32."""
     try:
         rows: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
@@ -88,7 +89,10 @@ def _load_features(path: Path) -> Array:
 
 
 def _check_features(path: Path, start: int, block: Array, repeats: int) -> None:
-    """Check the rows from `start` on; `repeats` successive rows belong to one image."""
+    """Raise ValueError if features are not finite, or if the rows of an image differ.
+
+    `block` has the rows from `start` on; `repeats` successive rows belong to one image.
+    """
     finite = np.isfinite(block).all(axis=1)
     if not finite.all():
         row = start + int(finite.argmin())
@@ -137,16 +141,16 @@ class JointSpace(nn.Module):
         self.caption = nn.Linear(caption_size, size, bias=False)
 
     def forward(self, images: Tensor, captions: Tensor) -> Tensor:
-        """Return f (B, C) of images (B, X) and captions (C, Y)."""
+        """Return scores f (B, C) of each image (B, X) with each caption (C, Y): cosines of their projections."""
         return _project(self.image, images) @ _project(self.caption, captions).T
 
 
 def margin_loss(scores: Tensor, images: Tensor, margin: float) -> Tensor:
-    """Return the loss of equation 3, summed over all mismatches of a batch in both directions; `margin` is α.
+    """Return the margin loss of image–caption scores, summed over all mismatches in both directions (equation 3).
 
-    The printed equation swaps C′ and I′ under its sums, which does not change the value. `scores` (B, B) are f of the
-    image of pair i and the caption of pair j; `images` (B,) is the image of each pair. Captions of the same image are
-    not mismatches.
+    `margin` is α. The printed equation swaps C′ and I′ under its sums, which does not change the value. `scores` (B, B)
+    are f of the image of pair i and the caption of pair j; `images` (B,) is the image of each pair. Captions of the
+    same image are not mismatches.
     """
     match = scores.diagonal()
     mismatched_captions = (margin - match[:, None] + scores).clamp_min(0)
@@ -157,7 +161,7 @@ def margin_loss(scores: Tensor, images: Tensor, margin: float) -> Tensor:
 def rank_image_captions(
     train: CaptionedImages, dev: CaptionedImages, test: CaptionedImages, config: ImageCaptionConfig, seed: int
 ) -> dict[str, float]:
-    """Train on one split, select the epoch with the highest sum of recalls on dev, and measure test.
+    """Train a joint space on `train`, choose the epoch with the highest sum of recalls on `dev`, and measure `test`.
 
     The result depends only on the vectors, the configuration and the seed.
 
@@ -190,7 +194,7 @@ def rank_image_captions(
 
 @torch.no_grad()
 def measure_split(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
-    """Return recalls and median ranks of a split; see `rank_image_captions`."""
+    """Return recalls and median ranks of a split in both directions; see `rank_image_captions`."""
     count, per_image = len(split.images), len(split.captions) // len(split.images)
     fold = FOLD_IMAGES if count % FOLD_IMAGES == 0 else count
     images, captions = _project_all(space.image, split.images), _project_all(space.caption, split.captions)
@@ -216,7 +220,7 @@ def annotation_ranks(scores: Tensor) -> Tensor:
 
 
 def search_ranks(scores: Tensor) -> Tensor:
-    """Return the rank (c·N,), from 1, of each caption's image among all images; see `annotation_ranks`."""
+    """Return the rank (c·N,), from 1, of each caption's image among all images; ties as in `annotation_ranks`."""
     count = len(scores)
     captions = torch.arange(scores.shape[1], device=scores.device)
     matches = scores[captions // (scores.shape[1] // count), captions]
@@ -225,6 +229,7 @@ def search_ranks(scores: Tensor) -> Tensor:
 
 
 def _rank_metrics(task: str, ranks: Tensor) -> dict[str, float]:
+    """Return R@k and the median of ranks, as `<task>_recall_at_<k>` and `<task>_median_rank`."""
     numbers = ranks.cpu().numpy()
     recalls = {f"{task}_recall_at_{k}": float((numbers <= k).mean()) for k in CAPTION_RECALL_AT}
     return {**recalls, f"{task}_median_rank": float(np.median(numbers))}
@@ -233,6 +238,7 @@ def _rank_metrics(task: str, ranks: Tensor) -> dict[str, float]:
 def _train_epoch(
     space: JointSpace, optimizer: torch.optim.Optimizer, split: CaptionedImages, config: ImageCaptionConfig, seed: int
 ) -> None:
+    """Train the joint space for one epoch, a pass over the captions of a split in random order."""
     order = np.random.default_rng(seed).permutation(len(split.captions))
     per_image = len(split.captions) // len(split.images)
     for start in range(0, len(order), config.batch):
@@ -249,14 +255,17 @@ def _train_epoch(
 
 
 def _project(layer: nn.Linear, vectors: Tensor) -> Tensor:
+    """Return the normalised projections of vectors by one of the matrices of the joint space."""
     # f does not depend on the vectors' length; normalising them makes the step size independent of the features.
     return nn.functional.normalize(layer(nn.functional.normalize(vectors, dim=-1)), dim=-1)
 
 
 def _project_all(layer: nn.Linear, vectors: Array) -> Tensor:
+    """Return the projections of a split's vectors, computed in blocks."""
     blocks = range(0, len(vectors), _ROWS_AT_ONCE)
     return torch.cat([_project(layer, _to_tensor(layer, vectors[start : start + _ROWS_AT_ONCE])) for start in blocks])
 
 
 def _to_tensor(layer: nn.Linear, vectors: Array) -> Tensor:
+    """Return a copy of vectors as a float32 tensor on the layer's device."""
     return torch.from_numpy(np.array(vectors, np.float32)).to(layer.weight.device)

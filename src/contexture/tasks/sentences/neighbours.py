@@ -24,14 +24,14 @@ ROUNDING_ERROR = 1e-6
 
 
 def embed_blocks(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:
-    """Yield the sentences of a pool with their vectors, in blocks."""
+    """Yield blocks of a pool: some of its sentences and their vectors."""
     remaining = iter(sentences)
     while block := list(islice(remaining, BLOCK_SENTENCES)):
         yield block, vectors(block)
 
 
 def nearest_neighbours(queries: Sequence[str], vectors: Array, pool: Iterable[Block], k: int = 1) -> pd.DataFrame:
-    """Return the k sentences of a pool, given as by `embed_blocks`, that are nearest to each query.
+    """Return a table of the k sentences of a pool, given as by `embed_blocks`, that are nearest to each query.
 
     Repeated sentences count once, and a query is not its own neighbour; texts that differ only in white space are
     equal. `vectors` (Q, D) are those of the queries.

@@ -46,7 +46,7 @@ class ProbeResult:
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """accuracy, the mean over folds, and, if `has_f1`, f1 of class 1; as fractions."""
+        """Accuracy on the test rows (mean over folds) and, if `has_f1`, F1 of class 1, as fractions."""
         predicted = self.log_probabilities.argmax(1)
         folds = [self.folds == fold for fold in np.unique(self.folds)]
         metrics = {"accuracy": float(np.mean([accuracy(self.labels[rows], predicted[rows]) for rows in folds]))}
@@ -54,7 +54,7 @@ class ProbeResult:
 
 
 def run_probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> ProbeResult:
-    """Classify sentences, or pairs by [|u−v|, u∗v], by a protocol.
+    """Train and test classifiers of sentences, or of pairs by [|u−v|, u∗v], by a protocol; return their predictions.
 
     Raises ValueError, with the task, for vectors that are not finite, and rows that cannot be split or lack a class.
     """
@@ -130,9 +130,9 @@ class _Trainer:
         self.targets = torch.nn.functional.one_hot(torch.from_numpy(labels[trained]), classes).to(features)
 
     def validate(self, strengths: Sequence[float], score: Score) -> Scores:
-        """Return the mean score [outer folds, strengths] on the held-out rows of inner folds."""
+        """Return the mean score [outer folds, strengths] of classifiers on the held-out rows of inner folds."""
         inner = [fold for part in self.parts for fold in part.inner]
-        weights = self._weights([train for train, _ in inner])
+        weights = self._row_masks([train for train, _ in inner])
         scores = np.empty((len(inner), len(strengths)))
         path = fit_path(self.design, self.targets, weights, strengths)
         for column, parameters in enumerate(path):
@@ -143,14 +143,14 @@ class _Trainer:
         return means
 
     def test(self, chosen: Sequence[float]) -> LogProbabilities:
-        """Return log-probabilities of all test rows, by classifiers of the whole training parts."""
-        weights = self._weights([part.train for part in self.parts])
+        """Return log-probabilities of the classes of all test rows, by classifiers of the whole training parts."""
+        weights = self._row_masks([part.train for part in self.parts])
         parameters = fit(self.design, self.targets, weights, torch.tensor(chosen, device=weights.device))
         log_probs = log_probabilities(self.coordinates, parameters).float().cpu().numpy()
         return np.concatenate([log_probs[row, part.test] for row, part in enumerate(self.parts)])
 
-    def _weights(self, parts: Sequence[Rows]) -> Tensor:
-        """Return [K, training rows]: true for rows of each part."""
+    def _row_masks(self, parts: Sequence[Rows]) -> Tensor:
+        """Return a mask [K, training rows] of the rows of each part; ValueError for a part with one class."""
         weights = np.zeros((len(parts), len(self.targets)), bool)
         for row, part in enumerate(parts):
             if len(np.unique(self.labels[part])) < 2:

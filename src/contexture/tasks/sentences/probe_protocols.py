@@ -76,7 +76,7 @@ class OuterFold:
 
 
 def split_outer_folds(table: pd.DataFrame, protocol: Protocol) -> list[OuterFold]:
-    """Split a task's table by a protocol: one result per outer fold, or one for the test part.
+    """Return the outer folds of a task's table by a protocol; for a table with a test part, one with that part.
 
     Raises:
         ValueError: for fewer rows than folds, or splits other than `all`, or `train`, `test` and optionally `dev`.
@@ -97,6 +97,7 @@ def split_outer_folds(table: pd.DataFrame, protocol: Protocol) -> list[OuterFold
 
 
 def _order_rows(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
+    """Return the rows in the order in which the protocol splits them into folds: shuffled, or by length."""
     labels = table["label"].to_numpy()[rows]
     if protocol.order == "shuffled":
         # Tasks in two files are shuffled with class 1 first.
@@ -109,6 +110,7 @@ def _order_rows(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> Rows:
 
 
 def _split_folds(table: pd.DataFrame, rows: Rows, protocol: Protocol) -> list[tuple[Rows, Rows]]:
+    """Return (training rows, test rows) of each of `NUM_FOLDS` folds of the rows."""
     if len(rows) < NUM_FOLDS:
         raise ValueError(f"{len(rows)} rows are too few for {NUM_FOLDS} folds; add rows")
     labels = table["label"].to_numpy()[rows]

@@ -43,7 +43,7 @@ class RelatednessResult:
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        """pearson and spearman (0 for constant predictions), and mse in squared units of the scores."""
+        """Correlations pearson and spearman (0 for constant predictions), and mse, of predicted and human scores."""
         predicted = expected_scores(self.log_probabilities, self.levels)
         return {
             "pearson": correlation(pearsonr, predicted, self.scores),
@@ -53,7 +53,7 @@ class RelatednessResult:
 
 
 def measure_relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> RelatednessResult:
-    """Train on the training part, select C on the development part, and predict the test part.
+    """Train a regression on the training part, select C on the development part, and predict the test part.
 
     Raises:
         ValueError: with the task, for vectors that are not finite, missing or constant parts, and scores out of range.
@@ -80,7 +80,7 @@ def measure_relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protoc
 
 
 def score_distributions(scores: Numbers, levels: Numbers) -> Numbers:
-    """Return targets [N, L]: each score's mass on the degrees below and above it, whose mean is the score.
+    """Return distributions over degrees [N, L]: mass on the degrees below and above each score, with it as mean.
 
     Raises ValueError for a score outside the degrees.
     """
@@ -99,11 +99,12 @@ def expected_scores(log_probs: LogProbabilities, levels: Numbers) -> Numbers:
 
 
 def correlation(measure: Any, predicted: Numbers, scores: Numbers) -> float:
-    """Return a SciPy correlation; 0 for constant predictions, as in SentEval."""
+    """Return the correlation of predicted and human scores by a SciPy function; 0 for constant predictions."""
     return float(measure(predicted, scores).statistic) if np.ptp(predicted) > 0 else 0.0
 
 
 def _find_part(task: RelatednessTask, name: str) -> Rows:
+    """Return the rows of a part of the table; raises ValueError without two different scores."""
     rows = np.flatnonzero(task.table["split"] == name)
     if task.table["score"].iloc[rows].nunique() < 2:
         raise ValueError(f"the part {name} has {len(rows)} rows with fewer than two different scores; add rows")

@@ -40,7 +40,7 @@ class _TaskFiles:
     files: tuple[tuple[str, str, int], ...]
 
     def rows(self, folder: Path, counts: Counts) -> Iterator[tuple[str, Path, int, list[str], str]]:
-        """Yield split, file, line number, stripped sentences, and label or score of each row."""
+        """Yield split, file, line number, stripped sentences, and label or score of each row of the task's files."""
         for split, relative, published in self.files:
             path = find_file(self.benchmark, folder, relative)
             for number, texts, value in self.read(path, published if counts == "published" else None):
@@ -48,10 +48,11 @@ class _TaskFiles:
 
 
 def read_classification(folder: Path, name: str, counts: Counts = "published") -> ClassificationTask:
-    """Read a task of `CLASSIFICATION`. MR, CR, SUBJ and MPQA have one split, `all`; TREC and MRPC have no `dev`.
+    """Return the sentences and classes of a task of `CLASSIFICATION`, by split.
 
-    Lines with an empty sentence are skipped and counted in `dropped` (four in the published CR). Tables of MR, CR, SUBJ
-    and MPQA have label 0 before label 1: shuffle or stratify folds.
+    MR, CR, SUBJ and MPQA have one split, `all`; TREC and MRPC have no `dev`. Lines with an empty sentence are skipped
+    and counted in `dropped` (four in the published CR). Tables of MR, CR, SUBJ and MPQA have label 0 before label 1:
+    shuffle or stratify folds.
 
     Raises:
         BenchmarkMissing: a file of the task is absent from `folder`.
@@ -70,7 +71,7 @@ def read_classification(folder: Path, name: str, counts: Counts = "published") -
 
 
 def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> RelatednessTask:
-    """Read a task of `RELATEDNESS`: SICK-R with scores from 1 to 5, or STS-B from 0 to 5.
+    """Return the scored pairs of a task of `RELATEDNESS`: SICK-R, from 1 to 5, or STS-B, from 0 to 5.
 
     Arguments and errors are those of `read_classification`. Scores out of range and empty sentences also raise
     ValueError.
@@ -85,7 +86,7 @@ def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> R
 
 
 def read_similarity(folder: Path, name: str, counts: Counts = "published") -> SimilarityTask:
-    """Read a task of `SIMILARITY`: a year of STS with all subsets, or the test split of STS-B or SICK-R.
+    """Return the scored pairs of a task of `SIMILARITY`: a year of STS, or the test split of STS-B or SICK-R.
 
     Arguments and errors are those of `read_relatedness`. STS13 excludes SMT, whose sentences need a licence.
     """
@@ -98,18 +99,20 @@ def read_similarity(folder: Path, name: str, counts: Counts = "published") -> Si
 
 
 def _check_name(name: str, names: Collection[str], kind: str) -> None:
+    """Raise ValueError if `name` is not among the tasks of this kind."""
     if name not in names:
         raise ValueError(explain_unknown(f"{kind} task", [name], names))
 
 
 def _class_rows(path: Path, published: int | None) -> _Rows:
-    """Yield the rows of a file whose suffix is the label of all lines."""
+    """Yield each line as number, sentence and label; the suffix of the file is the label of all lines."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2]
     for number, line in enumerate(read_lines(path, published), start=1):
         yield number, [line], ending
 
 
 def _sst_rows(path: Path, published: int | None) -> _Rows:
+    """Yield line number, sentence and label of each line of an SST file."""
     for number, line in enumerate(read_lines(path, published), start=1):
         fields = line.split("\t")
         if len(fields) != 2:
@@ -120,6 +123,7 @@ def _sst_rows(path: Path, published: int | None) -> _Rows:
 
 
 def _trec_rows(path: Path, published: int | None) -> _Rows:
+    """Yield line number, question and coarse class of each line of a TREC file."""
     for number, line in enumerate(read_lines(path, published), start=1):
         kinds, _, question = line.partition(" ")
         coarse, colon, _ = kinds.partition(":")
@@ -129,6 +133,7 @@ def _trec_rows(path: Path, published: int | None) -> _Rows:
 
 
 def _stsb_rows(path: Path, published: int | None) -> _Rows:
+    """Yield line number, both sentences and score of each line of an STS-B file."""
     for number, line in enumerate(read_lines(path, published), start=1):
         fields = line.split("\t")
         if len(fields) < _STSB_COLUMNS:
@@ -140,26 +145,29 @@ def _stsb_rows(path: Path, published: int | None) -> _Rows:
 
 
 def _column_reader(*names: str) -> Callable[[Path, int | None], _Rows]:
-    """Return a reader of these columns: sentences, then label or score."""
+    """Return a reader of table files that yields these columns: sentences, then label or score."""
 
-    def read(path: Path, published: int | None) -> _Rows:
+    def read_named_columns(path: Path, published: int | None) -> _Rows:
         for number, (*texts, value) in enumerate(read_columns(path, names, published), start=2):
             yield number, texts, value
 
-    return read
+    return read_named_columns
 
 
 def _class_files(benchmark: str, first: tuple[str, int], second: tuple[str, int]) -> _TaskFiles:
+    """Return the files of a task that has one file (path and published rows) for each of two classes."""
     return _TaskFiles(benchmark, _class_rows, (("all", *first), ("all", *second)))
 
 
 def _sst_files(folder: str, train: int, dev: int, test: int) -> _TaskFiles:
+    """Return the three files of SST in a folder, with their published numbers of rows."""
     sizes = {"train": train, "dev": dev, "test": test}
     files = ((split, f"{folder}/sentiment-{split}", rows) for split, rows in sizes.items())
     return _TaskFiles(f"SST ({folder})", _sst_rows, tuple(files))
 
 
 def _sick_files(column: str) -> _TaskFiles:
+    """Return the three files of SICK, read with `column` as the label or score."""
     files = (
         ("train", "SICK/SICK_train.txt", 4_500),
         ("dev", "SICK/SICK_trial.txt", 500),

@@ -33,7 +33,7 @@ class SimilarityResult:
 
 
 def measure_similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
-    """Correlate the cosines of a task's pairs with their scores; constant cosines have correlation 0.
+    """Return the correlations of the cosines of a task's pairs with their scores; 0 for constant cosines.
 
     Raises ValueError for vectors that are not finite, and for a subset with constant scores.
     """
@@ -74,4 +74,5 @@ def cosine_similarity(left: Array, right: Array) -> Numbers:
 
 
 def _correlations(cosines: Numbers, scores: Numbers) -> list[float]:
+    """Return the Pearson and the Spearman correlation of cosines with scores."""
     return [correlation(measure, cosines, scores) for measure in _CORRELATIONS.values()]

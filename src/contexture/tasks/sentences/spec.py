@@ -2,7 +2,7 @@
 
 import math
 
-from contexture.metrics.measures import AGGREGATES, CORRELATIONS, Metric, correlation
+from contexture.metrics.measures import AGGREGATES, CORRELATIONS, Metric, correlation_metric
 from contexture.tasks.sentences.config import SentenceSettings, SentenceTasksConfig
 from contexture.tasks.spec import LeagueUse, TaskSpec
 
@@ -10,7 +10,8 @@ from contexture.tasks.spec import LeagueUse, TaskSpec
 CAPTION_RECALL_AT = (1, 5, 10)
 
 
-def _median_rank(label: str) -> Metric:
+def _median_rank_metric(label: str) -> Metric:
+    """Return the description of a metric that is a median rank: not a percentage, and lower is better."""
     return Metric(label, high=math.inf, scale=1, lower_is_better=True)
 
 
@@ -55,15 +56,15 @@ SPEC = TaskSpec(
         # Analogies A:B::C:D without A, B and C as candidates.
         "accuracy_excluding": Metric("accuracy without A, B and C"),
         **{
-            f"{kind}_{aggregate}": correlation(f"{title} {name}")
+            f"{kind}_{aggregate}": correlation_metric(f"{title} {name}")
             for kind, name in CORRELATIONS.items()
             for aggregate, title in AGGREGATES.items()
         },
         # Image to caption, and caption to image.
         **{f"annotation_recall_at_{k}": Metric(f"annotation R@{k}") for k in CAPTION_RECALL_AT},
-        "annotation_median_rank": _median_rank("annotation median rank"),
+        "annotation_median_rank": _median_rank_metric("annotation median rank"),
         **{f"search_recall_at_{k}": Metric(f"search R@{k}") for k in CAPTION_RECALL_AT},
-        "search_median_rank": _median_rank("search median rank"),
+        "search_median_rank": _median_rank_metric("search median rank"),
     },
     league=(
         LeagueUse(

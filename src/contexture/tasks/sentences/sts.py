@@ -32,7 +32,7 @@ _LICENSED = "SMT"
 
 
 def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
-    """Read a year of `YEARS`: `STS/STS12-en-test/STS.input.<subset>.txt` and `STS.gs.<subset>.txt`.
+    """Return a year of `YEARS`, from `STS/STS12-en-test/STS.input.<subset>.txt` and `STS.gs.<subset>.txt`.
 
     With counts "any", the available subsets are read. Pairs without a score are skipped and counted in `dropped`.
     """
@@ -41,7 +41,7 @@ def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
     scored = _SCORED.get(name, published)
     subsets: dict[str, tuple[int | None, int | None]] = {key: (published[key], scored[key]) for key in published}
     if counts == "any":
-        subsets = dict.fromkeys(_subsets(folder / year_dir) or subsets, (None, None))
+        subsets = dict.fromkeys(_list_subsets(folder / year_dir) or subsets, (None, None))
     rows: list[tuple[str, str, str, float]] = []
     dropped = 0
     for subset, (num_pairs, num_scores) in subsets.items():
@@ -57,20 +57,21 @@ def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
         check_rows(scores, sum(map(bool, values)), num_scores, "scores")
         for number, (line, value) in enumerate(zip(lines, values, strict=True), start=1):
             if value:
-                rows.append((subset, *_pair(pairs, number, line), parse_score(scores, number, value, LOW, HIGH)))
+                rows.append((subset, *_parse_pair(pairs, number, line), parse_score(scores, number, value, LOW, HIGH)))
             else:
                 dropped += 1
     return SimilarityTask(name, pd.DataFrame(rows, columns=["subset", "text", "text2", "score"]), dropped)
 
 
-def _subsets(folder: Path) -> list[str]:
+def _list_subsets(folder: Path) -> list[str]:
+    """Return the subsets of which a folder has the sentences, except the one that needs a licence."""
     names = {path.name.removesuffix(".gz") for path in folder.glob("STS.input.*.txt*")}
     subsets = {name[len("STS.input.") : -len(".txt")] for name in names if name.endswith(".txt")}
     return sorted(subsets - {_LICENSED})
 
 
-def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
-    """Return the first two fields; STS16 has the sentences' sources after them."""
+def _parse_pair(path: Path, number: int, line: str) -> tuple[str, str]:
+    """Return the two sentences of a line; further fields (the sentences' sources in STS16) are ignored."""
     fields = line.split("\t")
     if len(fields) < 2:
         raise ValueError(f"{path}, line {number}: no tab; a line must be two sentences, separated by a tab")

@@ -24,7 +24,7 @@ class SentencesTask(FrozenTask):
     """Measure frozen encoders on sentence tasks."""
 
     def prepare_data(self, source: SentenceTasksConfig, demo_dir: Path, output_dir: Path) -> None:
-        """Check all files and write the report (see `Task.read`); raises ValueError for a wrong file.
+        """Check all files and write the report `TASK_FILE` of what they contain; raises ValueError for a wrong file.
 
         `TASK_FILE` also has the `folder` and `row_counts` of the files, the numbers of `dropped` lines, and `name` and
         `path` of `analogies` and `image_captions`, or null. `languages` has `folder`, `counts` and `dropped` of each
@@ -67,7 +67,7 @@ class SentencesTask(FrozenTask):
         paragraphs: Path | None = None,
         words: Path | None = None,
     ) -> Results:
-        """Measure all encoders; see `Task.evaluate`.
+        """Return the scores of all frozen encoders on all sentence tasks; see `Task.evaluate`.
 
         `paragraphs` is the corpus folder in which neighbours are searched. `words` is a folder of word vectors, for the
         variant `word_average` and for expansion. Raises ValueError for an unknown variant or a missing input.
@@ -126,7 +126,7 @@ class SentencesTask(FrozenTask):
 
 
 def _find_languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
-    """Return language code → folder of its tasks."""
+    """Return code → folder of the tasks, for each other language than the main one."""
     if source.languages or source.input != DEMO:
         return source.languages
     folders = sorted((demo / LANGUAGES_DIR / SENTEVAL_DIR).glob("*/"))
@@ -134,7 +134,7 @@ def _find_languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
 
 
 def _describe_tasks(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
-    """Return the report of a folder's tasks for `TASK_FILE`."""
+    """Return the report of a folder's tasks for `TASK_FILE`: the folder, and counts of rows and dropped lines."""
     return {
         "folder": str(folder),
         "counts": {task.name: len(task.table) for task in tasks.tasks},
@@ -169,6 +169,7 @@ def _find_image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, s
 def _check_inputs(
     settings: SentenceSettings, encoders: Sequence[EvaluatedEncoder], paragraphs: Path | None, words: Path | None
 ) -> None:
+    """Raise ValueError if the settings name an unknown variant, or need word vectors or paragraphs that are missing."""
     settings.check_variants({encoder.variant for encoder in encoders})
     searched = settings.neighbours.variants if settings.neighbours else []
     if words is None and (settings.expansion or WORD_AVERAGE in [*settings.ensemble, *searched]):

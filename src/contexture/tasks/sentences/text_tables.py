@@ -15,7 +15,7 @@ _LEFT_ALIGNED = ("task", "subset")
 
 
 def format_evaluation(evaluation: Evaluation) -> str:
-    """Return the tables: probes, relatedness, similarity by aggregate, and similarity by subset."""
+    """Return the results as text tables: probes, relatedness, similarity by aggregate, and similarity by subset."""
     similarity = evaluation.similarity
     aggregates = {f"{kind}_{key}": f"{name} {way}" for kind, name in _KINDS.items() for key, way in _AGGREGATES.items()}
     by_aggregate = [
@@ -40,7 +40,7 @@ def format_evaluation(evaluation: Evaluation) -> str:
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return aligned columns with a header; names are left-aligned, numbers right-aligned."""
+    """Return rows, the first of which is the header, as text with aligned columns: names left, numbers right."""
     columns = []
     for header, *cells in zip(*rows, strict=True):
         width = max(map(len, (header, *cells)))
@@ -51,6 +51,7 @@ def align_columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _format_results(results: Mapping[str, ProbeResult | RelatednessResult], metrics: Sequence[str]) -> list[list[str]]:
+    """Return a header and a row for each task: its metrics and the chosen strengths C."""
     rows = [
         [
             task,
@@ -63,6 +64,7 @@ def _format_results(results: Mapping[str, ProbeResult | RelatednessResult], metr
 
 
 def _format_value(metric: str, value: float | None) -> str:
+    """Return a value as text: in percent, MSE as it is, and – for None."""
     if value is None:
         return "–"
     return f"{value:.4f}" if metric == "mse" else f"{100 * value:.2f}"

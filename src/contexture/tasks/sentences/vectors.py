@@ -63,7 +63,7 @@ class VectorStore:
         return SentenceVectors(sentences, [part for model in models for part in model.parts])
 
     def load(self, name: str) -> TextEncoder:
-        """Load a model; our encoders get an expanded vocabulary if the store has word vectors."""
+        """Return a model by its name; our encoders get an expanded vocabulary if the store has word vectors."""
         model = load_model(name)
         if self.words is not None and isinstance(model, Encoder):
             average = WordAverage(self.words)
@@ -72,7 +72,7 @@ class VectorStore:
         return model
 
     def embed(self, model: TextEncoder, name: str, sentences: Sequence[str], purpose: str) -> SentenceVectors:
-        """Return the vectors of a model with this name."""
+        """Return a model's vectors of sentences, kept in a folder of this purpose and model name."""
         return embed_sentences(model, sentences, self.folder / purpose / folder_name(name))
 
 
@@ -85,18 +85,18 @@ def folder_name(model: str) -> str:
 def embed_sentences(
     model: TextEncoder, sentences: Sequence[str], folder: Path, rows_per_shard: int = 8192
 ) -> SentenceVectors:
-    """Embed distinct sentences into `folder`; vectors of the same model and sentences are reused.
+    """Return vectors of distinct sentences, written to `folder`; vectors of the same model and sentences are reused.
 
     Finished shards survive an interruption (see `write_vectors`). Raises ValueError for no sentences, repeated
     sentences, and vectors that are not finite.
     """
     identity: dict[str, Any] = {"model": model.identity, "sentences": sentences_checksum(sentences)}
 
-    def rows(chosen: range) -> Array:
+    def embed_rows(chosen: range) -> Array:
         return model.embed(sentences[chosen.start : chosen.stop])
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    vectors = write_vectors(folder, len(sentences), model.dimension, rows, identity, rows_per_shard)
+    vectors = write_vectors(folder, len(sentences), model.dimension, embed_rows, identity, rows_per_shard)
     check_identity(vectors, identity)
     return SentenceVectors(sentences, [vectors])
 
@@ -111,7 +111,7 @@ def finite_vectors(vectors: Lookup, texts: Sequence[str]) -> Array:
 
 
 def sentences_checksum(sentences: Iterable[str]) -> str:
-    """Return the SHA-256 of sentences in order."""
+    """Return a SHA-256 checksum of sentences and their order."""
     checksum = hashlib.sha256()
     for sentence in sentences:
         text = sentence.encode()
