@@ -25,6 +25,7 @@ from contexture.commands.plan import (
     run_plan,
 )
 from contexture.config import Parameters, check_parameters, merged
+from tests.corpus.make import make_article, make_export
 from tests.environments import CONF, parameters
 
 PAGE = "# Boats\n\nThe old boat of the island was painted last summer. It is the only one that still sails in winter.\n"
@@ -172,14 +173,16 @@ def test_questions_about_unknown_documents(text: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^--questions: .*own questions\.tsv, line 1: 1 column\."):
         plan_text(text, questions=file)
     file.write_text("who sails?\tships.md\nwho rows?\tcanoes.md\n")
-    planned = plan_text(text, questions=file)  # tickets.jsonl may contain these documents
+    dump = text / "dump.xml"
+    dump.write_bytes(make_export(make_article(1)))  # may contain these documents
+    planned = plan_text(text, questions=file)
     assert parse_plan(planned)[1].sources["held_out"].input == str(file)
-    (text / "tickets.jsonl").unlink()
+    dump.unlink()
     with pytest.raises(ValueError, match=r"questions\.tsv: .*'canoes\.md', 'ships\.md'; .* is 'boats\.md'$"):
         plan_text(text, questions=file)
-    for known in ("boats.md", "en:boats.md", "boats.md#3"):
+    for known in ("boats.md", "en:boats.md", "boats.md#3", "1"):
         file.write_text(f"who sails?\t{known}\nwho rows?\t{known}\n")
-        assert "\nQuestions 2 of your own\nTraining " in plan_text(text, questions=file).describe(5)
+        assert "\nQuestions 2 of your own\n          2 questions: too few to decide (20), reported only\n" in plan_text(text, questions=file).describe(5)
         file.write_text(f"who sails?\t{known}\nwho rows?\tdocs/ferry.md\n")
         output = plan_text(text, questions=file).describe(5)
         assert f"{file}: unknown document 'docs/ferry.md'; the closest match is 'ferries.md'\nTraining " in output

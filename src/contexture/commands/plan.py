@@ -100,13 +100,12 @@ def make_plan(text: str, minutes: float, encoder: str | None, questions: Path | 
     seconds, lines = sum(map(estimate_reading_seconds, files)) + _START_SECONDS, ""
     if questions is not None:
         spec = next(spec for spec in TASKS.values() if spec.question_checker)
-        documents = files if are_documents(files) else []
         with errors_at("--questions"):
-            count, note = resolve(spec.question_checker)(questions.expanduser(), documents)
+            count, notes = resolve(spec.question_checker)(questions.expanduser(), files)
         parameters[f"{spec.name}.input"] = quote_parameter(str(questions.expanduser().absolute()))
         seconds += count * _SECONDS_PER_QUESTION
         lines = f"Questions {count:,} of your own\n"
-        lines += f"          {note}\n" if note else ""
+        lines += "".join(f"          {note}\n" for note in notes)
     if encoder is None:
         check_time(seconds, minutes)
         return Plan(files, parameters, seconds, 0.0, lines, propose_encoder(files, seconds))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE, read_qrels, write_set
+from contexture.tasks.beir.files import DOCUMENTS_FILE, QUERIES_FILE, read_qrels, read_topics, write_set
 from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.beir.toys import HEADER, compress_files, write_beir_set, write_small_set
 
@@ -74,12 +74,8 @@ def test_a_missing_file_raises(file: str, tmp_path: Path) -> None:
         ("corpus.jsonl", '{"_id": "x", "text": "b"}', r"of 2 documents .* lacks 2 \(a, b\): use files of the same set"),
         ("queries.jsonl", '{"_id": 1, "text": "b"}', r"queries\.jsonl, line 1: no text under the key '_id'"),
         ("queries.jsonl", '{"_id": "x", "text": "b"}', r"of 2 queries .* lacks 2 \(1, 2\): use files of the same set"),
-        (
-            "qrels/test.tsv",
-            "1\ta\t1\n",
-            r"test\.tsv, line 1: '1 a 1' is not a line of qrels; the first line must be query",
-        ),
-        ("qrels/test.tsv", f"{HEADER}\n1\t0\ta\t1\n", r"line 2: '1 0 a 1' is not a line of qrels"),
+        ("qrels/test.tsv", "1\ta\n", r"test\.tsv, line 1: '1 a' is not a line of qrels; lines must be two ids"),
+        ("qrels/test.tsv", f"{HEADER}\n1\t0\ta\t1\t5\n", r"line 2: '1 0 a 1 5' is not a line of qrels"),
         ("qrels/test.tsv", f"{HEADER}\n1\ta\thigh\n", r"line 2: '1 a high' is not a line"),
         ("qrels/test.tsv", f"{HEADER}\n1\ta\tnan\n", r"line 2: '1 a nan' is not a line"),
         ("qrels/test.tsv", f"{HEADER}\n1\ta\t1\n1\ta\t2\n", r"line 3: 1 and a occur again with another score"),
@@ -92,6 +88,24 @@ def test_a_wrong_file_raises_with_line_and_remedy(file: str, text: str, message:
     (folder / file).write_text(text)
     with pytest.raises(ValueError, match=message):
         write_set("toys", folder, "test", tmp_path / "read")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [f"{HEADER}\n1\ta\t2\n2\tb c\t0\n", "1\ta\t2\n2\tb c\t0\n", "1 0 a 2\n2\tb c\t0\n", "1\t0\ta\t2\n2\tb c\t0"],
+)
+def test_qrels_with_or_without_header_and_as_in_trec(lines: str, tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text(lines)
+    assert read_qrels(tmp_path / "test.tsv") == {"1": {"a": 2.0}, "2": {"b c": 0.0}}
+
+
+def test_trec_topics(tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("301\twho sails?\n\n302\t who walks \n")
+    assert read_topics(tmp_path / "topics.tsv") == {"301": "who sails?", "302": "who walks"}
+    for text in ("301\n", "301\ta\n301\tb\n"):
+        (tmp_path / "topics.tsv").write_text(text)
+        with pytest.raises(ValueError, match=r"topics\.tsv, line \d: each line must be a new id"):
+            read_topics(tmp_path / "topics.tsv")
 
 
 def test_qrels_with_windows_line_ends_and_repeated_lines(tmp_path: Path) -> None:

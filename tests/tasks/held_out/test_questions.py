@@ -77,11 +77,20 @@ def test_a_folder_in_beirs_layout(tmp_path: Path) -> None:
     assert rows(read_questions(tmp_path)) == [("who sails?", "boats"), ("who sails?", "ferries")]
 
 
+def test_folders_of_other_splits_and_of_trec(tmp_path: Path) -> None:
+    queries = [{"_id": "1", "text": "who sails?"}]
+    folder = write_beir_set(tmp_path / "dev", [], queries, [("1", "boats", 1)], "dev")
+    assert rows(read_questions(folder)) == [("who sails?", "boats")]
+    (tmp_path / "topics.tsv").write_text("7\twho walks?\n")
+    (tmp_path / "qrels.txt").write_text("7 0 quays 1\n7 0 boats 0\n8 0 boats 1\n")
+    assert rows(read_questions(tmp_path)) == [("who walks?", "quays")]
+
+
 def test_folders_in_another_layout_raise(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"a folder of questions must have queries\.jsonl and qrels/test\.tsv"):
+    with pytest.raises(ValueError, match=r"a folder of questions must have queries\.jsonl \(or "):
         read_questions(tmp_path)
     queries = [{"_id": "1", "text": "who?"}]
-    with pytest.raises(ValueError, match=r"qrels/test\.tsv has no answer to any query"):
+    with pytest.raises(ValueError, match=r"test\.tsv has no answer to any query"):
         read_questions(write_beir_set(tmp_path, [], queries, [("1", "boats", 0), ("2", "boats", 1)]))
     (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "who?"}\n{"_id": "2"}\n')
     with pytest.raises(ValueError, match=r"queries\.jsonl, line 2: no text under the key 'text'"):

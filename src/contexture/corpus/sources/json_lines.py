@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,15 @@ from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import HEAD_BYTES, Head, InputFile, compressed_suffixes, read_head
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
+from contexture.corpus.sources.protocol import (
+    Row,
+    SourceFile,
+    Split,
+    document_row,
+    empty_row,
+    name_by_content,
+    plan_splits,
+)
 from contexture.corpus.sources.records import RawRecord, read_records
 from contexture.text.languages import detect_languages
 from contexture.text.paragraphs import one_line
@@ -40,6 +49,17 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     "too_large", "not_utf8", "malformed_json", and "no_text" if it has no `text`.
     """
     return partial(_read_rows, min_characters=config.min_characters)
+
+
+def list_names(file: SourceFile) -> Iterator[tuple[str, str]]:
+    """Yield the name, without language, and the title of each document of a file."""
+    for split in plan_splits([file], 1):
+        for line in read_records(split, b"\n"):
+            with suppress(ValueError, RecursionError):
+                record = _parse_line(line.data)
+                if isinstance(record, dict):
+                    title = record.get("title")
+                    yield _get_name(record), _clean_line(title) if isinstance(title, str) else ""
 
 
 def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:

@@ -19,7 +19,12 @@ DOCUMENTS_FILE, QUERIES_FILE = "documents.parquet", "queries.parquet"
 _REMEDY = "A set in BEIR's layout is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv: see docs/beir.md."
 _LAYOUT = "a line must be an object with _id and text and, in corpus.jsonl, an optional title, all of them text"
 _HEADER = ["query-id", "corpus-id", "score"]
-_QRELS = f"the first line must be {', '.join(_HEADER)} with tabs between, all others two ids and a number"
+_QRELS = (
+    f"lines must be two ids and a number with tabs between, below the header {', '.join(_HEADER)} or without it, or as "
+    "in TREC: query, 0, document, number"
+)
+#: Cells of a line in TREC's layout.
+_TREC_CELLS = 4
 #: Unknown ids that a message lists.
 _MAX_LISTED_NAMES = 3
 _SCHEMA = pa.schema([("id", pa.string()), ("title", pa.string()), ("text", pa.string())])
@@ -69,14 +74,21 @@ def write_set(name: str, folder: Path, split: str, output_dir: Path) -> tuple[di
 
 
 def read_qrels(file: Path) -> dict[str, dict[str, float]]:
-    """Return query → document → relevance; raise ValueError for a line in another layout."""
+    """Return query → document → relevance; raise ValueError for a line in another layout.
+
+    The header is optional. Lines may be those of TREC, with white space between their cells.
+    """
     qrels: dict[str, dict[str, float]] = {}
     for number, line in iter_lines(file):
         position = f"{file}, line {number}"
-        cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
+        text = line.decode("utf-8", "replace").rstrip("\r\n")
+        cells = text.split("\t")
         if number == 1 and cells == _HEADER:
             continue
-        if number == 1 or len(cells) != len(_HEADER) or not all(cells) or (score := _parse_score(cells[2])) is None:
+        if len(text.split()) == _TREC_CELLS and len(cells) in (1, _TREC_CELLS):
+            query, _, *cells = text.split()
+            cells = [query, *cells]
+        if len(cells) != len(_HEADER) or not all(cells) or (score := _parse_score(cells[2])) is None:
             raise ValueError(f"{position}: {' '.join(cells)[:60]!r} is not a line of qrels; {_QRELS}")
         query, document, _ = cells
         if qrels.setdefault(query, {}).setdefault(document, score) != score:
@@ -113,6 +125,19 @@ def _read_records(file: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
         yield name, record, position
     if not ids:
         raise ValueError(f"{file} is empty; {_LAYOUT}")
+
+
+def read_topics(file: Path) -> dict[str, str]:
+    """Return id → text of TREC topics, a line each: id, tab, text; raise ValueError for another layout."""
+    topics: dict[str, str] = {}
+    for number, line in iter_lines(file):
+        name, tab, text = line.decode("utf-8", "replace").strip().partition("\t")
+        if not tab and not name:
+            continue
+        if not text.strip() or name in topics:
+            raise ValueError(f"{file}, line {number}: each line must be a new id, a tab and the text of a query")
+        topics[name] = text.strip()
+    return topics
 
 
 def read_queries(file: Path) -> dict[str, str]:

@@ -7,6 +7,8 @@ from contexture.tasks.settings import SourceSettings, TaskSettings
 
 #: Suffix of variants whose encoder is untrained.
 UNTRAINED_SUFFIX = "_none"
+#: Minimal number of the user's questions for a recommendation by them.
+MIN_USER_QUESTIONS = 20
 
 
 @dataclass(config=STRICT, frozen=True)

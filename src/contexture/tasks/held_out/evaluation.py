@@ -22,9 +22,9 @@ from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_scores
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NO_ROW, Ranking, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
+from contexture.tasks.held_out.config import MIN_USER_QUESTIONS
 from contexture.tasks.held_out.evidence import KINDS, MIN_QUESTIONS, HeldOutEvidence, HeldOutQuestion
 from contexture.tasks.held_out.recommendation import (
-    MIN_USER_QUESTIONS,
     fuse_encoders,
     recommend_search,
     training_gains,

@@ -1,27 +1,69 @@
 """Check a user's questions before `contexture adapt` runs."""
 
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from heapq import nlargest
+from itertools import pairwise
 from pathlib import Path
 
+from contexture.corpus.sources import json_lines
 from contexture.corpus.sources.protocol import SourceFile
+from contexture.tasks.held_out.config import MIN_USER_QUESTIONS
 from contexture.tasks.held_out.questions import describe_unknown, document_names, read_questions
 
+#: Names with the most pairs of characters in common, which are compared closely.
+_MAX_COMPARED_NAMES = 2_000
 
-def check_questions(path: Path, documents: Sequence[SourceFile]) -> tuple[int, str]:
-    """Return the number of questions in a file, and a warning about unknown answers, or "".
 
-    `documents` is empty if the documents are not known yet. Raises ValueError if the file cannot be read or all answers
-    are unknown.
+def check_questions(path: Path, files: Sequence[SourceFile]) -> tuple[int, list[str]]:
+    """Return the number of questions at a path, and warnings: too few questions, unknown answers.
+
+    Answers are not checked if a file of the text is a dump whose documents are not known before it is parsed. Raises
+    ValueError if the questions cannot be read or all answers are unknown.
     """
     table = read_questions(path)
     count, answers = table["question"].nunique(), set(table["answer"])
-    names = {name for file in documents for name in document_names(f"{file.lang}:{file.name}", file.title)}
+    notes = []
+    if count < MIN_USER_QUESTIONS:
+        notes.append(f"{count} questions: too few to decide ({MIN_USER_QUESTIONS}), reported only")
+    documents = list_documents(files)
+    names = {name for doc_id, title in documents for name in document_names(doc_id, title)}
     unknown = {answer for answer in answers if answer not in names and answer.rpartition("#")[0] not in names}
-    if not documents or not unknown:
-        return count, ""
-    nearest = get_close_matches(min(unknown), [file.name for file in documents], 1, 0.0)[0]
-    note = f"{describe_unknown(unknown, str(path))}; the closest match is {nearest!r}"
-    if unknown == answers:
-        raise ValueError(note)
-    return count, note
+    if names and unknown:
+        nearest = find_nearest(min(unknown), (doc_id.partition(":")[2] for doc_id, _ in documents))
+        note = f"{describe_unknown(unknown, str(path))}; the closest match is {nearest!r}"
+        if unknown == answers:
+            raise ValueError(note)
+        notes.append(note)
+    return count, notes
+
+
+def list_documents(files: Sequence[SourceFile]) -> list[tuple[str, str]]:
+    """Return id and title of all documents; none if a file is a dump that has to be parsed."""
+    documents: list[tuple[str, str]] = []
+    for file in files:
+        if file.source == "json_lines":
+            documents += ((f"{file.lang}:{name}", title) for name, title in json_lines.list_names(file) if name)
+        elif file.source in ("books", "documentation"):
+            documents.append((f"{file.lang}:{file.name}", file.title))
+        else:
+            return []
+    return documents
+
+
+def find_nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most similar, apart from case; fast for a hundred thousand names."""
+    lower = name.lower()
+    pairs = set(pairwise(lower))
+    close = nlargest(
+        _MAX_COMPARED_NAMES,
+        known,
+        key=lambda other: (len(pairs & set(pairwise(other.lower()))), -abs(len(other) - len(name))),
+    )
+    matcher = SequenceMatcher(b=lower)
+
+    def similarity(other: str) -> float:
+        matcher.set_seq1(other.lower())
+        return matcher.ratio()
+
+    return max(close, key=similarity)

@@ -1,12 +1,12 @@
-"""Read a user's questions from a file with two columns, or from a folder in BEIR's layout."""
+"""Read a user's questions from a file with two columns, or from a folder of BEIR or TREC."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.beir.files import read_qrels, read_queries
+from contexture.tasks.beir.files import read_qrels, read_queries, read_topics
 
 #: Columns of the table of questions; a question with several answers has several rows.
 QUESTION_COLUMNS = ["question", "answer"]
@@ -18,30 +18,36 @@ _MAX_LISTED_NAMES = 3
 def read_questions(path: Path) -> pd.DataFrame:
     """Return QUESTION_COLUMNS with one row per question and answer, in file order.
 
-    `path` is a file with two columns, or a folder with BEIR's queries.jsonl and qrels/test.tsv. Raises ValueError for a
-    line in another format.
+    `path` is a file with two columns, or a folder in BEIR's layout (queries.jsonl, qrels/test.tsv) or TREC's
+    (topics.tsv, qrels.txt). Raises ValueError for a line in another format.
     """
-    rows = _read_beir(path) if path.is_dir() else _read_columns(path)
+    rows = _read_judged(path) if path.is_dir() else _read_columns(path)
     return pd.DataFrame(rows, columns=QUESTION_COLUMNS).drop_duplicates(ignore_index=True)
 
 
-def _read_beir(folder: Path) -> list[tuple[str, str]]:
-    try:
-        queries, qrels = read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels" / "test.tsv")
-    except OSError as error:
-        raise ValueError(
-            f"{folder}: a folder of questions must have queries.jsonl and qrels/test.tsv ({error})"
-        ) from error
+def _read_judged(folder: Path) -> list[tuple[str, str]]:
+    """Return question and relevant document of all judgements in a folder, in BEIR's layout or TREC's."""
+    query_file = _find_file(folder, ("queries.jsonl", "queries.jsonl.gz", "topics.tsv", "topics.txt"))
+    qrels_file = _find_file(folder, ("qrels/test.tsv", "qrels/dev.tsv", "qrels/*.tsv", "qrels.tsv", "qrels.txt"))
+    queries = read_topics(query_file) if query_file.stem == "topics" else read_queries(query_file)
     rows = [
         (queries[query], answer)
-        for query, answers in qrels.items()
+        for query, answers in read_qrels(qrels_file).items()
         if query in queries
         for answer, score in answers.items()
         if score > 0
     ]
     if not rows:
-        raise ValueError(f"{folder}: qrels/test.tsv has no answer to any query of queries.jsonl")
+        raise ValueError(f"{folder}: {qrels_file.name} has no answer to any query of {query_file.name}")
     return rows
+
+
+def _find_file(folder: Path, patterns: Sequence[str]) -> Path:
+    """Return the first file of a folder that matches one of the patterns, in their order."""
+    for pattern in patterns:
+        if files := sorted(folder.glob(pattern)):
+            return files[0]
+    raise ValueError(f"{folder}: a folder of questions must have {patterns[0]} (or {', '.join(patterns[1:])})")
 
 
 def _read_columns(file: Path) -> list[list[str]]:

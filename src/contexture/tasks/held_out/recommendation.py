@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from contexture.retrieval.config import SearchDefaults, SearchMethod
 from contexture.retrieval.fusion import fuse_scores
 from contexture.retrieval.top import Ranking, Rows
-from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
+from contexture.tasks.held_out.config import MIN_USER_QUESTIONS, UNTRAINED_SUFFIX
 from contexture.tasks.held_out.evidence import KINDS
 from contexture.tasks.passage_ranking import BM25, COMPARED_METRIC, HYBRID, mean_with_interval
 
-#: Minimal number of the user's questions for a recommendation by them.
-MIN_USER_QUESTIONS = 20
 #: Weights of an encoder's scores in a fused search.
 WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
