@@ -182,7 +182,9 @@ def test_questions_about_unknown_documents(text: Path, tmp_path: Path) -> None:
         plan_text(text, questions=file)
     for known in ("boats.md", "en:boats.md", "boats.md#3", "1"):
         file.write_text(f"who sails?\t{known}\nwho rows?\t{known}\n")
-        assert "\nQuestions 2 of your own\n          2 questions: too few to decide (20), reported only\n" in plan_text(text, questions=file).describe(5)
+        assert "\nQuestions 2 of your own\n          2 questions: too few to decide (20), reported only\n" in plan_text(
+            text, questions=file
+        ).describe(5)
         file.write_text(f"who sails?\t{known}\nwho rows?\tdocs/ferry.md\n")
         output = plan_text(text, questions=file).describe(5)
         assert f"{file}: unknown document 'docs/ferry.md'; the closest match is 'ferries.md'\nTraining " in output

@@ -26,7 +26,7 @@ from safetensors.torch import load_file
 from contexture.encoders.files import load_encoder
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
-from contexture.pipelines.hooks.record import git_tags, run_name
+from contexture.pipelines.hooks.record import git_tags, make_run_name
 from contexture.pipelines.system import resolve_all
 from contexture.pipelines.trainings import split_cores
 from contexture.reporting.index import read_summaries
@@ -472,7 +472,7 @@ def test_main_variants_of_systems(pipelines: dict[str, Pipeline]) -> None:
     ],
 )
 def test_names_of_runs(options: dict[str, Any], name: str) -> None:
-    assert run_name(options, "a text") == name
+    assert make_run_name(options, "a text") == name
 
 
 def test_the_tour_runs_all_systems(pipelines: dict[str, Pipeline]) -> None:

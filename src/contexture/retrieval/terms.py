@@ -44,7 +44,7 @@ class Analyzer:
 
     def terms(self, text: str) -> Iterator[str]:
         """Yield the terms of a text, in order."""
-        text = _fold(text)
+        text = _normalize(text)
         for match in (_ASCII_TERM if text.isascii() else _TERM).finditer(text):
             word = match[0]
             if match[1]:
@@ -57,7 +57,8 @@ class Analyzer:
                 yield term
 
 
-def _fold(text: str) -> str:
+def _normalize(text: str) -> str:
+    """Return the text in NFKC, case folded, without elided words (l', qu') and endings ('s, 'll)."""
     if not text.isascii():
         text = normalize("NFKC", text)
     text = text.casefold()
@@ -67,4 +68,4 @@ def _fold(text: str) -> str:
 def _stop_words(language: str) -> frozenset[str]:
     name = "EN" if language == "en" else STEMMERS.get(language, "").upper()
     words: Any = getattr(bm25s.stopwords, f"STOPWORDS_{name}", ())
-    return frozenset(map(_fold, words))
+    return frozenset(map(_normalize, words))

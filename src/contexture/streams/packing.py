@@ -66,12 +66,12 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
     # A merge join of sorted partitions needs little memory and keeps the order.
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
 
-    def pack_pages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def pack_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return (_pack_pages(batch, document_tokens) for batch in batches)
 
     paragraph_texts = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
     columns = ("doc_id", "title", "title_tokens", "paragraphs", paragraph_texts.alias("texts"))
-    return pages.select(*columns).mapInArrow(pack_pages, PASSAGE_SCHEMA)
+    return pages.select(*columns).mapInArrow(pack_batches, PASSAGE_SCHEMA)
 
 
 class _PassageSpan(NamedTuple):

@@ -79,7 +79,10 @@ class Punkt:
         return spans
 
     def _find_breaks(self, text: str, token_ends: set[int]) -> list[tuple[int, int]]:
-        """Return for each break between sentences the end of the first one and the start of the text after it."""
+        """Return for each break between sentences the end of the first one and the start of the text after it.
+
+        Adds to `token_ends` the ends that were decided by tokens, whether they are breaks or not.
+        """
         spaced = text.translate(_AS_SPACE) if any(space in text for space in _OTHER_SPACES) else text
         breaks: list[tuple[int, int]] = []
         start, end, after = 0, -1, 0  # previous candidate: start of its word, its position, start of the next text

@@ -99,7 +99,10 @@ class Splitter:
         return spans
 
     def _split_inner_ends(self, text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Yield the parts of text[first:last], cut at ends that Punkt misses: ellipses, and marks without a space."""
+        """Yield the parts of text[first:last], cut at ends that Punkt misses.
+
+        These are ellipses before a capital letter, and marks that need no space after them (。).
+        """
         for end in self._inner_end.finditer(text, first, last):
             after = _NO_SPACE.search(text, end.end(), last)
             if after is None:

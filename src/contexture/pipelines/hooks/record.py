@@ -62,7 +62,7 @@ class RecordRun:
         else:
             sources = catalog.load("sources")
         text = get_text_name(sources)
-        mlflow.set_tags(git_tags(self.project) | {MLFLOW_RUN_NAME: run_name(run_params, text)})
+        mlflow.set_tags(git_tags(self.project) | {MLFLOW_RUN_NAME: make_run_name(run_params, text)})
         systems = {name.split(".")[0] for name in pipeline.datasets() if "." in name}
         mlflow.log_params(format_settings({key: value for key, value in self.parameters.items() if key in systems}))
         mlflow.log_dict(self.parameters, "configuration/parameters.yml")
@@ -80,8 +80,8 @@ class RecordRun:
             mlflow.log_dict(catalog.load("sources"), "data/sources.json")
 
 
-def run_name(options: Mapping[str, Any], text: str) -> str:
-    """Return a name for a run, such as "demo, the demo's made-up world" or "mspp pretrain finetune, wiki.xml.bz2"."""
+def make_run_name(options: Mapping[str, Any], text: str) -> str:
+    """Return a run's name: its pipelines, tags and nodes, then its text: "mspp pretrain finetune, wiki.xml.bz2"."""
     pipelines = options.get("pipeline_names") or ["everything"]
     parts = [part for option in ("tags", "node_names") for part in options.get(option) or []]
     parts += [f"{way} {node}" for way in ("from", "to") for node in options.get(f"{way}_nodes") or []]

@@ -35,7 +35,7 @@ def make_tokenizer(config: VocabularyConfig, paragraphs: Path, output_dir: Path)
 
 
 def tokenize(paragraphs: DataFrame, tokenizer: Path) -> DataFrame:
-    """Return the documents table, with all sentences of the corpus as token ids."""
+    """Return a table with a row per document, with its sentences as token ids."""
     return tokenize_paragraphs(paragraphs, tokenizer)
 
 

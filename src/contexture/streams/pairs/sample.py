@@ -214,7 +214,7 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
         return packed.withColumn("held_out", uniform_draw(seed, "held out", "doc_id") < sampling.held_out)
 
     def define_table(task: PairTask) -> ExampleTable:
-        """Return the definition of the table of a task's pairs."""
+        """Return the table of a task's pairs: its name, the function that samples it, and the tables it reads."""
 
         def make_pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
             """Sample the task's pairs from passages and documents that are not held out."""

@@ -69,21 +69,21 @@ def evaluate_pairs(
 
 
 def measure_frozen(
-    encoders: Sequence[str], name: str, file: Path, settings: PairSettings, vectors_dir: Path
+    models: Sequence[str], name: str, file: Path, settings: PairSettings, vectors_dir: Path
 ) -> Accuracies:
-    """Return the accuracy of frozen encoders on a set, by a logistic regression on `frozen_features` of its pairs.
+    """Return genre → test accuracy of one frozen encoder, by a logistic regression on `frozen_features` of the pairs.
 
-    Each sentence is embedded once, without a role.
+    The vectors of its `models` are concatenated. Each sentence is embedded once, without a role.
     """
     parts, labels, classes = _read_parts(file, settings.train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
     store, cross = VectorStore(vectors_dir), None
-    if len(encoders) == 1:
-        model = store.load(encoders[0])
+    if len(models) == 1:
+        model = store.load(models[0])
         cross = select_cross_layers(model, settings.features) if isinstance(model, Encoder) else None
-        lookup = store.embed(model, encoders[0], texts, name)
+        lookup = store.embed(model, models[0], texts, name)
     else:
-        lookup = store(encoders, texts, name)
+        lookup = store(models, texts, name)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     inputs = {}
     for part, rows in parts.items():

@@ -195,7 +195,7 @@ def _count_lost(table: pd.DataFrame, pool: int | None) -> int:
 
 
 def read_split(folder: Path, split: Split, protocol: Protocol | None = None) -> Questions:
-    """Return the questions of a split that have a right candidate.
+    """Return the questions of a split that have a right text, with their candidates.
 
     Args:
         folder: written by `write_set`.

@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from contexture.tasks.sentences.downstream import TASK_NAMES, SentenceTasks
-from contexture.tasks.sentences.files import Counts
+from contexture.tasks.sentences.files import RowCounts
 
 
 def measure_models(
-    models: list[str], folder: Path, counts: Counts, names: Collection[str] | None, protocol: str, vectors: Path | None
+    models: list[str],
+    folder: Path,
+    counts: RowCounts,
+    names: Collection[str] | None,
+    protocol: str,
+    vectors: Path | None,
 ) -> tuple[str, dict[str, Any]]:
     """Return the scores of concatenated models on tasks, by default all, in a folder with SentEval's layout.
 

@@ -11,7 +11,7 @@ from contexture.corpus.config import Lang
 from contexture.demo.config import DEMO
 from contexture.strict import STRICT, Positive, check_names
 from contexture.tasks.base import WORD_AVERAGE
-from contexture.tasks.sentences.files import Counts
+from contexture.tasks.sentences.files import RowCounts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
@@ -28,7 +28,7 @@ class SentenceTasksConfig(SourceSettings):
     # demo (sentences of the demo world), or a folder in SentEval's layout (data/downstream).
     input: str = "demo"
     # published: files must have the published number of rows. any: other sets in the same formats.
-    row_counts: Counts = "published"
+    row_counts: RowCounts = "published"
     # Tasks in other languages (XEVAL): code → a folder in SentEval's layout. Empty: those of the demo, if that is the
     # input.
     languages: dict[Lang, str] = Field(default_factory=dict)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from contexture.messages import explain_unknown
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.sentences.files import Counts
+from contexture.tasks.sentences.files import RowCounts
 from contexture.tasks.sentences.senteval import (
     CLASSIFICATION,
     RELATEDNESS,
@@ -35,7 +35,7 @@ class SentenceTasks:
 
     @classmethod
     def read(
-        cls, folder: Path, row_counts: Counts = "published", select: Collection[str] = TASK_NAMES
+        cls, folder: Path, row_counts: RowCounts = "published", select: Collection[str] = TASK_NAMES
     ) -> "SentenceTasks":
         """Read the tasks of `select` from `folder`; `missing` has the reasons for absent ones.
 
@@ -47,7 +47,7 @@ class SentenceTasks:
             raise ValueError(explain_unknown("task", unknown, TASK_NAMES))
         missing: dict[str, str] = {}
 
-        def read_available(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> tuple[_Task, ...]:
+        def read_available(names: Collection[str], read: Callable[[Path, str, RowCounts], _Task]) -> tuple[_Task, ...]:
             tasks = []
             for name in names:
                 try:

@@ -14,7 +14,7 @@ from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.retrieval.reqa_files import iter_lines
 
 #: Whether files must have the published number of rows, or may be another set in the same format.
-Counts = Literal["published", "any"]
+RowCounts = Literal["published", "any"]
 
 _REMEDY = (
     "Name SentEval's folder data/downstream, with the files of this task (plain or gzipped) where its download scripts "

@@ -12,7 +12,7 @@ import pandas as pd
 
 from contexture.messages import explain_unknown
 from contexture.tasks.sentences.files import (
-    Counts,
+    RowCounts,
     find_file,
     parse_label,
     parse_score,
@@ -39,15 +39,17 @@ class _TaskFiles:
     #: Split, path, published rows.
     files: tuple[tuple[str, str, int], ...]
 
-    def rows(self, folder: Path, counts: Counts) -> Iterator[tuple[str, Path, int, list[str], str]]:
-        """Yield split, file, line number, stripped sentences, and label or score of each row of the task's files."""
+    def rows(self, folder: Path, counts: RowCounts) -> Iterator[tuple[str, Path, int, list[str], str]]:
+        """Yield split, file, line number, stripped sentences, and label or score of each row.
+
+        Raises ValueError if a file has not its published number of rows, unless `counts` is "any"."""
         for split, relative, published in self.files:
             path = find_file(self.benchmark, folder, relative)
             for number, texts, value in self.read(path, published if counts == "published" else None):
                 yield split, path, number, [text.strip() for text in texts], value
 
 
-def read_classification(folder: Path, name: str, counts: Counts = "published") -> ClassificationTask:
+def read_classification(folder: Path, name: str, counts: RowCounts = "published") -> ClassificationTask:
     """Return the sentences and classes of a task of `CLASSIFICATION`, by split.
 
     MR, CR, SUBJ and MPQA have one split, `all`; TREC and MRPC have no `dev`. Lines with an empty sentence are skipped
@@ -70,7 +72,7 @@ def read_classification(folder: Path, name: str, counts: Counts = "published") -
     return ClassificationTask(name, tuple(classes.values()), table, dropped=len(rows) - len(complete))
 
 
-def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> RelatednessTask:
+def read_relatedness(folder: Path, name: str, counts: RowCounts = "published") -> RelatednessTask:
     """Return the scored pairs of a task of `RELATEDNESS`: SICK-R, from 1 to 5, or STS-B, from 0 to 5.
 
     Arguments and errors are those of `read_classification`. Scores out of range and empty sentences also raise
@@ -85,7 +87,7 @@ def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> R
     return RelatednessTask(name, low, high, pd.DataFrame(rows, columns=["split", "text", "text2", "score"]))
 
 
-def read_similarity(folder: Path, name: str, counts: Counts = "published") -> SimilarityTask:
+def read_similarity(folder: Path, name: str, counts: RowCounts = "published") -> SimilarityTask:
     """Return the scored pairs of a task of `SIMILARITY`: a year of STS, or the test split of STS-B or SICK-R.
 
     Arguments and errors are those of `read_relatedness`. STS13 excludes SMT, whose sentences need a licence.

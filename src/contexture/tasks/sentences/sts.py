@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.sentences.files import Counts, check_rows, find_file, parse_score, parse_sentence, read_lines
+from contexture.tasks.sentences.files import RowCounts, check_rows, find_file, parse_score, parse_sentence, read_lines
 from contexture.tasks.sentences.tables import SimilarityTask
 
 #: Range of all scores.
@@ -31,7 +31,7 @@ YEARS = tuple(_PAIRS)
 _LICENSED = "SMT"
 
 
-def read_year(folder: Path, name: str, counts: Counts) -> SimilarityTask:
+def read_year(folder: Path, name: str, counts: RowCounts) -> SimilarityTask:
     """Return a year of `YEARS`, from `STS/STS12-en-test/STS.input.<subset>.txt` and `STS.gs.<subset>.txt`.
 
     With counts "any", the available subsets are read. Pairs without a score are skipped and counted in `dropped`.
