@@ -31,7 +31,7 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
     else:
         caption = "1 seed: preliminary, differences of a few points may be due to chance. "
     if not all(column.is_frozen for column in league.columns):
-        caption += "Rows without fine-tuning repeat their frozen score in the fine-tuned columns. "
+        caption += "Baselines have the same score in frozen and fine-tuned columns. "
     caption += "Bold: best of all, and best of those trained here."
     return Table(
         title="Scores",
