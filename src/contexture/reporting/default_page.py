@@ -21,7 +21,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 def remaining_sections(
     records: Sequence[Record], shown_tasks: Iterable[str], labels: Mapping[str, str]
 ) -> list[Section]:
-    """Return sections with tables of the tasks that a page does not show elsewhere."""
+    """Return sections with tables of the tasks that are not in `shown_tasks`; `labels` map variants to labels."""
     tasks = set(shown_tasks)
     return sections(all_tables([r for r in records if r["task"] not in tasks], labels))
 

@@ -7,6 +7,7 @@ import pytest
 
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
+from contexture.systems.adapt import page as adapt_page
 from contexture.systems.adapt.page import NOTE, TITLE, page
 from tests.reporting.golden import check_golden, check_page
 from tests.reporting.make import COST, TRAINING, measured
@@ -65,6 +66,11 @@ def make_details(
 
 
 USERS = ("questions",)
+RANKS = [
+    {"question": "who sails?", "answers": ["en:boats"], "ranks": {"bm25": 1, "static": 3}},
+    {"question": "who walks?", "answers": ["en:quays", "en:piers"], "ranks": {"bm25": None, "static": 2}},
+    {"question": "who waits?", "answers": ["en:gulls"], "ranks": {"bm25": 12, "static": None}},
+]
 UP, DOWN, CHANCE = (0.1, 0.02, 0.18), (-0.1, -0.2, -0.01), (0.1, 0.0, 0.18)
 KINDS = {
     "questions": {"static": UP}, "headings": {"static": (-0.05, -0.08, -0.02)}, "links": {"static": (0.01, 0.0, 0.02)},
@@ -131,3 +137,20 @@ OWN_QUESTIONS: list[Any] = [*records(), *(record | {"data": "questions"} for rec
 )
 def test_page(name: str, rows: list[Record], outcome: dict[str, Any]) -> None:
     check_page(name, rows, replace(CONTEXT, details={"held_out": outcome}), page)
+
+
+def test_the_users_questions_are_listed_worst_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = make_details("bm25", "bm25", basis=USERS, ranks=RANKS)
+    labels = {"bm25": "BM25", "static": "Static encoder"}
+    table = adapt_page.questions_table(outcome, labels)
+    assert [column.name for column in table.columns] == ["Question", "Answer", "BM25", "Static encoder"]
+    assert table.rows == (
+        ("who walks?", "en:quays, en:piers", "–", "2"),
+        ("who waits?", "en:gulls", "12", "–"),
+        ("who sails?", "en:boats", "1", "3"),
+    )
+    assert table.caption.endswith("Worst first.")
+    monkeypatch.setattr(adapt_page, "MAX_LISTED_QUESTIONS", 1)
+    table = adapt_page.questions_table(outcome, labels)
+    assert len(table.rows) == 1 and table.caption.endswith("The 1 worst of 3 are listed.")
+    assert adapt_page.questions_table({}, labels).rows == ()

@@ -185,3 +185,17 @@ def test_published_weights_are_recognized(tmp_path: Path, encoder: str, monkeypa
     assert has_published_weights(EvaluatedEncoder("continued", 0, (str(tmp_path),)))
     (tmp_path / "encoder.json").write_text(json.dumps(settings | {"encoder": {"kind": "transformer"}}))
     assert not has_published_weights(EvaluatedEncoder("new", 0, (str(tmp_path),)))
+
+
+def test_ranks_of_the_users_questions(evidence: HeldOutEvidence, results: Results) -> None:
+    table = results.tables["questions"]
+    ranks = results.details["ranks"]
+    assert [row["question"] for row in ranks] == [text for text, _ in USER_QUESTIONS]
+    assert ranks[1]["answers"] == ["en:ferry#2"]
+    numbers = [n for n, question in enumerate(evidence.questions) if question.kind == "questions"]
+    for number, row in zip(numbers, ranks, strict=True):
+        assert list(row["ranks"]) == ["bm25", "one", "two", "one+bm25", "two+bm25"]
+        values = table[table["query_id"] == number].set_index("variant")["ndcg_at_10"]
+        for name in ("bm25", "two", "two+bm25"):  # of a single seed, or equal for all
+            rank = row["ranks"][name]
+            assert values[name] == pytest.approx(1 / np.log2(rank + 1) if rank and rank <= 10 else 0)

@@ -108,7 +108,10 @@ def _describe_sources() -> str:
 
 
 def _check_names(files: Iterable[SourceFile]) -> None:
-    """Raise SourceError if two books or two pages of documentation have the same name, which is their id."""
+    """Raise SourceError if two books or pages of documentation of a language have the same `name`.
+
+    The name is the path below the input folder, and the id of the document.
+    """
     seen: dict[tuple[str, str], str] = {}
     for file in files:
         if file.source in ("books", "documentation"):

@@ -1,5 +1,6 @@
 """Report on a user's text: what was trained, whether it is better than BM25, and the next step."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ LABELS = {
 }
 #: With fewer held-out documents the report has a warning.
 MIN_HELD_OUT_DOCUMENTS = 5
+#: Questions of the user that the report lists.
+MAX_LISTED_QUESTIONS = 500
 #: Metric → description in captions.
 CAPTIONS = {
     "ndcg_at_10": ", which rates answers among the first ten results by their rank",
@@ -67,6 +70,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         sections=sections(
             [
                 *(evidence_table(records, labels, metric) for metric in CAPTIONS),
+                questions_table(details, labels),
                 pairs_table(context.examples),
                 trainings_table(context.trainings, labels, "Pairs"),
             ]
@@ -236,6 +240,30 @@ def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric:
     heads = columns("Model", numbers=[DATA.get(key.data, key.data) for key in keys])
     caption = f"Percent{CAPTIONS[metric]}. The best of each column in bold."
     return Table(f"{METRICS[metric].label} by kind of question", heads, rows, caption, frozenset(bold))
+
+
+def questions_table(details: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
+    """Return a table of the user's questions and the rank of their answer in each search, worst first."""
+    questions = details.get("ranks", [])
+    searches = list(questions[0]["ranks"]) if questions else []
+    recommended = details["advice"]["take"] if questions else BM25
+
+    def rank_key(question: Mapping[str, Any]) -> list[float]:
+        """Return the sort key: the rank by the recommended search, then by all, both last first."""
+        return [-(question["ranks"][name] or math.inf) for name in (recommended, *searches)]
+
+    rows = tuple(
+        (
+            question["question"],
+            ", ".join(question["answers"]),
+            *(str(rank or "–") for rank in question["ranks"].values()),
+        )
+        for question in sorted(questions, key=rank_key)[:MAX_LISTED_QUESTIONS]
+    )
+    listed = f" The {len(rows)} worst of {len(questions):,} are listed." if len(rows) < len(questions) else ""
+    caption = f"Rank of the first right answer in each search; –: not among the first hundred. Worst first.{listed}"
+    heads = columns("Question", "Answer", numbers=[labels[name] for name in searches])
+    return Table("Your questions", heads, rows, caption)
 
 
 def pairs_table(examples: Mapping[str, Mapping[str, Any]]) -> Table:

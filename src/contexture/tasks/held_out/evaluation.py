@@ -1,6 +1,6 @@
 """Evaluate BM25, encoders and both fused on questions from held-out documents, and recommend a search."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
@@ -95,6 +95,9 @@ def evaluate_held_out(
         "advice": recommend_search(means, variants, published),
         "learned": training_gains(means, variants),
     }
+    details["ranks"] = ranking.list_ranks(
+        {name: rows for (name, seed), (_, rows) in (rankings | fused).items() if not seed}
+    )
     return Results(records, details, {"questions": means})
 
 
@@ -184,6 +187,24 @@ class RankingMetrics:
         for _, rows in groupby(passages, key=itemgetter(0)):
             page = list(rows)
             yield " ".join([page[0][1], *(text for _, _, text in page)])
+
+    def list_ranks(self, rows_by_search: Mapping[str, Rows]) -> list[dict[str, Any]]:
+        """Return each question of the user with its answers and, by search, the rank of the first of them or None."""
+        return [
+            {
+                "question": question.text,
+                "answers": sorted(question.answers),
+                "ranks": {name: self._first_rank(question, rows[number]) for name, rows in rows_by_search.items()},
+            }
+            for number, question in enumerate(self.questions)
+            if question.kind == "questions"
+        ]
+
+    def _first_rank(self, question: HeldOutQuestion, rows: Rows) -> int | None:
+        """Return the rank, from 1, of the first answer in the ranked rows (K,) of a question."""
+        names = (self.documents if question.by_document else self.ids)[rows[rows != NO_ROW]]
+        ranks = np.flatnonzero(np.isin(names, list(question.answers)))
+        return int(ranks[0]) + 1 if len(ranks) else None
 
     def ndcg(self, rows: Rows) -> NDArray[np.float64]:
         """Return nDCG@10 of each question."""

@@ -59,7 +59,11 @@ class MultiHopTask:
         return candidate_documents(data_dir / DATA) if (data_dir / DATA).exists() else None
 
     def list_options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
-        """Return the models to fine-tune: the retriever if set, and re-ranker and reader unless variants share them."""
+        """Return the models to fine-tune from a variant.
+
+        These are those of `retrieval.finetune`, and re-ranker and reader unless `settings.reader` names common ones.
+        `head` makes no difference.
+        """
         return [*settings.retrieval.finetune, *([] if settings.reader else [RERANKER, READER])]
 
     def finetune(

@@ -37,9 +37,9 @@ class SentenceTasks:
     def read(
         cls, folder: Path, row_counts: RowCounts = "published", select: Collection[str] = TASK_NAMES
     ) -> "SentenceTasks":
-        """Read the tasks of `select` from `folder`; `missing` has the reasons for absent ones.
+        """Read the classification, relatedness and similarity tasks of `select` from `folder`.
 
-        `row_counts` says whether files must have the published number of rows.
+        `missing` has the reasons for absent ones. `row_counts`: "published" requires the published number of rows.
 
         Raises ValueError for an unknown task, and for a file that differs from the published one.
         """
