@@ -62,9 +62,18 @@ def test_the_number_of_tasks_changes_nothing(folder: Path) -> None:
 
 
 ADDRESSES = {
-    "B": [" b.html ", "b", "./x/../b.html?q#f", "/docs/b.html", "../docs/b.md", "%62.html"],
+    "B": [" b.html ", "b", "./x/../b.html?q#f", "/docs/b.html", "../docs/b.md", "%62.html", "/site/docs/b"],
     "Home": ["..", "/", "../index.html", "../../../README.md"],
-    None: ["B.html", "", "#x", "//host/docs/b.html", "HTTP://host/b.html", "b.html\0"],
+    None: [
+        "B.html",
+        "",
+        "#x",
+        "//host/docs/b.html",
+        "HTTP://host/b.html",
+        "b.html\0",
+        "/site/index.html",
+        "site/docs/b",
+    ],
 }
 
 

@@ -99,7 +99,7 @@ def find_destinations(pages: DataFrame) -> DataFrame:
 
 
 def resolve_links(pages: DataFrame) -> DataFrame:
-    """Return one row for each `paragraph` of the pages; each link gets the `doc_id` of its document, or null.
+    """Return one row for each `paragraph` of the pages, with the field `doc_id` of each link: its document, or null.
 
     The join uses each title once per page, so even the most frequent title gives at most one row per page.
     """

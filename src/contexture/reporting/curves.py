@@ -218,12 +218,12 @@ def add_legend(
     figure.legend([handles[name] for name in ordered], names, loc="outside lower center", ncols=columns, **keywords)
 
 
-def style_axes(axes: Axes, title: str, along: str, unit: str) -> None:
+def style_axes(axes: Axes, title: str, x_label: str, y_label: str) -> None:
     """Set the title, axis labels and shared style of a panel."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, fontweight="bold")
-    axes.set_xlabel(along, color=INK)
-    axes.set_ylabel(unit, color=INK)
-    if "per second" in unit:
+    axes.set_xlabel(x_label, color=INK)
+    axes.set_ylabel(y_label, color=INK)
+    if "per second" in y_label:
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)

@@ -105,7 +105,8 @@ def resolve_systems(
 ) -> dict[str, ResolvedSystem]:
     """Return name → system with its main variants and included systems, for systems that run together.
 
-    `preferred` are their main variants, by default the first ones.
+    `preferred` are their main variants, by default the first ones. `full_command` is the command of the full run, if
+    this run is the demo.
     """
     includes = {name for config in configs.values() for name, variants in config.include.items() if variants}
     plain = {

@@ -144,8 +144,9 @@ def lay_out(
     layout: LayoutConfig,
     pairwise: bool = False,
 ) -> Batch:
-    """Return a Transformer batch of examples: joint inputs of up to `slots` texts (token ids), or pairs of texts.
+    """Return a Transformer batch with one row per example, a joint input of up to `slots` texts (token ids).
 
+    With `pairwise`, each example must have two texts, which become the input of a cross-encoder.
     `lengths` in the batch are the numbers of tokens of its rows.
     """
     lengths = np.full((len(texts), slots), -1, np.int64)

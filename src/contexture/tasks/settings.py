@@ -46,7 +46,7 @@ class TaskSettings:
         return self
 
     def get_bm25_config(self) -> Bm25Config | None:
-        """Return the BM25 settings that the search index shares; None: no preference."""
+        """Return this task's BM25 settings, which the search index of the passages takes over; None: no preference."""
         return None
 
     def get_option_settings(self, option: str) -> Any:

@@ -54,7 +54,10 @@ class _LineReader:
         return self.parsed
 
     def _read_special_line(self, line: str) -> None:
-        """Handle a line that begins with a mark: a heading, a list item, a rule, preformatted text and others."""
+        """Read a line whose first character may be a mark: begin a section, add or drop a list item, or end the paragraph.
+
+        Preformatted text is dropped. A line without a mark is added as plain text.
+        """
         bare = line.strip().lstrip(" \t" + GAP)
         if not bare:
             # A line of only templates and files is a box between paragraphs.

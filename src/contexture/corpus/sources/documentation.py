@@ -90,7 +90,12 @@ def _resolve_link(address: str, page: str, titles: Mapping[str, str]) -> str | N
     if not path:
         return None
     target = posixpath.normpath(posixpath.join("/", posixpath.dirname(page), path)).lstrip("/")
-    name = next((name for name in _candidate_files(target) if name in titles), None)
+    # A site's address may begin with folders above the input folder: /docs/app/x for app/x.md.
+    parts = target.split("/")
+    shorter_targets = ["/".join(parts[start:]) for start in range(1, len(parts)) if path.startswith("/")]
+    targets = [target, *(shorter for shorter in shorter_targets if shorter not in _INDEX_FILES)]
+    candidates = (name for known in targets for name in _candidate_files(known))
+    name = next((name for name in candidates if name in titles), None)
     return None if name is None or name == page else titles[name]
 
 

@@ -102,12 +102,14 @@ class Announce:
 
 
 def corpus_line(counts: Mapping[str, Any]) -> str:
-    """Return a line: paragraphs kept, the most frequent reason to drop one, and the path of the corpus card."""
+    """Return a line: paragraphs kept, the most frequent reason to drop one, resolved links, and the corpus card."""
     dropped: dict[str, int] = counts["paragraphs_dropped"]
     line = f"        {counts['paragraphs_out']:,} of {counts['paragraphs_found']:,} paragraphs kept"
     if dropped:
         reason = max(dropped, key=lambda reason: dropped[reason])
         line += f" ({dropped[reason]:,} dropped as {reason.replace('_', ' ')})"
+    if counts["links_out"]:
+        line += f", {counts['links_resolved']:,} of {counts['links_out']:,} links lead to a page"
     return f"{line}: {CORPUS_CARD_FILE}"
 
 

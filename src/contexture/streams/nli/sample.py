@@ -51,6 +51,7 @@ def tables(config: NliStreamConfig, lengths: Lengths, seed: int) -> ExampleTable
     """Define the table of tokenized premises and hypotheses, cut to the length of a document, and its counts."""
 
     def make_pairs(nli: DataFrame, tokenizer: Path) -> DataFrame:
+        """Return tokenized premises and hypotheses in random combinations of two languages; see `nli_pairs`."""
         return nli_pairs(nli, tokenizer, lengths.document, config.per_pair, config.files, seed)
 
     def count_examples(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:

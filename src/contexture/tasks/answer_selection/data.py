@@ -47,7 +47,10 @@ class AnswerRows:
 
     @classmethod
     def in_memory(cls, answers: pd.DataFrame, encoder: Encoder, size: int) -> Self:
-        """Return the tokenized rows of a table with question_id, question, candidate, label; `size` rows a group."""
+        """Return the tokenized rows of a table with question_id, question, candidate and label.
+
+        Groups have at most `size` candidates of one question.
+        """
         parts = list(_tokenize_tables([answers], encoder, size))
         return cls(**{name: np.concatenate([part[name] for part in parts]) for name in _DTYPES})
 

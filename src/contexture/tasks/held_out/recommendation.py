@@ -144,7 +144,7 @@ def expect_gains(generated: pd.DataFrame, variants: Sequence[str], published: Co
 
 
 def weight_kinds(means: pd.DataFrame) -> pd.DataFrame:
-    """Return nDCG@10 with a row per question and a column per search; the mean weighs all kinds alike."""
+    """Return `means` with a row per question and a column per search, scaled so that column means weigh kinds alike."""
     values = means.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED_METRIC)
     counts = values.groupby("kind").transform("size")
     weights = (len(values) / (counts * values.index.get_level_values("kind").nunique())).to_numpy()

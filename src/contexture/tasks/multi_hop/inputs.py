@@ -65,7 +65,7 @@ class ReaderInputs:
         }
 
     def _sentence_keys(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the keys of `ids` and `offsets`, (row, sentence number), for each sentence of the paragraphs `rows`."""
+        """Return the keys of `ids` and `offsets`, (row, sentence number) of all sentences of paragraphs `rows`."""
         return [(row, number) for row in rows for number in range(len(self.paragraphs.sentences[row]))]
 
     def build_input(self, question: str, rows: Sequence[int]) -> ReaderInput:

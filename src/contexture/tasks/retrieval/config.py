@@ -85,7 +85,7 @@ class RetrievalSettings(RankingSettings, StepSettings):
         return super().named_variants() | {"open_domain": self.open_domain, "indexed": indexed}
 
     def get_bm25_config(self) -> Bm25Config:
-        """Return the BM25 settings that the search index shares."""
+        """Return this task's BM25 settings, which the search index of the passages takes over."""
         return self.bm25
 
     def restrict_variants(self, variants: Collection[str]) -> Self:
