@@ -54,7 +54,7 @@ class _LineReader:
         return self.parsed
 
     def _read_special_line(self, line: str) -> None:
-        """Read a line whose first character may be a mark: begin a section, add or drop a list item, or end the paragraph.
+        """Read a line that may begin with a mark: begin a section, add or drop a list item, or end the paragraph.
 
         Preformatted text is dropped. A line without a mark is added as plain text.
         """

@@ -20,7 +20,7 @@ def count_examples(
     cleaning_report: dict[str, Any],
     *tables: Any,
 ) -> tuple[dict[str, Any], Path]:
-    """Return `count(*tables)` and the examples' folder, after writing the corpus's name, languages and licence there."""
+    """Return `count(*tables)` and the examples' folder, after writing the corpus's name and licence there."""
     counts = count(*tables)
     write_corpus_info(examples_dir, describe_corpus(sources, cleaning_report["languages"]))
     LOG.info("examples: %s", counts)

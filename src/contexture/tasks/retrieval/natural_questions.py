@@ -153,7 +153,7 @@ class _SimplifiedDocument:
         return first < len(self._words) and self._words[first] == "<P>"
 
     def tokens(self, first: int, last: int) -> list[_Token]:
-        """Return the tokens of a span without markup; punctuation is marked as following its neighbour without a space."""
+        """Return the tokens of a span without markup; punctuation is marked as following without a space."""
         kept = [(i, word) for i, word in enumerate(self._words[first:last], first) if not _TAG.fullmatch(word)]
         previous = ["", *(word for _, word in kept)]
         return [
