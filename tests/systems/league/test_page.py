@@ -47,7 +47,7 @@ def test_standings_table() -> None:
     assert table.shades[5, 1] == table.shades[4, 2] == 0.0
     assert table.shades[4, 1] == pytest.approx((30 - 5) / (42 - 5))
     assert "3 seeds" in table.caption
-    assert "repeat their frozen score in the fine-tuned columns" in table.caption
+    assert "Baselines have the same score" in table.caption
     single_seed = standings_table(League(make_records("mlm", [0.5])), {})
     assert single_seed.caption.startswith(
         "1 seed: preliminary, differences of a few points may be due to chance. Bold: "
