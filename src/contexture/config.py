@@ -147,7 +147,12 @@ class Parameters:
 
         A system that exports its best encoder is for the user's own text.
         """
-        configured = {"corpus", *(["bitext"] if self.bitext.input else []), *(["nli"] if self.nli.input else [])}
+        configured = {
+            "corpus",
+            "derive",
+            *(["bitext"] if self.bitext.input else []),
+            *(["nli"] if self.nli.input else []),
+        }
         return [
             name
             for name, system in self.systems.items()

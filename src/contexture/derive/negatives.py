@@ -175,7 +175,7 @@ def add_negatives(pairs: pa.Table, negatives: Rows, passages: ParquetRows, lengt
     unique, positions = np.unique(negatives, return_inverse=True)
     texts = take_passages(passages, unique, ["title_tokens", "tokens", "passage_id"]).to_pylist()
     titles, tokens, ids = [], [], []
-    for line, title in zip(positions.reshape(negatives.shape).tolist(), pairs["title"].to_pylist(), strict=True):
+    for line, title in zip(list(positions.reshape(negatives.shape)), pairs["title"].to_pylist(), strict=True):
         selected = [texts[position] for position in line]
         titles.append([passage["title_tokens"] if title else [] for passage in selected])
         cut = zip(selected, titles[-1], strict=True)

@@ -78,4 +78,5 @@ class HardPairsConfig(StreamConfig):
     mixture: Literal["uniform", "pooled"] = "pooled"
     implementation: ClassVar[str] = "contexture.streams.pairs.batches:HardPairs"
     examples: ClassVar[str] = "hard_pairs"
+    source: ClassVar[str] = "derive"
     run_keys: ClassVar[tuple[str, ...]] = ("tasks", "mixture")
