@@ -104,7 +104,13 @@ def mine_negatives(
             write_pairs(table, work_dir / task)
         shutil.rmtree(index_dir)
         write_corpus_info(work_dir, read_corpus_info(pairs))
-        return {"pairs": total, "pairs_with_too_few_negatives": sampled - total, "pairs_by_task": counts}
+        num_tokens = sum(len(query) for table in mined.values() for query in table["query"])
+        return {
+            "pairs": total,
+            "pairs_with_too_few_negatives": sampled - total,
+            "pairs_by_task": counts,
+            "mean_query_tokens": num_tokens / total,
+        }
 
     return write_once(output_dir, identity, write)
 
