@@ -65,12 +65,12 @@ def test_questions_become_pairs(query_writer: Path, tokenizer: Path, tmp_path: P
 
 def test_margins_are_differences_of_scores(cross_encoder: Path, tokenizer: Path, tmp_path: Path) -> None:
     rows = []
-    for number, text in enumerate(TEXTS):
-        words = text.split()
+    for number, passage in enumerate(TEXTS):
+        words = passage.split()
         row = {"query": encode_words(words[:2], tokenizer), "title": encode_words(words[:1], tokenizer)}
-        others = [TEXTS[number - 1].split(), TEXTS[number - 2].split()]
-        row |= {"passage": encode_words(words, tokenizer), "document": text, "document_pairs": 1}  # type: ignore[dict-item]
-        negatives = [encode_words(other, tokenizer) for other in others]
+        texts = [TEXTS[number - 1].split(), TEXTS[number - 2].split()]
+        row |= {"passage": encode_words(words, tokenizer), "document": passage, "document_pairs": 1}  # type: ignore[dict-item]
+        negatives = [encode_words(text, tokenizer) for text in texts]
         row |= {"negative_titles": [[], []], "negative_passages": negatives, "negative_documents": ["a", "b"]}  # type: ignore[dict-item]
         rows.append(row | {"margins": []})  # type: ignore[dict-item]
     write_hard_pairs(rows, tmp_path / "ict")

@@ -112,12 +112,12 @@ def test_a_run_derives_examples_and_trains_on_them(make_project: MakeProject, tm
 
     kept = [str(models / f"{name}/seed-0") for name in ("static", "static_none")]
     derived = [str(models / "hard/seed-0"), str(folder)]
-    before = modified(*kept, *derived)
+    first = modified(*kept, *derived)
     again = {"env": "adapt", "pipeline_names": ["adapt"], "tags": ["derive", "pretrain"]}
     run_without_spark(project, params, **again)
-    assert modified(*kept, *derived) == before
+    assert modified(*kept, *derived) == first
     # Another cross-encoder with equally many numbers.
     save_cross_encoder(tmp_path / "bert", vocabulary, seed=1)
     run_without_spark(project, params, **again)
     after = modified(*kept, *derived)
-    assert after[:2] == before[:2] and all(new > old for new, old in zip(after[2:], before[2:], strict=True))
+    assert after[:2] == first[:2] and all(new > old for new, old in zip(after[2:], first[2:], strict=True))

@@ -225,9 +225,9 @@ def write_examples(folder: Path, vocabulary: Path) -> None:
         for number in range(20):
             words = draw.sample(WORDS, draw.randint(2, 20))
             texts = {"query": ids(draw.sample(words, 2)), "title": ids(draw.sample(WORDS, 1)), "passage": ids(words)}
-            others = [f"{task}{draw.randrange(20)}", f"other{number}"]
-            negatives = [[ids(draw.sample(WORDS, size)) for _ in others] for size in (1, 9)]
-            row = {"document": f"{task}{number}", "document_pairs": 1, "negative_documents": others}
+            documents = [f"{task}{draw.randrange(20)}", f"other{number}"]
+            negatives = [[ids(draw.sample(WORDS, size)) for _ in documents] for size in (1, 9)]
+            row = {"document": f"{task}{number}", "document_pairs": 1, "negative_documents": documents}
             row |= {"negative_titles": negatives[0], "negative_passages": negatives[1]}
             rows.append(texts | row | {"margins": [draw.random(), draw.random()]})
         write_hard_pairs(rows, folder / "hard_pairs" / task)
