@@ -15,6 +15,7 @@ from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import find_language_files
 from contexture.demo.config import DEMO, DemoConfig
+from contexture.derive.config import check_path, check_weights
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import read_settings, seed_dir
 from contexture.messages import errors_at, explain_unknown
@@ -149,7 +150,12 @@ class Parameters:
 
         A system that exports its best encoder is for the user's own text.
         """
-        configured = {"corpus", *(["bitext"] if self.bitext.input else []), *(["nli"] if self.nli.input else [])}
+        configured = {
+            "corpus",
+            "derive",
+            *(["bitext"] if self.bitext.input else []),
+            *(["nli"] if self.nli.input else []),
+        }
         return [
             name
             for name, system in self.systems.items()
@@ -161,6 +167,7 @@ class Parameters:
         for name in sorted(set(systems) & set(self.systems)):
             system, published = self.systems[name], self.vocabulary.published
             check_starts(name, system)
+            check_derive(name, system)
             check_tokens(name, system, published or "")
             if "bitext" in system.example_inputs:
                 check_bitext(name, self.bitext)
@@ -196,6 +203,9 @@ def check_system(name: str, system: SystemConfig, parameters: Parameters) -> Non
             build_ablation(system)
     except ValidationError as error:
         raise move_errors(error, "systems", name) from None
+    if system.derive is None and "hard_pairs" in system.streams:
+        message = "the stream hard_pairs reads derived examples: set derive.encoder, or set the stream to null"
+        raise key_error(message, "systems", name, "derive")
     for key, encoder in system.encoders.items():
         if isinstance(encoder, TransformerConfig) and encoder.init_from and not parameters.vocabulary.published:
             message = (
@@ -254,6 +264,18 @@ def check_starts(name: str, system: SystemConfig) -> None:
             if differing := [part for part in wanted if actual.get(part) != wanted[part]]:
                 lines = "; ".join(f"{part} is {actual.get(part)} there, {wanted[part]} here" for part in differing)
                 raise ConfigurationError(f"{prefix} is not an encoder like {name}.encoders.{key}: {lines}")
+
+
+def check_derive(name: str, system: SystemConfig) -> None:
+    """Raise ConfigurationError if a model that derives examples is a path without a usable model."""
+    if system.derive is None:
+        return
+    if (encoder := system.derive.encoder) not in system.pretrain.runs:
+        with errors_at(f"{name}.derive.encoder", kind=ConfigurationError):
+            check_path(encoder)
+    for key, model in system.derive.published_models.items():
+        with errors_at(f"{name}.derive.{key}", kind=ConfigurationError):
+            check_weights(model)
 
 
 def check_tokens(name: str, system: SystemConfig, published: str) -> None:

@@ -13,8 +13,14 @@ from contexture.encoders.layout import Sentences, select_rows
 from contexture.objectives.base import Objective
 from contexture.objectives.bitext import BitextRetrieval
 from contexture.objectives.in_batch_negatives import InBatchNegatives
+from contexture.objectives.margin_distillation import MarginDistillation
 from contexture.objectives.quick_thoughts import QuickThoughts
-from contexture.objectives.settings import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
+from contexture.objectives.settings import (
+    BitextObjectiveConfig,
+    InBatchNegativesConfig,
+    MarginDistillationConfig,
+    QuickThoughtsConfig,
+)
 from contexture.streams.base import TextStream, batch_sides
 from contexture.streams.bitext.batches import Bitext
 from contexture.streams.pairs.batches import pair_batch
@@ -50,6 +56,15 @@ def pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     return pair_batch(encoder, queries, documents, tokens_at_once) | {"document_ids": ids}
 
 
+def hard_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
+    """The same pairs with two negatives each, two of which are documents of other pairs."""
+    numbers = np.array([(2 * row, 2 * row + 1) for row in rows]).ravel()
+    negatives = encoder.batch(select_rows(texts(16, 2, 20, 6), numbers), "document", tokens_at_once)
+    ids = torch.tensor([1, 20, 21, 22, 7, *range(23, 34)])[torch.from_numpy(numbers)]
+    margins = torch.linspace(-1, 3, 16).view(8, 2)[list(rows)]
+    return pairs(encoder, rows, tokens_at_once) | {"negative": negatives, "negative_ids": ids, "margins": margins}
+
+
 def bitext_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     """Some of eight pairs of parallel sentences; the first and the seventh have the same source."""
     sides = (select_rows(texts(8, 1, 20, seed), np.array(rows)) for seed in (4, 5))
@@ -69,7 +84,8 @@ def neighbours(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, 
 def vectors(encoder: Encoder, batch: dict[str, Any]) -> dict[str, Tensor]:
     """Encode a batch as the streams of texts do."""
     stream: Any = Bitext if "ids" in batch else TextStream
-    return stream.encode(stream, encoder, batch)  # type: ignore[no-any-return]
+    negative = {"negative": encoder(batch["negative"], "document")} if "negative" in batch else {}
+    return stream.encode(stream, encoder, batch) | negative  # type: ignore[no-any-return]
 
 
 class Case(NamedTuple):
@@ -98,6 +114,8 @@ CASES = {
     "in_batch": Case(towers, pairs, make_in_batch_negatives),
     "in_batch, two networks": Case(lambda: towers(shared=False), pairs, make_in_batch_negatives),
     "in_batch, recomputed": Case(lambda: towers(recompute=True), pairs, make_in_batch_negatives),
+    "hard negatives": Case(towers, hard_pairs, make_in_batch_negatives),
+    "margins": Case(towers, hard_pairs, lambda encoder: MarginDistillation(MarginDistillationConfig(), encoder)),
     "bitext": Case(towers, bitext_pairs, lambda encoder: BitextRetrieval(BitextObjectiveConfig(), encoder)),
     "neighbours": Case(
         lambda: build("bidirectional", shared=False),

@@ -39,6 +39,31 @@ def test_the_loss_is_that_of_a_slow_loop(log_q: bool) -> None:
     assert float(loss.value) == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize("log_q", [False, True])
+def test_hard_negatives_are_further_columns(log_q: bool) -> None:
+    """A negative that is a query's document, by its id, is no negative of this query, but one of the others."""
+    draw = torch.Generator().manual_seed(1)
+    queries, documents = torch.randn(2, 4, 3, generator=draw)
+    negatives = torch.randn(8, 3, generator=draw)
+    ids, negative_ids = [7, 8, 7, 9], [20, 7, 8, 21, 22, 23, 9, 24]
+    frequency = torch.rand(4, generator=draw).log() if log_q else torch.zeros(4)
+    batch = {"document_ids": torch.tensor(ids), "negative_ids": torch.tensor(negative_ids), "log_q": frequency}
+    states = {"query": queries, "document": documents, "negative": negatives}
+    loss = objective(log_q=log_q)(nn.Identity(), states, batch)
+    total = 0.0
+    for i, query in enumerate(queries):
+        scores = [float(query @ documents[i]) - float(frequency[i])]
+        for j in range(4):
+            if ids[j] != ids[i]:
+                scores.append(float(query @ documents[j]) - float(frequency[j]))
+        for j in range(8):
+            if negative_ids[j] != ids[i]:
+                scores.append(float(query @ negatives[j]))
+        total -= scores[0] - math.log(sum(map(math.exp, scores)))
+    assert float(loss.value) == pytest.approx(total / 4, abs=1e-5)
+    assert objective().flops(batch) == 6 * 4 * (4 + 8) * 4
+
+
 def test_by_hand() -> None:
     """Two queries, orthogonal documents of length 2: log(1 + e^-2) each, all correct."""
     states = {"query": torch.eye(2), "document": 2 * torch.eye(2)}

@@ -19,7 +19,7 @@ from tests.training.toys import STREAMS as SETTINGS
 
 LENGTHS = Lengths(query=12, document=24)
 #: Streams of texts that are negatives of one another.
-NEGATIVES = {"bitext", "contiguous", "pairs", "sentences"}
+NEGATIVES = {"bitext", "contiguous", "hard_pairs", "pairs", "sentences"}
 #: Columns of the tokens that are counted.
 COUNTED = {
     "joint": ["sentences"], "bitext": ["source", "target"], "nli": ["premise", "hypothesis"], "contiguous": ["tokens"],
@@ -58,8 +58,13 @@ def read_rows(batch: dict[str, Any]) -> list[tuple[Any, ...]]:
         half = len(sides[0]) // 2
         sides = [sides[0][:half], sides[0][half:]]
     sides += [rows_of(batch[name]) for name in ("second", "words") if name in batch]
+    if "negative" in batch:  # two of each pair
+        negatives = texts_of(batch["negative"])
+        sides += [negatives[::2], negatives[1::2]]
     sides += [rows_of(batch)] if "input_ids" in batch else []
-    values = [batch[name].view(len(sides[0]), -1).tolist() for name in ("labels", "ids", "log_q") if name in batch]
+    values = [
+        batch[name].view(len(sides[0]), -1).tolist() for name in ("labels", "ids", "log_q", "margins") if name in batch
+    ]
     return sorted(zip(*sides, *(map(tuple, rows) for rows in values), strict=True))
 
 

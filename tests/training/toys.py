@@ -32,6 +32,7 @@ STREAMS: dict[str, Any] = {
     "joint": {"sentence_tokens": 16, "sampling": {"hard_negatives": 0, "easy_negatives": 1}},
     "bitext": {},
     "nli": {},
+    "hard_pairs": {},
     "pairs": {},
     "passages": {},
     "contiguous": {},
@@ -168,6 +169,13 @@ def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
     write_rows(rows, folder, pair_id=pa.string(), **tokens, document=pa.string(), document_pairs=pa.int64())
 
 
+def write_hard_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
+    columns = {"document": pa.string(), "document_pairs": pa.int64(), "negative_documents": pa.list_(pa.string())}
+    columns |= dict.fromkeys(("query", "title", "passage"), TOKENS)
+    columns |= dict.fromkeys(("negative_titles", "negative_passages"), pa.list_(TOKENS))
+    write_rows(rows, folder, **columns, margins=pa.list_(pa.float32()))
+
+
 def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
     write_rows(rows, folder, document=pa.string(), position=pa.int32(), tokens=TOKENS)
 
@@ -208,6 +216,21 @@ def write_examples(folder: Path, vocabulary: Path) -> None:
             pairs = min(2, PAIRS[task] - number // 2 * 2)
             rows.append(row | {"document": f"{task}{number // 2}", "document_pairs": pairs})
         write_pairs(rows, folder / "pairs" / task)
+
+    # Two negatives of each pair, in two tasks; some are documents of other pairs. A cross-encoder scored them.
+    draw = random.Random(3)
+    (folder / "hard_pairs").mkdir()
+    for task in ("ict", "queries"):
+        rows = []
+        for number in range(20):
+            words = draw.sample(WORDS, draw.randint(2, 20))
+            texts = {"query": ids(draw.sample(words, 2)), "title": ids(draw.sample(WORDS, 1)), "passage": ids(words)}
+            documents = [f"{task}{draw.randrange(20)}", f"other{number}"]
+            negatives = [[ids(draw.sample(WORDS, size)) for _ in documents] for size in (1, 9)]
+            row = {"document": f"{task}{number}", "document_pairs": 1, "negative_documents": documents}
+            row |= {"negative_titles": negatives[0], "negative_passages": negatives[1]}
+            rows.append(texts | row | {"margins": [draw.random(), draw.random()]})
+        write_hard_pairs(rows, folder / "hard_pairs" / task)
 
     write_all_sentences(folder / "sentences", vocabulary)
 

@@ -170,6 +170,8 @@ class Encoder(nn.Module):
             lengths = row_lengths(batch["texts"])
             return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
         sides = [self.network(role).flops(row_lengths(batch[role])) for role in ROLES if role in batch]
+        if "negative" in batch:  # documents
+            sides.append(self.document.flops(row_lengths(batch["negative"])))
         return torch.stack(sides).sum()
 
     @property

@@ -20,7 +20,7 @@ Batch = dict[str, Any]
 Ints = npt.NDArray[np.int64]
 
 #: Keys of a batch whose values are texts.
-TEXT_PARTS = ("texts", "sequences", "second", "query", "document")
+TEXT_PARTS = ("texts", "sequences", "second", "query", "document", "negative")
 #: Cost of one more chunk (launches of kernels), as a share of the largest chunk.
 CHUNK_COST_SHARE = 1 / 32
 

@@ -12,6 +12,7 @@ _SETTINGS = {
     "ict": "settings:IctConfig",
     "in_batch_negatives": "settings:InBatchNegativesConfig",
     "lm": "settings:LmConfig",
+    "margin_distillation": "settings:MarginDistillationConfig",
     "mlm": "settings:MlmConfig",
     "mspp": "settings:MsppConfig",
     "nli": "settings:NliConfig",

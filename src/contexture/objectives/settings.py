@@ -178,10 +178,28 @@ class InBatchNegativesConfig(ObjectiveConfig):
     # Subtract the log frequency of each document, which corrects for frequent negatives.
     log_q: bool = False
     implementation: ClassVar[str] = "contexture.objectives.in_batch_negatives:InBatchNegatives"
-    streams: ClassVar[tuple[str, ...]] = ("pairs",)
+    streams: ClassVar[tuple[str, ...]] = ("pairs", "hard_pairs")
     title: ClassVar[str] = "In-batch softmax"
     unit: ClassVar[str] = "nats per query"
     description: ClassVar[str] = "finds the passage that a sentence was taken from"
+
+    @property
+    def readable_streams(self) -> tuple[str, ...]:
+        """See `ObjectiveConfig.readable_streams`. Hard negatives are not drawn by frequency."""
+        return ("pairs",) if self.log_q else self.streams
+
+
+@dataclass(config=STRICT, frozen=True)
+class MarginDistillationConfig(ObjectiveConfig):
+    """Regression on the margins of a cross-encoder (MarginMSE; GPL: Wang et al., 2022)."""
+
+    # The cross-encoder's margins are multiplied by it: its scores and those of the encoder differ in scale.
+    scale: Annotated[float, Field(gt=0)] = 1.0
+    implementation: ClassVar[str] = "contexture.objectives.margin_distillation:MarginDistillation"
+    streams: ClassVar[tuple[str, ...]] = ("hard_pairs",)
+    title: ClassVar[str] = "Margin distillation"
+    unit: ClassVar[str] = "squared error per negative"
+    description: ClassVar[str] = "predicts by how much a cross-encoder prefers a passage to a similar one"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -189,6 +207,7 @@ class IctConfig(InBatchNegativesConfig):
     """Softmax over a batch of pairs of the Inverse Cloze Task."""
 
     title: ClassVar[str] = "ICT"
+    streams: ClassVar[tuple[str, ...]] = ("pairs",)
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["ict"]}
 
 
@@ -198,6 +217,7 @@ class BfsConfig(InBatchNegativesConfig):
 
     title: ClassVar[str] = "BFS"
     description: ClassVar[str] = "finds a passage by a sentence from the beginning of its document"
+    streams: ClassVar[tuple[str, ...]] = ("pairs",)
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["bfs"]}
 
 
@@ -207,6 +227,7 @@ class WlpConfig(InBatchNegativesConfig):
 
     title: ClassVar[str] = "WLP"
     description: ClassVar[str] = "finds a passage that links to the document of a sentence"
+    streams: ClassVar[tuple[str, ...]] = ("pairs",)
     stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["wlp"]}
 
 

@@ -4,6 +4,7 @@ from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
 from contexture.pipelines.corpus import pipeline as corpus
+from contexture.pipelines.derive import pipeline as derive
 from contexture.pipelines.evaluate import pipeline as evaluate
 from contexture.pipelines.examples import pipeline as examples
 from contexture.pipelines.export import pipeline as export
@@ -72,6 +73,7 @@ def _create_pretraining(system: ResolvedSystem, parameters: Parameters) -> Pipel
         create_text_pipeline(parameters, system.config)
         + box(tasks.create_pipeline(parameters, system.config.tasks))
         + examples.create_pipeline(system)
+        + derive.create_pipeline(system)
         + pretrain.create_pipeline(system, parameters.compute)
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from contexture.encoders.base import Text
 from contexture.encoders.config import Role
 from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
@@ -37,6 +38,10 @@ class Retriever:
     def embed_queries(self, queries: Sequence[str]) -> Array:
         """Return the vectors of queries, (Q, D)."""
         return self._embed(queries, "query")
+
+    def embed_documents(self, texts: Sequence[Text]) -> Array:
+        """Return the vectors of documents, (N, D)."""
+        return self._embed(texts, "document")
 
     def embed_candidates(self, candidates: ParquetRows, folder: Path) -> Vectors:
         """Return the vectors of all candidates; `folder` keeps them and is reused for the same model and texts.

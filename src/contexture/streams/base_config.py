@@ -25,11 +25,11 @@ class StreamConfig:
 
     #: Its class, as "module:name".
     implementation: ClassVar[str]
-    #: The function that defines its tables of examples, as "module:name".
-    tables: ClassVar[str]
+    #: The function that defines its tables of examples, as "module:name"; None: the stage `derive` writes them.
+    tables: ClassVar[str | None] = None
     #: The folder of its examples, which several streams may share.
     examples: ClassVar[str]
-    #: The data that its examples are sampled from: `corpus`, or the parameters `bitext` or `nli`.
+    #: The data that its examples are sampled from: `corpus`, the parameters `bitext` or `nli`, or the stage `derive`.
     source: ClassVar[str] = "corpus"
     #: Settings that a run may override.
     run_keys: ClassVar[tuple[str, ...]] = ()

@@ -7,6 +7,7 @@ from contexture.streams.base_config import StreamConfig
 _SETTINGS = {
     "bitext": "bitext.config:BitextStreamConfig",
     "contiguous": "sentences.config:ContiguousConfig",
+    "hard_pairs": "pairs.config:HardPairsConfig",
     "joint": "joint.config:JointConfig",
     "nli": "nli.config:NliStreamConfig",
     "pairs": "pairs.config:PairsConfig",

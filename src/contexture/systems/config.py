@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from contexture.derive.config import DeriveConfig
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
 from contexture.messages import suggest
 from contexture.objectives.config import OBJECTIVES
@@ -84,6 +85,8 @@ class SystemConfig:
     # Stream → settings for sampling and reading its examples.
     streams: Annotated[dict[str, Any], DropNull, AfterValidator(TypedValues(STREAMS, "stream"))]
     pretrain: PretrainConfig
+    # Harder examples for the stream hard_pairs, derived from its pairs with models. null: none.
+    derive: DeriveConfig | None = Field(default=None, kw_only=True)
     # Task → settings of evaluation and fine-tuning.
     tasks: Annotated[
         dict[str, Any],
@@ -116,6 +119,7 @@ class SystemConfig:
 
     def __post_init__(self) -> None:
         self._check_runs()
+        self._check_derive()
         for role in ROLES:
             if self.sampled_lengths.for_role(role) > self.lengths.for_role(role):
                 raise key_error(
@@ -175,6 +179,23 @@ class SystemConfig:
                 raise
             except ValueError as error:
                 raise key_error(str(error), *key) from None
+
+    def _check_derive(self) -> None:
+        """Raise a ValidationError if the settings of derived examples do not fit the streams and runs."""
+        if self.derive is None:
+            return
+        if "pairs" not in self.streams or "hard_pairs" not in self.streams:
+            raise key_error("it needs the streams pairs and hard_pairs; add them to streams", "derive")
+        encoder = self.derive.encoder
+        if (run := self.pretrain.runs.get(encoder)) and (run.schedule or run.start is not None):
+            message = f"{encoder} is trained after this stage; name a run without schedule and start, or a model"
+            raise key_error(message, "derive", "encoder")
+        for name, run in self.pretrain.runs.items():
+            if "margin_distillation" in run.objective_names and self.derive.margins.model is None:
+                raise key_error(
+                    f"the run {name} distills margins, and no model computes them; name a cross-encoder",
+                    *("derive", "margins", "model"),
+                )
 
     @property
     def run_order(self) -> list[str]:
@@ -290,6 +311,8 @@ class SystemConfig:
     def select_variants(self, variants: list[str]) -> "SystemConfig":
         """Return the system reduced to these variants or runs, and to the runs that they need."""
         needed = {run for name in variants for needed_run in self.run_names(name) for run in self.run_chain(needed_run)}
+        if self.derive is not None:
+            needed.add(self.derive.encoder)
         runs = {name: run for name, run in self.pretrain.runs.items() if name in needed}
         return replace(
             self,

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import torch
 
 from contexture.encoders.saved import encoder_checksum
-from contexture.folders import UNFINISHED, is_finished, work_folder
+from contexture.folders import IDENTITY, UNFINISHED, is_finished, read_identity, work_folder
 from contexture.training.card import pretraining_details, pretraining_metadata, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import RunFiles
@@ -118,10 +118,11 @@ def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, A
     }
 
 
-def examples_identity(folder: Path) -> dict[str, int]:
-    """Return the total number of rows and of bytes of the tables of examples in a folder."""
+def examples_identity(folder: Path) -> dict[str, Any]:
+    """Return the number of rows and bytes of a table of examples; of derived ones, also what they depend on."""
     tables = sorted(folder.rglob("*.parquet"))
-    return {
+    derived = {"derived": read_identity(folder)} if (folder / IDENTITY).exists() else {}
+    return derived | {
         "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
         "bytes": sum(table.stat().st_size for table in tables),
     }

@@ -20,16 +20,22 @@ CORPUS = {
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
     """Return the stage `examples`: documents → tables of examples, counts, and the configuration of training."""
     config = system.config
-    parts = [_create_stream_pipeline(system.name, config, kind, stream) for kind, stream in config.examples().items()]
+    parts = [
+        _create_stream_pipeline(system.name, config, kind, stream, stream.tables)
+        for kind, stream in config.examples().items()
+        if stream.tables is not None
+    ]
     data = {task: f"{task}-data" for task in config.tasks}
     written = node(fixed(training_config, config), data or None, "training_config", name="write_training_config")
     return sum(parts, start=Pipeline([written], namespace=system.name, inputs=set(data.values()), tags="examples"))
 
 
-def _create_stream_pipeline(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
+def _create_stream_pipeline(
+    system: str, config: SystemConfig, kind: str, stream: StreamConfig, tables: str
+) -> Pipeline:
     """Return the nodes that sample and count the examples of one kind, as a pipeline."""
     corpus = CORPUS[config.vocabulary]
-    made = resolve(stream.tables)(stream, config.sampled_lengths, SAMPLING_SEED)
+    made = resolve(tables)(stream, config.sampled_lengths, SAMPLING_SEED)
     nodes, read, observed = [], [], []
     for table in made.tables:
         inputs = [corpus.get(name, f"{name}-examples@spark") for name in table.reads]

@@ -1,6 +1,6 @@
 """Batches for two towers: pairs of several pre-training tasks, or their documents."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from itertools import accumulate
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import torch
+from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Sentences, select_rows, text_layout
@@ -18,6 +19,8 @@ from contexture.streams.pairs.config import PairsConfig
 from contexture.streams.rows import EmptyExamplesError, ShuffledRows
 
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
+#: Columns with a list for each pair: texts and ids of its negatives, and the margins of a cross-encoder, if computed.
+NEGATIVE_COLUMNS = ["negative_titles", "negative_passages", "negative_documents", "margins"]
 
 
 class PairRows:
@@ -28,11 +31,17 @@ class PairRows:
     if no task has pairs.
     """
 
-    def __init__(self, folders: Sequence[Path], mixture: Literal["uniform", "pooled"], seed: int) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        mixture: Literal["uniform", "pooled"],
+        seed: int,
+        columns: Sequence[str] = COLUMNS,
+    ) -> None:
         streams = []
         for folder in folders:
             with suppress(EmptyExamplesError):
-                streams.append(ShuffledRows(folder, COLUMNS, seed))
+                streams.append(ShuffledRows(folder, columns, seed))
         if not streams:
             raise EmptyExamplesError(
                 f"{', '.join(map(str, folders))}: no pairs in these files; see the counts of the examples stage"
@@ -91,6 +100,43 @@ class Pairs(_PairTaskStream, TextStream):
         }
 
 
+class HardPairs(Pairs):
+    """Pairs with K negatives each: also `negative`, (B·K) texts in the order of the pairs, and `negative_ids` (B·K,).
+
+    If a cross-encoder has scored them, also `margins` (B, K). Equal ids are the same document.
+    """
+
+    def open(self, folder: Path, seed: int) -> PairRows:
+        """See `Stream.open`."""
+        mined = sorted(path.name for path in folder.iterdir() if list(path.glob("*.parquet")))
+        tasks: Sequence[str] = self.config.tasks or mined
+        return PairRows([folder / task for task in tasks], self.config.mixture, seed, [*COLUMNS, *NEGATIVE_COLUMNS])
+
+    def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
+        """See `Stream.collate`."""
+        documents = read_token_columns(table, "title", "passage")
+        rows = part_rows(documents.lengths.sum(axis=1), part, parts)
+        titles, passages, ids, margins = (flatten(table[column]) for column in NEGATIVE_COLUMNS)
+        negatives = read_token_columns(pa.table({"title": titles, "passage": passages}), "title", "passage")
+        count = len(ids) // len(table)
+        negative_rows = (rows[:, None] * count + np.arange(count)).ravel()
+        codes = factorize(pa.chunked_array([*table["document"].chunks, ids]))
+        batch = super().collate(table, part, parts) | {
+            "document_ids": codes[rows],
+            "negative": self.encoder.batch(
+                select_rows(negatives, negative_rows), "document", self.batching.tokens_at_once
+            ),
+            "negative_ids": codes[len(table) + negative_rows],
+        }
+        if len(margins):
+            batch["margins"] = torch.from_numpy(margins.to_numpy().reshape(len(table), count)[rows])
+        return batch
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Return vectors by role; those of `negative` (B·K, D) are documents."""
+        return super().encode(encoder, batch) | {"negative": encoder(batch["negative"], "document")}
+
+
 class Passages(_PairTaskStream, TokenStream):
     """The documents of pairs as batches of tokens."""
 
@@ -101,6 +147,11 @@ class Passages(_PairTaskStream, TokenStream):
         documents = read_token_columns(table, *self.token_columns)
         rows = part_rows(documents.lengths.sum(axis=1), part, parts)
         return text_layout(select_rows(documents, rows), self.encoder.specials, self.encoder.lengths.document)
+
+
+def flatten(column: pa.ChunkedArray) -> pa.Array:
+    """Return the values of a column of lists, in order."""
+    return pa.chunked_array(column).combine_chunks().flatten()
 
 
 def pair_batch(encoder: Encoder, queries: Sentences, documents: Sentences, tokens_at_once: int) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from contexture.strict import STRICT, Positive
 #: Inverse Cloze Task, Body First Selection and Wiki Link Prediction (section 3). Not in the paper: `headings` pairs a
 #: section's title and heading with its text, `neighbours` a sentence with an adjacent passage.
 PairTask = Literal["ict", "bfs", "wlp", "headings", "neighbours"]
+#: Questions that a model wrote for passages (stage `derive`).
+QUERIES = "queries"
 PAIR_TASKS: tuple[PairTask, ...] = ("ict", "bfs", "wlp")
 
 
@@ -64,3 +66,17 @@ class PassagesConfig(PairsConfig):
     def needs(self, lengths: Lengths) -> TableSizes:
         """Return a position for each token of a document, and one token type."""
         return TableSizes(lengths.document)
+
+
+@dataclass(config=STRICT, frozen=True)
+class HardPairsConfig(StreamConfig):
+    """Pairs with hard negatives, which the stage `derive` mines."""
+
+    # Tasks whose pairs are read. null: all that were mined.
+    tasks: Annotated[list[PairTask | Literal["queries"]], Field(min_length=1)] | None = None
+    # uniform: equally many pairs of each task. pooled: every pair equally often.
+    mixture: Literal["uniform", "pooled"] = "pooled"
+    implementation: ClassVar[str] = "contexture.streams.pairs.batches:HardPairs"
+    examples: ClassVar[str] = "hard_pairs"
+    source: ClassVar[str] = "derive"
+    run_keys: ClassVar[tuple[str, ...]] = ("tasks", "mixture")

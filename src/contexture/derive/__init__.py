@@ -1,0 +1,1 @@
+"""Harder training examples, derived from sampled pairs with models."""
