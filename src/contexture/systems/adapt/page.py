@@ -47,6 +47,7 @@ PAIR_LABELS = {
     "wlp": "a linked page and the passage that links to it",
     "headings": "a heading and the text below it",
     "neighbours": "a sentence and the passage next to it",
+    "hard_pairs": "one of these pairs with similar passages that do not answer",
 }
 #: Advice if the user has given no or too few questions.
 NEXT_STEP = (
