@@ -7,9 +7,9 @@ Runs the stages of `contexture adapt` up to the trainings on each text of `real_
 own below OUTPUT, and ranks the text by BM25, by each encoder, and by each encoder fused with BM25 at all weights: for
 questions that are made from the text, and for people's questions. What exists in OUTPUT is reused.
 
-The first table has, for each text, nDCG@10 of people's questions by BM25, by the search that the generated questions
+Two tables are printed, with and without the published encoder. The first has, for each text, nDCG@10 of people's questions by BM25, by the search that the generated questions
 choose, and by the best search; the difference of the choice to BM25 with its 95% interval; its regret (below the best);
-and Kendall's τ between the orders of all searches by generated and by people's questions. The second table chooses the
+and Kendall's τ between the orders of all searches by generated and by people's questions. The second chooses the
 limits of `recommendation.Calibration` on all other texts, by the least mean square distance to the best search at any
 weight, and applies them to the text left out; its last line is without limits.
 """
@@ -75,9 +75,11 @@ class Choice:
 class MeasuredText:
     """nDCG@10 in percent of each question of a text: by BM25, by encoders, and fused at each weight."""
 
-    def __init__(self, folder: Path) -> None:
-        self.name = folder.name
+    def __init__(self, folder: Path, with_published: bool = True) -> None:
+        self.name = folder.name.removesuffix("-project")
         self.table = pd.read_parquet(folder / NDCG_FILE)
+        if not with_published:
+            self.table = self.table[[name for name in self.table if not name.startswith("published")]]
         columns = self.table.columns.drop("kind")
         means = 100 * self.table.groupby("kind")[list(columns)].mean()
         self.people, self.generated = means.loc["questions"], means.drop(index="questions").mean()
@@ -259,10 +261,13 @@ def main() -> None:
     parser.add_argument("--training-seconds", type=float, default=0, help="training of the published encoder")
     args = parser.parse_args()
     folders = write_texts(args.texts, args.data.absolute(), args.output_dir.absolute())
-    texts = [MeasuredText(measure_text(folder, args.encoder, args.training_seconds)) for folder in folders]
-    print_choices(texts, (PUBLISHED, FROM_TEXT))
-    if len(texts) > 1:
-        print_left_out(texts)
+    projects = [measure_text(folder, args.encoder, args.training_seconds) for folder in folders]
+    for with_published in (True, False):
+        print(f"\n{'With' if with_published else 'Without'} the published encoder:")
+        texts = [MeasuredText(project, with_published) for project in projects]
+        print_choices(texts, (PUBLISHED, FROM_TEXT))
+        if len(texts) > 1:
+            print_left_out(texts)
 
 
 if __name__ == "__main__":
