@@ -7,11 +7,12 @@ Runs the stages of `contexture adapt` up to the trainings on each text of `real_
 own below OUTPUT, and ranks the text by BM25, by each encoder, and by each encoder fused with BM25 at all weights: for
 questions that are made from the text, and for people's questions. What exists in OUTPUT is reused.
 
-Two tables are printed, with and without the published encoder. The first has, for each text, nDCG@10 of people's questions by BM25, by the search that the generated questions
-choose, and by the best search; the difference of the choice to BM25 with its 95% interval; its regret (below the best);
-and Kendall's τ between the orders of all searches by generated and by people's questions. The second chooses the
-limits of `recommendation.Calibration` on all other texts, by the least mean square distance to the best search at any
-weight, and applies them to the text left out; its last line is without limits.
+Two tables are printed, with and without the published encoder. The first has, for each text, nDCG@10 of people's
+questions by BM25, by the search that the generated questions choose, and by the best search; the difference of the
+choice to BM25 with its 95% interval; its regret (below the best); and Kendall's τ between the orders of all searches by
+generated and by people's questions. The second chooses the limits of `recommendation.Calibration` on all other texts,
+by the least mean square distance to the best search at any weight, and applies them to the text left out; its last line
+is without limits.
 """
 
 import argparse
