@@ -52,16 +52,16 @@ def write_encoders(pretrained: Path, *runs: str) -> dict[str, Path]:
 @pytest.mark.parametrize(
     ("means", "take", "best", "method"),
     [
-        ({"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7}, "bm25", "b", "words"),
+        ({"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7}, "bm25", "b", "bm25"),
         ({"bm25": 0.1, "a": 0.8, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7}, "a", "a", "vectors"),
         # Published encoders are measured, but not exported.
         (
             {"bm25": 0.1, "hub": 0.9, "hub+bm25": 0.9, "a": 0.2, "a+bm25": 0.1, "b": 0.1, "b+bm25": 0.3},
             "hub",
             "b",
-            "both",
+            "hybrid",
         ),
-        (None, "", "a", "both"),
+        (None, "", "a", "hybrid"),
     ],
 )
 def test_the_best_run_of_the_first_seed_is_copied(
