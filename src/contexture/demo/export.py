@@ -88,7 +88,7 @@ def _extra_pages(seed: int, region: int, members: range) -> Iterator[tuple[str, 
 
 
 def _break_markup(region: int, text: str) -> str:
-    """Return wikitext that contains `text` in broken markup, of a kind that depends on the region."""
+    """Return `text` in broken markup of wikitext, of a kind that depends on the region; one kind is empty."""
     return (
         f"{{{{Infobox town\n| name = never closed\n| area = {{{{convert|3|ha}}\n\n{text}",
         "",

@@ -52,7 +52,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
 
 def details_tables(context: ReportContext) -> Iterator[Table]:
     """Yield tables of the details of all tasks: intervals, confidence, similarity scores, examples."""
-    for tables in (_intervals_tables, _confidence_tables, _scores_tables, _examples_tables):
+    for tables in (_intervals_tables, _confidence_tables, _similarity_tables, _examples_tables):
         for task, details in context.details.items():
             yield from tables(TASKS.get(task, task), details, context.labels)
 
@@ -139,8 +139,8 @@ def _interval(values: Sequence[float], signed: bool = False) -> str:
     return f"{mean} [{low}, {high}]"
 
 
-def _scores_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
-    """Yield a table of the similarity score (such as cosine) that a task used for each model, by protocol."""
+def _similarity_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+    """Yield one table: the similarity (such as cosine) that a task used, a row per model, a column per protocol."""
     scores: Mapping[str, Mapping[str, str]] = details.get("scores", {})
     names = columns("Model", *map(protocol_name, scores))
     rows = tuple(

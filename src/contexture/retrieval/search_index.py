@@ -103,7 +103,7 @@ def open_index(vectors: Vectors, config: IndexConfig) -> VectorIndex:
     if not _is_intact(folder, identity):
         with work_folder(folder) as work_dir:
             _build_index(vectors, config.kind, work_dir)
-            description = {**identity, "sha256": _hash_files(work_dir)}
+            description = {**identity, "sha256": _hash_index_files(work_dir)}
             (work_dir / _DESCRIPTION_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
     index: Any = faiss.read_index(str(folder / _INDEX_FILE))
     if config.kind == "ivf":
@@ -149,12 +149,13 @@ def _is_intact(folder: Path, identity: dict[str, Any]) -> bool:
     # FAISS does not check the files that it reads.
     try:
         description = json.loads((folder / _DESCRIPTION_FILE).read_text(encoding="utf-8"))
-        return bool(description == {**identity, "sha256": _hash_files(folder)})
+        return bool(description == {**identity, "sha256": _hash_index_files(folder)})
     except (OSError, ValueError):
         return False
 
 
-def _hash_files(folder: Path) -> dict[str, str]:
+def _hash_index_files(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each of the index's files that exist, by name, without their description."""
     checksums = {}
     for file in (folder / name for name in (_INDEX_FILE, _SIZES_FILE, _LISTS_FILE)):
         if file.exists():

@@ -148,7 +148,7 @@ class FrozenTask:
         """Accept all settings."""
 
     def list_options(self, settings: Any, head: str | None) -> list[str]:
-        """Return an empty list: no model is fine-tuned."""
+        """Return no names of models to fine-tune, because this task only measures frozen encoders."""
         return []
 
     def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path) -> None:

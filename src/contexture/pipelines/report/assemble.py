@@ -140,7 +140,7 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
 
 
 def read_objective_details(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
-    """Return run → objective → details of the objective at the end of training (first seed)."""
+    """Return run → objective → illustration of what it learned (first seed), of the objectives that have one."""
     examples = {
         run: read_illustrations(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs
     }

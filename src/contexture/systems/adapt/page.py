@@ -268,7 +268,7 @@ def questions_table(details: Mapping[str, Any], labels: Mapping[str, str]) -> Ta
 
 
 def pairs_table(examples: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return a table of the training pairs by task."""
+    """Return a table with the number of training pairs and the mean length of their first texts, by task."""
     rows = tuple(
         (PAIR_LABELS.get(task, task), f"{counts['pairs']:,.0f}", f"{counts['mean_query_tokens']:.0f}")
         for task, counts in examples.items()

@@ -97,7 +97,10 @@ def _push_up(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _label_points(axes: Axes, points: Mapping[str, tuple[float, float, str]], height: float) -> None:
-    """Write the labels of points (x, y, colour) right of the axes, which are `height` inches high."""
+    """Write value and label of points (x, y, line colour) right of the axes, each joined to its point by a line.
+
+    Labels do not overlap. The axes are `height` inches high.
+    """
     low, high = axes.get_ylim()
     order = sorted(points, key=lambda label: points[label][1])
     heights = spread_labels([(points[label][1] - low) / (high - low) for label in order], LABEL_INCHES / height)
