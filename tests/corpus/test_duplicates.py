@@ -40,6 +40,7 @@ def find_by_brute_force(texts: list[Text], similarity: float) -> dict[str, tuple
     return repeated
 
 
+@pytest.mark.slow
 def test_against_the_slow_loop(spark: SparkSession) -> None:
     """Three hundred small corpora of few words cover all cases. Each has its own language, so one job reads all."""
     draw = random.Random(4)

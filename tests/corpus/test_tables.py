@@ -38,6 +38,7 @@ def config(tmp_path: Path) -> CorpusConfig:
     return CorpusConfig(input=inputs, lang="en", min_characters=10, files=3, list_items="flag")
 
 
+@pytest.mark.slow
 def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = corpus.read_pages(spark, find_sources(config), config).cache()
     report = corpus.count_pages(pages, config)

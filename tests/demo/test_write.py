@@ -61,6 +61,7 @@ def test_counts_match_the_files(tmp_path: Path):
     assert sum(len(path.read_text().splitlines()) for path in mr + sts) == 804 < counts["sentence_task_rows"]
 
 
+@pytest.mark.slow
 def test_equal_configurations_give_equal_bytes(tmp_path: Path):
     for seed in ("1", "2"):
         code = "write_demo_world(DemoConfig(pages=30, novels=2, languages=2)"

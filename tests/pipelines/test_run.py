@@ -312,6 +312,7 @@ def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
     assert "new.txt" in git_tags(tmp_path)["git_changed_files"]
 
 
+@pytest.mark.slow
 def test_one_stage_needs_only_the_files_of_the_stage_before(demo: Path, trained: Path) -> None:
     """Training needs model input, questions and tokenizer only, and no Spark."""
     assert weight_bytes(trained) == weight_bytes(demo)
@@ -333,6 +334,7 @@ def test_a_missing_earlier_stage_stops_a_run_before_mlflow_starts(demo: Path) ->
     parent_of(demo)  # still the one run
 
 
+@pytest.mark.slow
 def test_finished_trainings_are_reused_unless_their_settings_change(trained: Path) -> None:
     first = {name: file.stat().st_mtime_ns for name, file in weights(trained).items()}
     run_without_spark(trained, node_names=TRAININGS)

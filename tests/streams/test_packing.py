@@ -111,6 +111,7 @@ def test_passages_are_sorted_and_do_not_depend_on_partitions(documents: DataFram
         assert part == sorted(part, key=lambda row: (row["doc_id"], passage_number(row)))
 
 
+@pytest.mark.slow
 def test_documents_and_paragraphs_that_do_not_match_raise_an_error(spark: SparkSession, vocabulary: Path) -> None:
     made = [MadeParagraph("en:1", 0, ["amber", "birch"]), MadeParagraph("en:1", 1, ["cedar"])]
     documents = tokenize_paragraphs(paragraphs_table(spark, made), vocabulary)

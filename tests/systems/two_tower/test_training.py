@@ -149,6 +149,7 @@ def test_the_same_seed_gives_the_same_weights(run: str, examples: Path, tokenize
 
 
 @pytest.mark.parametrize("run", ["shared", "separate"])
+@pytest.mark.slow
 def test_weights_do_not_depend_on_memory_settings(run: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     """Recomputed activations give the same weights with dropout, other chunks without dropout."""
     for dropout, first, second in (

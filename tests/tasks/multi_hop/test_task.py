@@ -169,6 +169,7 @@ def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_a_shared_reader_answers_for_all_variants(project: Path, tmp_path: Path) -> None:
     """It is trained once; answers depend on the retrieved paragraphs."""
     settings = toys.settings(reader=str(project / "transformer"))
@@ -190,6 +191,7 @@ def test_a_shared_reader_answers_for_all_variants(project: Path, tmp_path: Path)
     assert again.records[0] in results.records
 
 
+@pytest.mark.slow
 def test_each_variant_may_have_its_own_reader(project: Path, tmp_path: Path) -> None:
     settings = make_quick_settings()
     settings = replace(settings, retrieval=replace(settings.retrieval, finetune=["hotpotqa"], steps=60))
