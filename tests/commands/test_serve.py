@@ -41,7 +41,7 @@ def free_port() -> int:
 @pytest.fixture(scope="module")
 def address(index: Path) -> Iterator[str]:
     port = free_port()
-    app = create_app(PassageSearch(index), index)
+    app = create_app(PassageSearch(index))
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = Thread(target=server.run)
     thread.start()

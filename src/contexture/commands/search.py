@@ -47,13 +47,13 @@ def add_index_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
-def open_search(args: argparse.Namespace) -> tuple[Path, "PassageSearch"]:
-    """Return the index of these options, and its folder; raise ValueError if there is none or it is damaged."""
+def open_search(args: argparse.Namespace) -> "PassageSearch":
+    """Return the index of these options; raise ValueError if there is none or it is damaged."""
     from contexture.retrieval.config import IndexConfig
     from contexture.retrieval.passage_search import PassageSearch
 
     folder = find_upwards(args.index) if args.index else _find_index()
-    return folder, PassageSearch(folder, IndexConfig(kind=args.approximate or "flat"), args.by)
+    return PassageSearch(folder, IndexConfig(kind=args.approximate or "flat"), args.by)
 
 
 def _parse_positive(text: str) -> int:
@@ -69,7 +69,7 @@ def main(args: argparse.Namespace) -> None:
         raise ValueError("no question: pass one, or lines on standard input, or --interactive")
     if args.question is not None and not args.question.strip():
         raise ValueError("the question is empty")
-    _, search = open_search(args)
+    search = open_search(args)
     for question in _iterate_questions(args):
         hits = search(question, args.k)
         if args.json:

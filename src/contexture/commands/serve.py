@@ -21,7 +21,6 @@ def main(args: argparse.Namespace) -> None:
 
     from contexture.retrieval.server import create_app
 
-    folder, search = open_search(args)
-    app = create_app(search, folder)
+    app = create_app(open_search(args))
     print(f"http://{HOST}:{args.port}/docs describes /search and /embed; Ctrl-C ends the server", flush=True)
     uvicorn.run(app, host=HOST, port=args.port, log_level="warning")

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.encoders.named import is_model_path
 from contexture.packages import encoder_path
 from contexture.strict import STRICT, Positive
 
@@ -66,7 +67,7 @@ def check_path(model: str) -> Path | None:
     folder = Path(encoder_path(model)).expanduser()
     if folder.exists():
         return folder
-    if model.startswith(("/", ".", "~")) or model.count("/") > 1:
+    if is_model_path(model):
         raise ValueError(f"{model}: there is no such folder; give the folder of a model, or its name")
     return None
 

@@ -30,8 +30,7 @@ from contexture.retrieval.parquet_rows import ROWS_PER_GROUP, ParquetRows
 from contexture.retrieval.search_index import search_exact
 from contexture.retrieval.top import NO_ROW, Rows, Scores
 from contexture.retrieval.vectors import Array, Vectors, inner_products
-from contexture.streams.pairs.batches import COLUMNS as PAIR_COLUMNS
-from contexture.streams.rows import EmptyExamplesError, ShuffledRows
+from contexture.streams.pairs.batches import open_tasks
 
 Hashes = NDArray[np.uint64]
 #: Pairs that are searched together.
@@ -45,14 +44,7 @@ def sample_pairs(
 
     Tasks without pairs are left out; EmptyExamplesError if there is none.
     """
-    rows: dict[str, ShuffledRows] = {}
-    for task in tasks:
-        try:
-            rows[task] = ShuffledRows(folder / task, PAIR_COLUMNS, seed)
-        except EmptyExamplesError:
-            continue
-    if not rows:
-        raise EmptyExamplesError(f"{folder}: no pairs in these files; see the counts of the examples stage")
+    rows = open_tasks([folder / task for task in tasks], seed)
     weights = {task: stream.rows if mixture == "pooled" else 1 for task, stream in rows.items()}
     counts = {task: max(1, pairs * weight // sum(weights.values())) for task, weight in weights.items()}
     return {task: stream.take(0, min(counts[task], stream.rows)) for task, stream in rows.items()}

@@ -1,6 +1,5 @@
 """Load published models of transformers, from safetensors alone."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer
 
+from contexture.encoders.models import hash_model
 from contexture.encoders.named import first_error_line, is_hub_reachable
 from contexture.encoders.quiet import quiet_loading
 from contexture.packages import encoder_path
@@ -28,13 +28,7 @@ class PublishedModel:
         """SHA-256 of settings, weights and tokenizer."""
         settings = self.model.config.to_dict()
         settings.pop("_name_or_path", None)
-        tokenizer = getattr(self.tokenizer, "backend_tokenizer", None)
-        checksum = hashlib.sha256(repr(sorted(settings.items(), key=str)).encode())
-        checksum.update(b"" if tokenizer is None else tokenizer.to_str().encode())
-        for name, tensor in sorted(self.model.state_dict().items()):
-            checksum.update(name.encode())
-            checksum.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-        return checksum.hexdigest()
+        return hash_model(repr(sorted(settings.items(), key=str)), self.model, self.tokenizer)
 
     def tokenize(self, *texts: list[str], max_tokens: int) -> Any:
         """Return the padded inputs of texts, or of pairs of texts, on the device of the model."""

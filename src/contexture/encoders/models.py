@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.sparse import csr_array
+from torch import nn
 
 from contexture.encoders.base import Array, Text, TextEncoder, prepare_for_inference
 from contexture.encoders.config import Role
@@ -146,8 +147,13 @@ def join_parts(text: Text) -> str:
 def _model_checksum(model: Any) -> str:
     """Return the SHA-256 of a sentence-transformers model: weights, modules with their settings, and tokenizer."""
     settings = [repr(model), model.max_seq_length, model.prompts, model.default_prompt_name]
-    checksum = hashlib.sha256(json.dumps(settings, default=str).encode())
-    tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
+    return hash_model(json.dumps(settings, default=str), model, model.tokenizer)
+
+
+def hash_model(settings: str, model: nn.Module, tokenizer: Any) -> str:
+    """Return the SHA-256 of settings, tokenizer (of transformers) and weights of a model."""
+    checksum = hashlib.sha256(settings.encode())
+    tokenizer = getattr(tokenizer, "backend_tokenizer", None)
     checksum.update(b"" if tokenizer is None else tokenizer.to_str().encode())
     for name, tensor in sorted(model.state_dict().items()):
         checksum.update(name.encode())

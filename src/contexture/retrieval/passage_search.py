@@ -109,6 +109,7 @@ class PassageSearch:
 
         Raises ValueError if a part is missing, damaged, or made with another encoder.
         """
+        self.folder = folder
         if not (folder / PASSAGES_FILE).exists():
             raise ValueError(f"{folder} is not a search index: build one with kedro run --tags index")
         try:

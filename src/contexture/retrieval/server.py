@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from functools import cache
+from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import FastAPI
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from pydantic import BaseModel, Field
 
+from contexture.encoders.base import TextEncoder
+from contexture.encoders.config import Role
 from contexture.encoders.models import load_model
-from contexture.retrieval.passage_search import ENCODER_DIR, Hit, PassageSearch
+from contexture.retrieval.passage_search import ENCODER_DIR, PassageSearch
 
 #: Texts that are computed at once.
 MAX_BATCH = 64
@@ -20,6 +22,7 @@ MAX_TEXTS, MAX_CHARACTERS, MAX_HITS = 1_000, 20_000, 1_000
 
 T = TypeVar("T")
 R = TypeVar("R")
+K = TypeVar("K")
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS, pattern=r"\S")]
 
@@ -57,6 +60,18 @@ class Batches(Generic[T, R]):
                     future.set_result(result)
 
 
+def compute_by_group(
+    items: Sequence[T], get_key: Callable[[T], K], compute: Callable[[Sequence[T], K], Sequence[R]]
+) -> list[R]:
+    """Return a result for each item, in order; items with the same key are computed together."""
+    keys = [get_key(item) for item in items]
+    results: dict[int, R] = {}
+    for key in dict.fromkeys(keys):
+        numbers = [number for number, other in enumerate(keys) if other == key]
+        results |= dict(zip(numbers, compute([items[number] for number in numbers], key), strict=True))
+    return [results[number] for number in range(len(items))]
+
+
 class SearchRequest(BaseModel):
     """A question and the number of passages."""
 
@@ -68,30 +83,34 @@ class EmbedRequest(BaseModel):
     """Texts of one role."""
 
     texts: Annotated[list[Text], Field(min_length=1, max_length=MAX_TEXTS)]
-    role: Literal["query", "document"] = "document"
+    role: Role = "document"
 
 
-def create_app(search: PassageSearch, index: Path) -> FastAPI:
+def create_app(search: PassageSearch) -> FastAPI:
     """Return the application with `/search`, `/embed`, and their description at `/docs`."""
-    encoder = load_model(index / ENCODER_DIR)
+
+    @cache
+    def load_encoder() -> TextEncoder:
+        """Load the encoder when the first texts are embedded."""
+        return load_model(search.folder / ENCODER_DIR)
 
     def search_all(requests: Sequence[SearchRequest]) -> list[list[dict[str, Any]]]:
-        # Fused scores depend on the number of passages, so only equal numbers share a search.
-        hits: dict[int, list[Hit]] = {}
-        for k in {request.k for request in requests}:
-            numbers = [number for number, request in enumerate(requests) if request.k == k]
-            part = search.search([requests[number].question for number in numbers], k)
-            hits |= dict(zip(numbers, part, strict=True))
-        return [list(map(asdict, hits[number])) for number in range(len(requests))]
+        """Return the hits of each request; only equal `k` share a search, because fused scores depend on it."""
 
-    def embed_all(items: Sequence[tuple[Literal["query", "document"], str]]) -> list[list[float]]:
-        vectors: dict[int, list[float]] = {}
-        for role in ("query", "document"):
-            numbers = [number for number, item in enumerate(items) if item[0] == role]
-            if numbers:
-                embedded = encoder.embed([items[number][1] for number in numbers], role)
-                vectors |= dict(zip(numbers, embedded.tolist(), strict=True))
-        return [vectors[number] for number in range(len(items))]
+        def search_equal(group: Sequence[SearchRequest], k: int) -> list[list[dict[str, Any]]]:
+            hits = search.search([request.question for request in group], k)
+            return [list(map(asdict, part)) for part in hits]
+
+        return compute_by_group(requests, lambda request: request.k, search_equal)
+
+    def embed_all(items: Sequence[tuple[Role, str]]) -> list[list[float]]:
+        """Return the vector of each text, by its role."""
+
+        def embed_equal(group: Sequence[tuple[Role, str]], role: Role) -> list[list[float]]:
+            vectors: list[list[float]] = load_encoder().embed([text for _, text in group], role).tolist()
+            return vectors
+
+        return compute_by_group(items, lambda item: item[0], embed_equal)
 
     searches, embeddings = Batches(search_all), Batches(embed_all)
 

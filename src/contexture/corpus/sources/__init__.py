@@ -81,6 +81,19 @@ def find_sources(config: CorpusConfig) -> list[SourceFile]:
     return [files[path] for path in sorted(files)]
 
 
+def list_documents(files: Sequence[SourceFile]) -> list[tuple[str, str]]:
+    """Return id and title of all documents; none if a file is a dump that has to be parsed."""
+    documents: list[tuple[str, str]] = []
+    for file in files:
+        if file.source == "json_lines":
+            documents += ((f"{file.lang}:{name}", title) for name, title in json_lines.list_names(file) if name)
+        elif file.source in _PAGE_SOURCES:
+            documents.append((f"{file.lang}:{file.name}", file.title))
+        else:
+            return []
+    return documents
+
+
 def _find_by_source(path: str, source: Literal["auto"] | SourceName) -> dict[SourceName, list[InputFile]]:
     """Return source → its files at a path: all sources, or the named one."""
     files = find_files(path)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import Sentences, select_rows, text_layout
+from contexture.encoders.layout import Ints, Sentences, select_rows, text_layout
 from contexture.streams.base import Stream, TextStream, TokenStream, factorize, part_rows, read_token_columns
 from contexture.streams.pairs.config import PairsConfig
 from contexture.streams.rows import EmptyExamplesError, ShuffledRows
@@ -21,6 +21,19 @@ from contexture.streams.rows import EmptyExamplesError, ShuffledRows
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
 #: Columns with a list for each pair: texts and ids of its negatives, and the margins of a cross-encoder, if computed.
 NEGATIVE_COLUMNS = ["negative_titles", "negative_passages", "negative_documents", "margins"]
+
+
+def open_tasks(folders: Sequence[Path], seed: int, columns: Sequence[str] = COLUMNS) -> dict[str, ShuffledRows]:
+    """Return name of the folder → its pairs, without empty folders; raise EmptyExamplesError if all are empty."""
+    rows = {}
+    for folder in folders:
+        with suppress(EmptyExamplesError):
+            rows[folder.name] = ShuffledRows(folder, columns, seed)
+    if not rows:
+        raise EmptyExamplesError(
+            f"{', '.join(map(str, folders))}: no pairs in these files; see the counts of the examples stage"
+        )
+    return rows
 
 
 class PairRows:
@@ -38,14 +51,7 @@ class PairRows:
         seed: int,
         columns: Sequence[str] = COLUMNS,
     ) -> None:
-        streams = []
-        for folder in folders:
-            with suppress(EmptyExamplesError):
-                streams.append(ShuffledRows(folder, columns, seed))
-        if not streams:
-            raise EmptyExamplesError(
-                f"{', '.join(map(str, folders))}: no pairs in these files; see the counts of the examples stage"
-            )
+        streams = open_tasks(folders, seed, columns).values()
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # largest last, see `_counts_at`
         weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
         self.shares = [Fraction(weight, sum(weights)) for weight in weights]
@@ -91,7 +97,10 @@ class Pairs(_PairTaskStream, TextStream):
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """Batch a part's pairs as `query` and `document`, with the documents' ids and log probabilities."""
         documents = read_token_columns(table, "title", "passage")
-        rows = part_rows(documents.lengths.sum(axis=1), part, parts)
+        return self.collate_rows(table, documents, part_rows(documents.lengths.sum(axis=1), part, parts))
+
+    def collate_rows(self, table: pa.Table, documents: Sentences, rows: Ints) -> dict[str, Any]:
+        """Return the batch of these rows of the step's `table`, whose documents are `documents`."""
         queries = select_rows(read_token_columns(table, "query"), rows)
         # Codes of the whole step's documents, which are the same on all ranks.
         return pair_batch(self.encoder, queries, select_rows(documents, rows), self.batching.tokens_at_once) | {
@@ -112,16 +121,14 @@ class HardPairs(Pairs):
         tasks: Sequence[str] = self.config.tasks or mined
         return PairRows([folder / task for task in tasks], self.config.mixture, seed, [*COLUMNS, *NEGATIVE_COLUMNS])
 
-    def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """See `Stream.collate`."""
-        documents = read_token_columns(table, "title", "passage")
-        rows = part_rows(documents.lengths.sum(axis=1), part, parts)
+    def collate_rows(self, table: pa.Table, documents: Sentences, rows: Ints) -> dict[str, Any]:
+        """Return the batch of `Pairs` with the negatives of these rows."""
         titles, passages, ids, margins = (flatten(table[column]) for column in NEGATIVE_COLUMNS)
         negatives = read_token_columns(pa.table({"title": titles, "passage": passages}), "title", "passage")
         count = len(ids) // len(table)
         negative_rows = (rows[:, None] * count + np.arange(count)).ravel()
         codes = factorize(pa.chunked_array([*table["document"].chunks, ids]))
-        batch = super().collate(table, part, parts) | {
+        batch = super().collate_rows(table, documents, rows) | {
             "document_ids": codes[rows],
             "negative": self.encoder.batch(
                 select_rows(negatives, negative_rows), "document", self.batching.tokens_at_once

@@ -6,7 +6,7 @@ from heapq import nlargest
 from itertools import pairwise
 from pathlib import Path
 
-from contexture.corpus.sources import json_lines
+from contexture.corpus.sources import list_documents
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.tasks.held_out.config import MIN_USER_QUESTIONS
 from contexture.tasks.held_out.questions import describe_unknown, document_names, read_questions
@@ -36,19 +36,6 @@ def check_questions(path: Path, files: Sequence[SourceFile]) -> tuple[int, list[
             raise ValueError(note)
         notes.append(note)
     return count, notes
-
-
-def list_documents(files: Sequence[SourceFile]) -> list[tuple[str, str]]:
-    """Return id and title of all documents; none if a file is a dump that has to be parsed."""
-    documents: list[tuple[str, str]] = []
-    for file in files:
-        if file.source == "json_lines":
-            documents += ((f"{file.lang}:{name}", title) for name, title in json_lines.list_names(file) if name)
-        elif file.source in ("books", "documentation"):
-            documents.append((f"{file.lang}:{file.name}", file.title))
-        else:
-            return []
-    return documents
 
 
 def find_nearest(name: str, known: Iterable[str]) -> str:

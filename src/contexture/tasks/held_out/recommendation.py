@@ -33,6 +33,10 @@ class Calibration:
     #: Expected gain over BM25 on people's questions, as a share of that on generated ones.
     gain_share: float
 
+    def limit_weight(self, weight: float, kinds: Collection[str]) -> float:
+        """Return the weight, at most the limit for these kinds of generated questions."""
+        return min(weight, self.max_weight if set(kinds) - {"halves"} else self.max_weight_by_halves)
+
 
 #: Calibration of encoders with published weights, and of those that have seen no other text.
 PUBLISHED, FROM_TEXT = Calibration(0.6, 0.4, 1.0), Calibration(0.1, 0.2, 0.1)
@@ -86,9 +90,8 @@ def _choose_weight(
     """Return the index in `WEIGHTS` of the best allowed weight; `ndcg` is (weights, questions)."""
     chosen_kinds = np.unique(kinds[is_chosen]).tolist()
     means = [ndcg[:, is_chosen & (kinds == kind)].mean(axis=1) for kind in chosen_kinds]
-    best = int(np.mean(means, axis=0).argmax()) if means else len(WEIGHTS)
-    limit = calibration.max_weight if set(chosen_kinds) - {"halves"} else calibration.max_weight_by_halves
-    return min(best, WEIGHTS.index(limit))
+    best_weight = WEIGHTS[int(np.mean(means, axis=0).argmax())] if means else WEIGHTS[-1]
+    return WEIGHTS.index(calibration.limit_weight(best_weight, chosen_kinds))
 
 
 def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Collection[str]) -> dict[str, Any]:
@@ -122,16 +125,16 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Co
     best = max(scores, key=lambda name: scores[name]) if is_by_user else predicted
     gain = mean_with_interval(weighted[best] - weighted[BM25])
     take = best if not is_by_user or gain[1] > 0 else predicted
-    return {
+    advice = {
         "take": take,
         "best": best,
-        "encoder": _select_encoder(take, scores, variants),
         "basis": sorted((user_means if is_by_user else generated)["kind"].unique().tolist(), key=KINDS.index),
         "means": scores,
         "gain": gain,
         "expected": expected,
         "learned": _training_gains(weighted, variants),
     }
+    return advice | {"encoder": select_encoder(advice, variants)}
 
 
 def expect_gains(generated: pd.DataFrame, variants: Sequence[str], published: Collection[str]) -> dict[str, float]:
@@ -171,13 +174,11 @@ def _training_gains(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, 
 
 
 def select_encoder(advice: Mapping[str, Any], variants: Sequence[str]) -> str:
-    """Return that of `variants` which suits the recommended search best; `advice` is from `recommend_search`."""
-    return _select_encoder(advice["take"], advice["means"], variants)
+    """Return the encoder of the recommended search, otherwise that with the best mean, alone or fused.
 
-
-def _select_encoder(take: str, means: Mapping[str, float], variants: Sequence[str]) -> str:
-    """Return the encoder of the recommended search, otherwise the variant with the best mean, alone or fused."""
-    recommended = take.removesuffix(HYBRID)
+    `advice` has `take` and `means` of `recommend_search`.
+    """
+    recommended, means = str(advice["take"]).removesuffix(HYBRID), advice["means"]
     if recommended in variants:
         return recommended
     return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
