@@ -21,9 +21,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -107,11 +108,10 @@ class MeasuredText:
         """nDCG@10 of people's questions by the best search at any weight."""
         return float(self.people.max())
 
-    def difference(self, calibrations: Calibrations) -> tuple[float, float, float]:
-        """Return the difference of the chosen search to BM25, and its 95% interval."""
-        choice = self.choose(calibrations)
+    def difference(self, column: str, base: str) -> tuple[float, float, float]:
+        """Return the mean difference of two columns on people's questions, and its 95% interval."""
         rows = self.table[self.table["kind"] == "questions"]
-        gains = 100 * (rows[choice.columns[choice.search]] - rows[BM25])
+        gains = 100 * (rows[column] - rows[base])
         return float(gains.mean()), *bootstrap_interval(gains)
 
 
@@ -124,15 +124,18 @@ def measure_text(folder: Path, encoder: str) -> Path:
     return project
 
 
-def train(folder: Path, project: Path, encoder: str) -> None:
-    """Run `contexture adapt` up to the trainings in a new project folder; the published encoder is not trained."""
+def train(folder: Path, project: Path, encoder: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run `contexture adapt` up to the trainings in a new project folder.
+
+    The published encoder is not trained, unless `settings`, further parameters of `kedro run`, have runs for that.
+    """
     project.mkdir(exist_ok=True)
     for name in ("conf", "src"):
         shutil.copytree(PROJECT / name, project / name, dirs_exist_ok=True)
     shutil.copy(PROJECT / "pyproject.toml", project)
     plan = make_plan(str(find_text(folder)), 600, encoder, folder, None)
     untrained = ("adapt.pretrain.runs.published.", "adapt.pretrain.budget")
-    parameters = {key: value for key, value in plan.parameters.items() if not key.startswith(untrained)}
+    parameters = {key: value for key, value in plan.parameters.items() if not key.startswith(untrained)} | settings
     params = ",".join(f"{key}={value}" for key, value in parameters.items())
     command = [sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt"]
     command += ["--to-nodes", "adapt.pretrain", "--params", params]
@@ -141,7 +144,7 @@ def train(folder: Path, project: Path, encoder: str) -> None:
 
 
 def rank_text(folder: Path, project: Path) -> pd.DataFrame:
-    """Return nDCG@10 with a row per question and its `kind`."""
+    """Return nDCG@10 with a row per question and its `kind`; the mean over the seeds of an encoder."""
     data = project / "data"
     evidence = gather_evidence(
         data / "05_model_input/adapt/passages",
@@ -153,19 +156,22 @@ def rank_text(folder: Path, project: Path) -> pd.DataFrame:
     questions = select_questions(evidence.questions)
     ranking = RankingMetrics(evidence, questions)
     encoders = [
-        EvaluatedEncoder(path.name, 0, (str(path / "seed-0"),)) for path in sorted((project / ENCODERS_DIR).iterdir())
+        EvaluatedEncoder(path.parent.name, int(path.name.removeprefix("seed-")), (str(path),))
+        for path in sorted((project / ENCODERS_DIR).glob("*/seed-*"))
     ]
     vectors_dir = project / "vectors"
     texts = [question.text for question in questions]
     rankings = rank_all(
         encoders, serial_map, evidence.candidates, texts, vectors_dir, Bm25Config(), ranking.depth, ranking.select
     )
-    words = ranking.add_whole_pages(rankings.pop((BM25, 0)), vectors_dir / "pages")
+    words = ranking.add_whole_pages(rankings[BM25, 0], vectors_dir / "pages")
     columns = {"kind": ranking.kinds, BM25: ranking.ndcg(words[1])}
-    for (name, _), by_vectors in rankings.items():
-        columns[name] = ranking.ndcg(by_vectors[1])
+    for name in dict.fromkeys(encoder.variant for encoder in encoders):
+        by_seed = [by_vectors for (variant, _), by_vectors in rankings.items() if variant == name]
+        columns[name] = np.mean([ranking.ndcg(rows) for _, rows in by_seed], axis=0)
         for weight in WEIGHTS:
-            columns[f"{name}@{weight}"] = ranking.ndcg(fuse_scores(by_vectors, words, weight, words[1].shape[1])[1])
+            fused = [fuse_scores(by_vectors, words, weight, words[1].shape[1]) for by_vectors in by_seed]
+            columns[f"{name}@{weight}"] = np.mean([ranking.ndcg(rows) for _, rows in fused], axis=0)
     return pd.DataFrame(columns)
 
 
@@ -196,7 +202,7 @@ def print_choices(texts: Sequence[MeasuredText], limits: Calibrations) -> None:
     rows, regrets, taus = [], [], []
     for text in texts:
         choice = text.choose(limits)
-        gain, low, high = text.difference(limits)
+        gain, low, high = text.difference(choice.columns[choice.search], BM25)
         tau = kendalltau(*zip(*((choice.values[name], choice.generated[name]) for name in choice.values), strict=True))
         regrets.append(choice.regret)
         taus.append(float(tau.statistic))
