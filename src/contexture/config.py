@@ -46,8 +46,9 @@ INITIALIZATION_KEYS = {"start", "init_from", "initialization"}
 class ComputeConfig:
     """How a run uses the machine."""
 
-    # Threads of each training on a CPU. The last bits of weights depend on them, not on the number of cores.
-    threads: Positive = 1
+    # Threads of each training on a CPU; null: cores / processes. The last bits of weights depend on them, not on the
+    # number of cores.
+    threads: Positive | None = 1
     # Parallel trainings on a CPU; null: cores / threads. On a GPU, trainings run one at a time.
     processes: Positive | None = None
 

@@ -27,6 +27,7 @@ _MAX_WRITING_SECONDS = 600
 # Without these options, Java prints to the console why it does not write or use an archive.
 _QUIET_OPTIONS = ("-XX:+VerifySharedSpaces", "-Xlog:disable", "-Xlog:all=error:stderr")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_DAEMON = {"spark.python.daemon.module": "contexture.corpus.worker_daemon"}
 
 
 def start_spark(settings: Mapping[str, Any], log_file: Path | None = None) -> SparkSession:
@@ -38,6 +39,7 @@ def start_spark(settings: Mapping[str, Any], log_file: Path | None = None) -> Sp
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if SparkContext._gateway is None:  # Java uses the last of contradicting options
         settings = {
+            **_DAEMON,
             **settings,
             _JAVA_OPTIONS: f"{prepare_class_sharing(java)} {settings.get(_JAVA_OPTIONS, '')}".strip(),
         }

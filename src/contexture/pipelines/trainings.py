@@ -82,7 +82,9 @@ def split_cores(compute: ComputeConfig) -> tuple[int, int]:
 
         if torch.cuda.is_available():
             return 1, torch.get_num_threads()
-    return compute.processes or max(1, (os.cpu_count() or 1) // compute.threads), compute.threads
+    cores = os.cpu_count() or 1
+    threads = compute.threads or max(1, cores // (compute.processes or 1))
+    return compute.processes or max(1, cores // threads), threads
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from contexture.training import progress
 POLL_SECONDS = 0.5
 #: (workers, threads per worker) → a pool of this process and its workers' shares of completed work.
 _pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
+#: Thread that loads the modules of trainings into this process.
+_loading: list[threading.Thread] = []
 #: In a worker: the shares of all workers, and its index among them.
 _worker: dict[str, Any] = {}
 
@@ -49,6 +51,8 @@ def run_jobs(
     """
     if processes > 1 and len(jobs) > 1:
         return _run_parallel(jobs, min(processes, len(jobs)), threads, context, report)
+    for thread in _loading:  # two threads must not load modules that import each other
+        thread.join()
     results = []
     with _limit_torch_threads(threads):
         for number, job in enumerate(jobs):
@@ -121,10 +125,21 @@ def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecu
 
 
 def start_workers(processes: int, threads: int) -> None:
-    """Start the workers of later jobs, the first one alone, so that modules are compiled only once."""
+    """Start the workers of later jobs, the first one alone, so that modules are compiled only once.
+
+    With one process, this process loads the modules of trainings in the background.
+    """
     if processes > 1:
         with worker_pool(processes, threads) as (pool, _):
             pool.submit(time.time).add_done_callback(lambda first: _start_remaining_workers(pool, processes, first))
+    elif not _loading:
+        _loading.append(threading.Thread(target=_load_training, name="load training"))
+        _loading[0].start()
+
+
+def _load_training() -> None:
+    """Load the modules that trainings and evaluations need, which takes seconds."""
+    from contexture.training import pretrain  # noqa: F401
 
 
 def _start_remaining_workers(pool: ProcessPoolExecutor, processes: int, first: Future[float]) -> None:
@@ -157,8 +172,7 @@ def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: 
     threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     import torch
 
-    from contexture.training import pretrain  # noqa: F401 - loaded before the first job
-
+    _load_training()
     torch.set_num_threads(threads)
 
 

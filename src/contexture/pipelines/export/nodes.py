@@ -11,7 +11,6 @@ from contexture.paths import DETAILS_FILE, RECORDS_FILE, encoder_dir
 from contexture.pipelines.named import select_group
 from contexture.tasks.base import EncoderChooser
 from contexture.tasks.registry import TASKS
-from contexture.training.card import add_results
 
 
 def export(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) -> tuple[Path, dict[str, Any]]:
@@ -21,6 +20,8 @@ def export(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) ->
 
     `inputs` are the folders of the variants, as `encoders/<variant>`.
     """
+    from contexture.training.card import add_results
+
     pretrained = select_group(inputs, "encoders")
     task = TASKS[chooser].load()
     assert isinstance(task, EncoderChooser)  # `TaskSpec.chooses_encoder`
