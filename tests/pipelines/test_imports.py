@@ -41,9 +41,12 @@ def at_first_node(project: Path, pipeline: str, *tags: str) -> list[str]:
     return node_and_modules
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "first"), [(("corpus",), "text.make_demo_world"), (("mspp", "pretrain"), "mspp.pretrain")]
+    ("arguments", "first"),
+    [
+        (("corpus",), "text.make_demo_world"),
+        pytest.param(("mspp", "pretrain"), "mspp.pretrain", marks=pytest.mark.slow),
+    ],
 )
 def test_nothing_heavy_is_loaded_before_the_first_node(
     arguments: tuple[str, ...], first: str, make_project: Callable[[], Path]

@@ -14,6 +14,11 @@ from contexture.pipelines.hooks.console import LOG_FILE
 from contexture.pipelines.parameters import RunParameters
 
 
+#: Settings for less text than this, unless conf/ has others: generated Java code is not worth its compilation.
+SMALL_TEXT_BYTES = 50_000_000
+SMALL_TEXT = {"spark.sql.codegen.wholeStage": False, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 class StartSpark:
     """Start Spark in the background if the run reads or writes a Spark table."""
 
@@ -34,10 +39,12 @@ class StartSpark:
         if self.tables:
             from contexture.corpus.java import ensure_java
             from contexture.corpus.session import start_spark
+            from contexture.pipelines.sources.nodes import count_checked_bytes
 
             ensure_java()  # fails without Java
+            is_small = "sources" in pipeline.all_outputs() and count_checked_bytes() < SMALL_TEXT_BYTES
             pool = ThreadPoolExecutor(1)
-            self.started = pool.submit(start_spark, self.settings, self.log)
+            self.started = pool.submit(start_spark, (SMALL_TEXT if is_small else {}) | self.settings, self.log)
             pool.shutdown(wait=False)
 
     @hook_impl(tryfirst=True)

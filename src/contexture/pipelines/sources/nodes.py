@@ -94,6 +94,11 @@ def check_inputs(corpus: CorpusConfig, sets_input: bool, sources: dict[str, Any]
     )
 
 
+def count_checked_bytes() -> int:
+    """Return the size of the user's files of the last `check_inputs`, in bytes."""
+    return sum(file.bytes for _, files in _checked for file in files)
+
+
 def input_paths(corpus: CorpusConfig) -> list[str]:
     """Return the paths of all inputs of the corpus."""
     return [source.path for source in corpus.inputs()]
