@@ -149,8 +149,11 @@ def write_text(text: Text, folder: Path) -> None:
     """Write documents, or a copy of the files, with queries and qrels to a new folder."""
     folder.mkdir(parents=True)
     if text.files is not None:
-        copy = shutil.copytree if text.files.is_dir() else shutil.copy
-        copy(text.files, folder / text.files.name)
+        if text.files.is_dir():
+            # Node.js has all its pages in one file again.
+            shutil.copytree(text.files, folder / text.files.name, ignore=shutil.ignore_patterns("all.*"))
+        else:
+            shutil.copy(text.files, folder)
     else:
         with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
             for name, title, content in text.documents:
