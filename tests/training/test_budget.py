@@ -11,6 +11,7 @@ from contexture.training import budget
 from contexture.training.curves import read_curves
 from contexture.training.prepare import PreparedRun, prepare
 from contexture.training.pretrain import read_summary
+from contexture.training.rest import REST_SHARE, RestOfRun
 from tests.training.runs import Training, assert_same
 from tests.training.toys import make_mixed_system
 
@@ -29,10 +30,10 @@ def prepare_run(config: Any, training: Training) -> PreparedRun:
     return prepare(config.pretraining("run"), 0, training_files(config, training.examples, training.vocabulary, None))
 
 
-def resolve_steps(config: Any, training: Training, name: str) -> list[int | None]:
+def resolve_steps(config: Any, training: Training, name: str, rest: RestOfRun | None = None) -> list[int | None]:
     folder = training.folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    recipe = budget.resolve_budgets(config.pretraining("run"), prepare_run(config, training), folder)
+    recipe = budget.resolve_budgets(config.pretraining("run"), prepare_run(config, training), folder, rest=rest)
     return [stage.steps for stage in recipe.schedule]
 
 
@@ -107,6 +108,18 @@ def test_seconds_give_at_least_one_step(training: Training) -> None:
     assert least == 1 and more is not None and more > 10
     stages = [stage("seconds", 1e-9, mspp=1), stage("seconds", 1e-9, in_batch_negatives=1)]
     assert resolve_steps(configure(stages, micro_batch_size=4), training, "whole") == [1, 1]
+
+
+def test_minutes_leave_time_for_the_rest_of_the_run(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, seconds_per_step, tokens = configure([stage("minutes", 30)]), 2.0, 10_000
+    monkeypatch.setattr(budget, "_measure_seconds", lambda *_: 8 * seconds_per_step)
+    monkeypatch.setattr(budget.time, "time", lambda: 1_000.0)
+    rest = RestOfRun(started=700.0, trainings=2, tokens=tokens, seconds_before=250.0)
+    to_embed = tokens * seconds_per_step / 3 / count_tokens(training)
+    expected = (30 * 60 - 300 - to_embed - REST_SHARE * 250) / 2 / seconds_per_step
+    assert resolve_steps(config, training, "minutes", rest) == [round(expected)]
+    late = RestOfRun(started=-9_000.0, trainings=1, tokens=tokens, seconds_before=250.0)
+    assert resolve_steps(config, training, "late", late) == [1]
 
 
 def test_measuring_seconds_does_not_change_the_weights(training: Training) -> None:

@@ -224,6 +224,15 @@ class SystemConfig:
         settings = self.selectable[variant]
         return [] if settings.model is not None else (settings.runs or [variant])
 
+    @property
+    def runs_in_minutes(self) -> list[str]:
+        """The runs with a budget in minutes."""
+        return [
+            run
+            for run in self.run_order
+            if any(stage.budget and stage.budget.unit == "minutes" for stage in self.pretrain.recipe(run).schedule)
+        ]
+
     def previous_run(self, run: str) -> str | None:
         """Return the run of this system that a run continues; None if it continues none."""
         start = self.pretrain.runs[run].start

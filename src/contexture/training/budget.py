@@ -10,29 +10,34 @@ import torch
 
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
-from contexture.training.config import Pretraining, PretrainRun, Stage
+from contexture.training.config import Budget, Pretraining, PretrainRun, Stage
 from contexture.training.precision import allow_tf32, synchronize
 from contexture.training.prepare import PreparedRun
 from contexture.training.ranks import decide_once
+from contexture.training.rest import RestOfRun
 
 #: Steps whose mean cost is measured.
 NUM_TRIAL_STEPS = 8
+#: A backward pass takes about twice the time of a forward pass.
+PASSES_PER_STEP = 3
 #: File with the number of steps of each stage.
 STEPS_FILE = "steps.json"
 
 
-def resolve_budgets(config: Pretraining, prepared: PreparedRun, folder: Path, rank: int = 0) -> PretrainRun:
+def resolve_budgets(
+    config: Pretraining, prepared: PreparedRun, folder: Path, rank: int = 0, rest: RestOfRun | None = None
+) -> PretrainRun:
     """Return the recipe of a run with numbers of steps instead of budgets.
 
-    For FLOPs and tokens, of all devices, they depend only on the examples and the seed; for seconds the first batches
-    are timed. The first process decides for all, see `decide_once`.
+    For FLOPs and tokens, of all devices, they depend only on the examples and the seed; for seconds and minutes the
+    first batches are timed. The first process decides for all, see `decide_once`. Budgets in minutes need `rest`.
     """
     schedule = config.recipe.schedule
     if all(stage.budget is None for stage in schedule):
         return config.recipe
 
     steps_of_stages = decide_once(
-        folder / STEPS_FILE, rank, lambda: [_count_steps(config, prepared, n) for n in range(len(schedule))]
+        folder / STEPS_FILE, rank, lambda: [_count_steps(config, prepared, n, rest) for n in range(len(schedule))]
     )
     stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, steps_of_stages, strict=True)]
     return replace(config.recipe, schedule=stages)
@@ -56,7 +61,7 @@ def measure_cost(
     return tokens, flops
 
 
-def _count_steps(config: Pretraining, prepared: PreparedRun, number: int) -> int | None:
+def _count_steps(config: Pretraining, prepared: PreparedRun, number: int, rest: RestOfRun | None) -> int | None:
     """Return the number of steps of a stage; a budget is divided by the mean cost of the first steps."""
     stage, streams = config.recipe.schedule[number], prepared.stages[number]
     budget = stage.budget
@@ -67,16 +72,26 @@ def _count_steps(config: Pretraining, prepared: PreparedRun, number: int) -> int
         {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.can_split}
         for step in range(NUM_TRIAL_STEPS)
         for part in range(prepared.passes)
-        for rank in range(1 if budget.unit == "seconds" else ranks)
+        for rank in range(1 if is_timed(budget) else ranks)
     ]
-    if budget.unit == "seconds":
+    amount = budget.amount
+    if is_timed(budget):
         total = _measure_seconds(batches, stage, config, prepared)
+        if budget.unit == "minutes":
+            assert rest is not None  # `launcher.launch_pretraining`
+            tokens = sum(int(row_lengths(part).sum()) for batch in batches for part in batch.values())
+            amount = rest.seconds_left(amount, total / tokens / PASSES_PER_STEP, time.time())
     else:
         costs = [measure_cost(batch, stage.weights, config.stream_by_objective, prepared) for batch in batches]
         total = float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
     if not total:
         raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: set steps instead of a budget")
-    return max(1, round(budget.amount / (total / NUM_TRIAL_STEPS)))
+    return max(1, round(amount / (total / NUM_TRIAL_STEPS)))
+
+
+def is_timed(budget: Budget) -> bool:
+    """Return whether a budget is a time, so that its number of steps depends on the machine."""
+    return budget.unit in ("seconds", "minutes")
 
 
 def _measure_seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: PreparedRun) -> float:

@@ -18,6 +18,7 @@ from contexture.streams.base import Batching, Stream, combine_needs
 from contexture.streams.base_config import StreamConfig
 from contexture.streams.rows import EmptyExamplesError
 from contexture.training.config import Pretraining
+from contexture.training.rest import RestOfRun
 from contexture.vocabulary.vocabulary import Vocabulary
 
 LOG = logging.getLogger(__name__)
@@ -27,11 +28,15 @@ NUM_FREQUENCY_EXAMPLES = 10_000
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Folders that a run reads: examples by kind, the vocabulary, and the encoder to start from."""
+    """Folders that a run reads: examples by kind, the vocabulary, and the encoder to start from.
+
+    `rest` is for budgets in minutes; weights depend on it only by the number of steps, which is kept.
+    """
 
     examples: Mapping[str, Path]
     vocabulary: Path
     start: Path | None = None
+    rest: RestOfRun | None = None
 
 
 @dataclass(frozen=True)

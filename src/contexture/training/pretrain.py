@@ -19,6 +19,7 @@ from contexture.training.precision import choose_precision
 from contexture.training.prepare import PreparedRun, RunFiles, prepare
 from contexture.training.ranks import get_rank
 from contexture.training.recorder import Recorder, read_totals
+from contexture.training.rest import RestOfRun
 from contexture.training.snapshots import Snapshots
 from contexture.training.trainer import fit
 
@@ -35,7 +36,7 @@ def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> N
     """
     rank = get_rank()
     prepared = prepare(config, seed, files, rank)
-    steps = train(config, seed, prepared, folder, rank) if prepared.objectives else 0
+    steps = train(config, seed, prepared, folder, rank, files.rest) if prepared.objectives else 0
     if rank == 0:
         save_encoder(prepared.encoder, folder)
         save_heads(prepared.objectives, folder)
@@ -44,10 +45,12 @@ def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> N
         remove_checkpoint(folder)
 
 
-def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int) -> int:
-    """Train a prepared run for all steps of the schedule and return their number."""
+def train(
+    config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int, rest: RestOfRun | None = None
+) -> int:
+    """Train a prepared run for all steps of the schedule and return their number; budgets in minutes need `rest`."""
     settings, encoder = config.settings, prepared.encoder
-    recipe = resolve_budgets(config, prepared, folder, rank)
+    recipe = resolve_budgets(config, prepared, folder, rank, rest)
     module = ScheduledObjectives(
         encoder,
         prepared.objectives,

@@ -13,7 +13,6 @@ from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.hooks.console import LOG_FILE
 from contexture.pipelines.parameters import RunParameters
 
-
 #: Settings for less text than this, unless conf/ has others: generated Java code is not worth its compilation.
 SMALL_TEXT_BYTES = 50_000_000
 SMALL_TEXT = {"spark.sql.codegen.wholeStage": False, "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

@@ -1,37 +1,52 @@
 """Nodes of the stage `pretrain`."""
 
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import pyarrow.compute as pc
 
 from contexture.config import ComputeConfig
 from contexture.encoders.saved import seed_dir
 from contexture.paths import encoder_dir
 from contexture.pipelines.named import select_group
 from contexture.pipelines.trainings import Training, config_file, train_all
+from contexture.retrieval.parquet_rows import read_batches
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 from contexture.training.config import Stage
 from contexture.training.fleet import Job
+from contexture.training.rest import RUN_STARTED, RestOfRun
 
 
 def pretrain_all(
-    system: ResolvedSystem, compute: ComputeConfig, vocabulary: Path, pretrained_dir: Path, **inputs: Path
+    system: ResolvedSystem,
+    compute: ComputeConfig,
+    vocabulary: Path,
+    pretrained_dir: Path,
+    passages: Path | None = None,
+    **inputs: Path,
 ) -> list[Path]:
     """Train each run with each seed; return the folder of each run. Unchanged finished trainings are reused.
 
-    `inputs` are the folders of the examples, as `examples/<kind>`.
+    `inputs` are the folders of the examples, as `examples/<kind>`. Budgets in minutes need the table of `passages`.
     """
     config, examples, trainings = system.config, select_group(inputs, "examples"), []
+    limited = [(seed, run) for seed in range(config.seeds) for run in config.runs_in_minutes]
     for seed in range(config.seeds):
         for run in config.run_order:
+            rest = None
+            if (seed, run) in limited:
+                assert passages is not None  # `pipeline.create_pipeline`
+                rest = estimate_rest(config, run, passages, len(limited) - limited.index((seed, run)))
             previous_run, external_dir = config.previous_run(run), config.previous_dir(run)
             start, predecessor = seed_dir(external_dir, seed) if external_dir else None, None
             if previous_run:
                 start = encoder_dir(pretrained_dir, previous_run, seed)
                 predecessor = f"pretrain {system.name} {previous_run} seed {seed}"
             output_dir = encoder_dir(pretrained_dir, run, seed)
-            arguments = (config, run, seed, examples, vocabulary, start, output_dir)
+            arguments = (config, run, seed, examples, vocabulary, start, output_dir, rest)
             job = Job(f"pretrain {system.name} {run} seed {seed}", pretrain_one, arguments, predecessor)
             tags = {"system": system.name, "stage": "pretrain", "variant": run, "seed": str(seed)}
             trainings.append(Training(job, output_dir, tags, describe_training(config, run, seed)))
@@ -52,8 +67,12 @@ def pretrain_one(
     vocabulary: Path,
     start: Path | None,
     output_dir: Path,
+    rest: RestOfRun | None = None,
 ) -> None:
-    """Train one run with one seed, with a process for each device if there are several."""
+    """Train one run with one seed, with a process for each device if there are several.
+
+    Budgets in minutes need `rest`.
+    """
     from contexture.systems.launch import pretrain_arguments
     from contexture.training.launcher import launch_pretraining
     from contexture.training.prepare import RunFiles
@@ -61,7 +80,22 @@ def pretrain_one(
     examples_dir = next((folder.parent for folder in examples.values()), Path())
     with config_file(config) as file:
         arguments = pretrain_arguments(file, run, seed, examples_dir, vocabulary, start)
-        launch_pretraining(config.pretraining(run), seed, RunFiles(examples, vocabulary, start), output_dir, arguments)
+        files = RunFiles(examples, vocabulary, start, rest)
+        launch_pretraining(config.pretraining(run), seed, files, output_dir, arguments)
+
+
+def estimate_rest(config: SystemConfig, run: str, passages: Path, trainings: int) -> RestOfRun:
+    """Estimate what the run does after `trainings` trainings: embed passages and questions, index and report.
+
+    Each run with the same encoder embeds all passages for the evaluation, and the index embeds them again.
+    """
+    encoders = [name for name in config.pretrain.runs if config.encoder_name(name) == config.encoder_name(run)]
+    lengths = [
+        pc.sum(pc.min_element_wise(pc.list_value_length(batch["tokens"]), config.lengths.document)).as_py()
+        for batch in read_batches(passages, ["tokens"])
+    ]
+    tokens = (len(encoders) * config.seeds + 1) * sum(lengths)
+    return RestOfRun(RUN_STARTED, trainings, tokens, time.time() - RUN_STARTED)
 
 
 def describe_training(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
