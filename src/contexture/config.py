@@ -21,6 +21,7 @@ from contexture.encoders.saved import read_settings, seed_dir
 from contexture.messages import errors_at, explain_unknown
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
+from contexture.paths import WORKSPACE_PATTERN
 from contexture.strict import (
     STRICT,
     DropNull,
@@ -90,6 +91,8 @@ class Parameters:
     # System → what `kedro run --pipelines demo` trains and measures.
     demo_systems: Annotated[dict[str, DemoSystem], DropNull]
     systems: dict[str, SystemConfig] = Field(default_factory=dict)
+    # Name of the workspace that has all files of the run; null: data/.
+    workspace: Annotated[str, Field(pattern=f"^{WORKSPACE_PATTERN}$")] | None = None
 
     def __post_init__(self) -> None:
         for name, system in self.systems.items():

@@ -8,6 +8,7 @@ from contexture.pipelines.hooks.check import CheckParameters
 from contexture.pipelines.hooks.console import Console
 from contexture.pipelines.hooks.record import RecordRun, run_opener
 from contexture.pipelines.hooks.start import StartSpark, StartWorkers
+from contexture.pipelines.hooks.workspace import ForgetBuild
 from contexture.pipelines.parameters import RunParameters
 
 #: Checked by the first hook; read by other hooks and by the pipeline registry.
@@ -20,6 +21,7 @@ HOOKS = (
     run_opener(),
     RecordRun(RUN_PARAMETERS),
     Announce(RUN_PARAMETERS),
+    ForgetBuild(RUN_PARAMETERS),
     _console,
 )
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # run_opener has them

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from contexture import __version__
-from contexture.commands import adapt, embed, evaluate, search, serve, train
+from contexture.commands import adapt, embed, evaluate, search, serve, train, workspaces
 from contexture.messages import explain_unknown
 
 
@@ -22,6 +22,7 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Arg
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     adapt.add_arguments(commands.add_parser("adapt", help="train and evaluate an encoder on your own text"))
+    workspaces.add_arguments(commands.add_parser("list", help="print the texts that you have adapted to"))
     search.add_arguments(commands.add_parser("search", help="print the best passages for a question"))
     serve.add_arguments(commands.add_parser("serve", help="search and embed over HTTP, on this machine"))
     embed.add_arguments(commands.add_parser("embed", help="write the vectors of texts"))
@@ -45,7 +46,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train an encoder on your own text (`adapt`), search passages (`search`, `serve`).
+    """Train an encoder on your own text (`adapt`, `list`), search passages (`search`, `serve`).
 
     Also embed texts (`embed`), print SentEval and STS scores of any model (`evaluate`), and train from files (`train`).
     """

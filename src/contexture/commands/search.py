@@ -10,8 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contexture.commands.workspaces import list_indexes, list_workspaces
 from contexture.folders import find_upwards
-from contexture.paths import SEARCH_INDEX_DIR
+from contexture.messages import explain_unknown
+from contexture.paths import DataLayout, data_dir
 
 if TYPE_CHECKING:
     from contexture.retrieval.passage_search import Hit, PassageSearch
@@ -32,11 +34,11 @@ def add_arguments(search: argparse.ArgumentParser) -> None:
 
 def add_index_arguments(command: argparse.ArgumentParser) -> None:
     """Add the options that name an index and the way to search it."""
-    command.add_argument(
-        "--index",
-        type=Path,
-        help=f"folder of the index (default: {SEARCH_INDEX_DIR} in this folder or a parent)",
+    index = command.add_mutually_exclusive_group()
+    index.add_argument(
+        "--name", help="name of the workspace that contexture adapt made (default: the index that was built last)"
     )
+    index.add_argument("--index", type=Path, metavar="FOLDER", help="folder of the index")
     command.add_argument(
         "--by",
         choices=["vectors", "bm25", "hybrid"],
@@ -52,7 +54,7 @@ def open_search(args: argparse.Namespace) -> "PassageSearch":
     from contexture.retrieval.config import IndexConfig
     from contexture.retrieval.passage_search import PassageSearch
 
-    folder = find_upwards(args.index) if args.index else _find_index()
+    folder = find_upwards(args.index) if args.index else _find_index(args.name)
     return PassageSearch(folder, IndexConfig(kind=args.approximate or "flat"), args.by)
 
 
@@ -66,7 +68,10 @@ def main(args: argparse.Namespace) -> None:
     """Search for the questions and print the passages."""
     is_piped = args.question is None and not args.interactive
     if is_piped and sys.stdin.isatty():
-        raise ValueError("no question: pass one, or lines on standard input, or --interactive")
+        raise ValueError(
+            'no question: contexture search "your question", contexture search --interactive, or '
+            "contexture search < FILE with one question per line"
+        )
     if args.question is not None and not args.question.strip():
         raise ValueError("the question is empty")
     search = open_search(args)
@@ -82,13 +87,35 @@ def main(args: argparse.Namespace) -> None:
         print("\n".join(lines) or "nothing found", flush=True)
 
 
-def _find_index() -> Path:
-    index_dir = find_upwards(SEARCH_INDEX_DIR)
-    if not index_dir.is_dir():
+def _find_index(name: str | None) -> Path:
+    """Return the index of a workspace; without a name, that which was built last, and say which one if there are more.
+
+    Raise ValueError if there is none.
+    """
+    if name is not None:
+        return _find_workspace_index(name)
+    indexes = list_indexes()
+    if not indexes:
         raise ValueError(
-            f"there is no {SEARCH_INDEX_DIR} in {Path.cwd()} or above: name a search index with --index FOLDER, or "
-            "build one with kedro run --tags index"
+            f"there is no search index below {data_dir()} in {Path.cwd()} or above: make one of your text with "
+            "contexture adapt FOLDER, or of the demo with make demo, or name one with --index FOLDER"
         )
+    latest = max(indexes, key=lambda workspace: indexes[workspace].stat().st_mtime)
+    if len(indexes) > 1:
+        label = f"the workspace {latest}" if latest else str(DataLayout().search_index_dir)
+        print(f"searching {label}, which was built last of {len(indexes)}; --name chooses another", file=sys.stderr)
+    return indexes[latest]
+
+
+def _find_workspace_index(name: str) -> Path:
+    """Return the index of a workspace; raise ValueError if there is none."""
+    folder = find_upwards(data_dir(name))
+    if not folder.is_dir():
+        known = [workspace.name for workspace in list_workspaces()]
+        raise ValueError(f"--name: {explain_unknown('workspace', [name], known)}")
+    index_dir = DataLayout(folder).search_index_dir
+    if not index_dir.is_dir():
+        raise ValueError(f"--name {name}: its run was not finished: contexture adapt TEXT --name {name}")
     return index_dir
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from kedro.config import OmegaConfigLoader
 
 from contexture.config import Parameters, check_parameters
-from contexture.config_errors import ConfigurationError
+from contexture.config_errors import ConfigurationError, find_source
 from contexture.messages import explain_unknown
 from contexture.pipelines.config_loader import ARGUMENTS
 
@@ -25,7 +25,14 @@ class RunParameters:
             known = {folder.name for folder in root.iterdir() if folder.is_dir()}
             raise ConfigurationError(f"--env: {explain_unknown('environment', [loader.env], known)}")
         folders = [root / (loader.env or loader.default_run_env), root / loader.base_env]
-        self._parameters = check_parameters(loader["parameters"], folders, loader.runtime_params or {})
+        runtime = loader.runtime_params or {}
+        parameters = check_parameters(loader["parameters"], folders, runtime)
+        if parameters.workspace != runtime.get("workspace"):
+            raise ConfigurationError(
+                f"{find_source(['workspace'], folders, {})}: workspace: set it on the command line instead, --params "
+                f"workspace={parameters.workspace}: catalog.yml and mlflow.yml read it from there"
+            )
+        self._parameters = parameters
         return self._parameters
 
     def get(self) -> Parameters:

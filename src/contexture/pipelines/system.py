@@ -83,7 +83,7 @@ def _create_evaluation(system: ResolvedSystem, parameters: Parameters) -> Pipeli
     return (
         finetune.create_pipeline(system, parameters.compute)
         + evaluate.create_pipeline(system, parameters.compute)
-        + report.create_pipeline(system)
+        + report.create_pipeline(system, parameters.workspace)
     )
 
 

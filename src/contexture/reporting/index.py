@@ -1,7 +1,7 @@
 """The index page of all reports: the main results of each system, with links."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ class Summary:
     verdict: list[str]
     text: str  # name of the training text
     made: str  # date and time
+    scores: Sequence[str] = ()  # lines of text
 
 
 def summarize(title: str, page: Page, text: str, made: str) -> Summary:
@@ -31,7 +32,7 @@ def summarize(title: str, page: Page, text: str, made: str) -> Summary:
         for card in page.cards
         for sentence in card.sentences[:1]
     ]
-    return Summary(title, heads or list(page.findings[:MAX_FINDINGS]), text, made)
+    return Summary(title, heads or list(page.findings[:MAX_FINDINGS]), text, made, page.scores)
 
 
 def read_summaries(reports: Path) -> dict[str, Summary]:

@@ -34,6 +34,7 @@ class ReportContext:
     # Run → objective → details at the end of training (`Objective.shown`)
     objective_details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     series: Mapping[str, Series] = field(default_factory=dict)  # objective → how its learning curve is drawn
+    workspace: str | None = None  # the workspace that has the files, for commands
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Page:
     figures: Mapping[str, Figure] = field(default_factory=dict)  # by name in the sections
     variants: Sequence[str] = ()  # in the order of colours of learning curves
     cards: Sequence[Card] = ()  # at the top
+    scores: Sequence[str] = ()  # the main scores as lines of text, which a run prints at its end
 
 
 #: Function that draws the page of a system's records.

@@ -17,7 +17,7 @@ from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
 from contexture.folders import whole_file
-from contexture.paths import CORPUS_CARD_FILE, METRICS_FILE, REPORTS_DIR
+from contexture.paths import METRICS_FILE, DataLayout, data_dir
 from contexture.pipelines.hooks.console import MAX_LINE_CHARS, duration, say
 from contexture.pipelines.hooks.record import git_tags
 from contexture.pipelines.parameters import RunParameters
@@ -29,11 +29,6 @@ NEXT = (
     "Try     kedro run                                    everything at demo size: every row of every paper's tables",
     '        contexture search "how is salt traded"       the passages that answer, by the encoder just trained',
     "        make ui                                      every training of this run: parameters, curves, tables",
-)
-#: After a run on the user's own text.
-NEXT_OWN = (
-    'Try     contexture search "a question"               the passages of your text that answer',
-    "        contexture adapt TEXT --questions FILE       by questions of your own: a question, a tab, a document",
 )
 
 
@@ -74,12 +69,14 @@ class Announce:
         """Print counts of the corpus; after the stage `report`, also verdicts, and write the index of all pages."""
         from contexture.reporting.index import read_summaries, render_index
 
+        workspace = self.run_parameters.get().workspace
+        layout = DataLayout(data_dir(workspace))
         if "corpus_report" in pipeline.all_outputs():
-            say(corpus_line(catalog.load("corpus_report")), sys.stdout)
+            say(corpus_line(catalog.load("corpus_report"), layout.corpus_card_file), sys.stdout)
         reported = {node.namespace for node in pipeline.nodes if node.short_name == "write_report" and node.namespace}
         if not reported:
             return
-        summaries = read_summaries(REPORTS_DIR)
+        summaries = read_summaries(layout.reports_dir)
         git = git_tags(Path(run_params["project_path"]))
         run = {
             "What": ", ".join(run_params["pipeline_names"] or ["everything"]),
@@ -87,7 +84,7 @@ class Announce:
             "Commit": git.get("git_revision", "not in a git checkout")[:12]
             + (", with changed files" if git.get("git_changed_files", "none") != "none" else ""),
         }
-        with whole_file(REPORTS_DIR / "index.html") as file:
+        with whole_file(layout.reports_dir / "index.html") as file:
             file.write(render_index(summaries, run, self.link).encode())
         lines = [""]
         for summary in (summaries[system] for system in summaries if system in reported):
@@ -95,13 +92,26 @@ class Announce:
             lines += textwrap.wrap(
                 " ".join(summary.verdict[:1]), MAX_LINE_CHARS, initial_indent=" " * 4, subsequent_indent=" " * 4
             )
+            lines += (f"    {line}".rstrip() for line in summary.scores)
         if LEAGUE in reported:
-            lines += ["", *league_lines(self.run_parameters.get())]
-        lines += ["", f"Read    {REPORTS_DIR}/index.html", *(NEXT_OWN if reported == {"adapt"} else NEXT)]
+            lines += ["", *league_lines(self.run_parameters.get(), layout)]
+        page = layout.report_file(*reported) if len(reported) == 1 else layout.reports_dir / "index.html"
+        lines += ["", f"Read    {page}", *(next_for_text(workspace) if reported == {"adapt"} else NEXT)]
         say("\n".join(lines), sys.stdout)
 
 
-def corpus_line(counts: Mapping[str, Any]) -> str:
+def next_for_text(workspace: str | None) -> tuple[str, str]:
+    """Return the last lines of a run on the user's own text: what to try next."""
+    name = f" --name {workspace}" if workspace else ""
+    commands = (f'contexture search{name} "a question"', f"contexture adapt TEXT{name} --questions FILE")
+    width = max(map(len, commands)) + 2
+    return (
+        f"Try     {commands[0]:<{width}}the passages of your text that answer",
+        f"        {commands[1]:<{width}}by questions of your own: a question, a tab, a document",
+    )
+
+
+def corpus_line(counts: Mapping[str, Any], card: Path) -> str:
     """Return a line: paragraphs kept, the most frequent reason to drop one, resolved links, and the corpus card."""
     dropped: dict[str, int] = counts["paragraphs_dropped"]
     line = f"        {counts['paragraphs_out']:,} of {counts['paragraphs_found']:,} paragraphs kept"
@@ -110,16 +120,16 @@ def corpus_line(counts: Mapping[str, Any]) -> str:
         line += f" ({dropped[reason]:,} dropped as {reason.replace('_', ' ')})"
     if counts["links_out"]:
         line += f", {counts['links_resolved']:,} of {counts['links_out']:,} links lead to a page"
-    return f"{line}: {CORPUS_CARD_FILE}"
+    return f"{line}: {card}"
 
 
-def league_lines(parameters: Parameters) -> list[str]:
+def league_lines(parameters: Parameters, layout: DataLayout) -> list[str]:
     """Return the lines of the league's table as plain text."""
     from contexture.pipelines.report.assemble import get_labels
     from contexture.pipelines.system import resolve_all
     from contexture.systems.league.tables import league_text
 
-    records = json.loads((REPORTS_DIR / LEAGUE / METRICS_FILE).read_text(encoding="utf-8"))
+    records = json.loads((layout.reports_dir / LEAGUE / METRICS_FILE).read_text(encoding="utf-8"))
     systems = resolve_all(parameters)
     # The demo may include other variants than the parameters: label those of all systems.
     return league_text(records, get_labels(replace(systems[LEAGUE], included=systems))).splitlines()

@@ -11,10 +11,9 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.paths import (
     DETAILS_FILE,
     METRICS_FILE,
-    MODELS_DIR,
     RECORDS_FILE,
-    REPORTS_DIR,
-    RESULTS_DIR,
+    DataLayout,
+    data_dir,
     encoder_dir,
     finetuned_dir,
     pretrained_dir,
@@ -67,6 +66,7 @@ def collect_records(
 
 def collect_report_context(
     system: ResolvedSystem,
+    workspace: str | None,
     text: str,
     corpus_report: dict[str, Any],
     models_dir: Path,
@@ -81,6 +81,7 @@ def collect_report_context(
     examples to counts.
     """
     config, name, labels = system.config, system.name, get_labels(system)
+    layout = DataLayout(data_dir(workspace))
     task_data = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
     details = {task: {"missing": {}} | task_data[task] | read_json(results[task] / DETAILS_FILE) for task in results}
     notes = (SPECS[task].documents_note for task in config.tasks)
@@ -95,9 +96,9 @@ def collect_report_context(
             **{f"Examples: {kind.replace('_', ' ')}": values for kind, values in counts.items()},
         },
         files={
-            f"{REPORTS_DIR / name / METRICS_FILE}": "all scores of this page",
-            f"{RESULTS_DIR / name}": "scores, ranks and vectors",
-            f"{MODELS_DIR / name}": "encoders and fine-tuned models, with their curves",
+            f"{layout.reports_dir / name / METRICS_FILE}": "all scores of this page",
+            f"{layout.results_dir / name}": "scores, ranks and vectors",
+            f"{layout.models_dir / name}": "encoders and fine-tuned models, with their curves",
         },
         details=details | {"league": {"explained": explain_variants(config), "speed": speed}},
         labels=labels,
@@ -106,6 +107,7 @@ def collect_report_context(
         trainings=summarize_trainings(config, models_dir),
         objective_details=read_objective_details(config, models_dir),
         series=get_series(),
+        workspace=workspace,
     )
 
 

@@ -21,6 +21,7 @@ MEANS_FILE = "test_means.json"
 
 def write_report(
     system: ResolvedSystem,
+    workspace: str | None,
     sources: dict[str, Any],
     corpus_report: dict[str, Any],
     models_dir: Path,
@@ -41,7 +42,7 @@ def write_report(
     results, data, counts, speed = (select_group(inputs, group) for group in ("results", "data", "counts", "speed"))
     records = collect_records(system, text, models_dir, ablation_dir, results)
     context = collect_report_context(
-        system, text, corpus_report, models_dir, speed.get("embedding", {}), results, data, counts
+        system, workspace, text, corpus_report, models_dir, speed.get("embedding", {}), results, data, counts
     )
     histories = read_histories(system.config, models_dir)
     report = render_report(records, histories, context, resolve(f"{system.page_module}:page"))
@@ -88,9 +89,9 @@ def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
     mlflow.log_metrics({key: scores[name].mean for key, name in zip(keys, variants, strict=True)})
 
 
-def register(system: str, encoder: Path) -> None:
-    """Register the encoder of the first seed in MLflow, as the model named `system`."""
+def register(system: str, workspace: str | None, encoder: Path) -> None:
+    """Register the encoder of the first seed in MLflow as model `<system>`, or `<system>-<workspace>`."""
     from contexture.encoders.saved import seed_dir
     from contexture.pipelines.tracking import register_encoder
 
-    register_encoder(system, seed_dir(encoder, 0))
+    register_encoder(f"{system}-{workspace}" if workspace else system, seed_dir(encoder, 0))

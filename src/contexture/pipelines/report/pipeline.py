@@ -8,7 +8,7 @@ from contexture.systems.config import BEST
 from contexture.systems.resolved import ResolvedSystem
 
 
-def create_pipeline(system: ResolvedSystem) -> Pipeline:
+def create_pipeline(system: ResolvedSystem, workspace: str | None = None) -> Pipeline:
     """Return the stage `report`: results, counts and curves → page, records, and scores of main variants in MLflow."""
     config = system.config
     data = {task: f"{task}-data" for task in config.tasks}
@@ -26,11 +26,11 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         **name_group("encoders", dict(zip(config.pretrain.runs, system.run_datasets, strict=True))),
     }
     nodes = [
-        node(fixed(write_report, system), inputs, ["report", "metrics"], name="write_report"),
+        node(fixed(write_report, system, workspace), inputs, ["report", "metrics"], name="write_report"),
         node(fixed(log_metrics, system), "metrics", None, name="log_metrics"),
     ]
     if not system.is_ablation and (run := config.main_run(system.main_variants)):
         encoder = "exported" if run == BEST else f"{run}-pretrained"
-        nodes.append(node(fixed(register, system.name), encoder, None, name="register_encoder"))
+        nodes.append(node(fixed(register, system.name, workspace), encoder, None, name="register_encoder"))
     shared = {"sources", "corpus_report", *data.values(), *(counts.values() if system.is_ablation else ())}
     return Pipeline(nodes, namespace=system.name, inputs=shared, tags="report")

@@ -49,11 +49,19 @@ PAIR_LABELS = {
     "neighbours": "a sentence and the passage next to it",
     "hard_pairs": "one of these pairs with similar passages that do not answer",
 }
-#: Advice if the user has given no or too few questions.
-NEXT_STEP = (
-    "Next step: write twenty questions of your own to a file, one per line, each followed by a tab and the document "
-    "that answers it, and run contexture adapt TEXT --questions FILE."
-)
+
+
+def describe_next_step(workspace: str | None) -> str:
+    """Return advice if the user has given no or too few questions."""
+    return (
+        "Next step: write twenty questions of your own to a file, one per line, each followed by a tab and the "
+        f"document that answers it, and run contexture adapt TEXT{name_option(workspace)} --questions FILE."
+    )
+
+
+def name_option(workspace: str | None) -> str:
+    """Return the option of `contexture` that names the workspace, "" without one."""
+    return f" --name {workspace}" if workspace else ""
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
@@ -66,7 +74,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         findings=[
             *describe_training(context.examples, [labels.get(name, name) for name in context.trainings]),
             *(describe_gains(advice, details, labels) if advice else []),
-            *describe_gaps(details),
+            *describe_gaps(details, context.workspace),
         ],
         sections=sections(
             [
@@ -76,27 +84,37 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 trainings_table(context.trainings, labels, "Pairs"),
             ]
         ),
-        cards=[recommendation_card(advice, details, labels, trained) if advice else too_small_card(details)],
+        cards=[
+            recommendation_card(advice, details, labels, trained, context.workspace)
+            if advice
+            else too_small_card(details, context.workspace)
+        ],
+        scores=list_scores(advice, details, labels) if advice else (),
     )
 
 
 def search_labels(records: Sequence[Record], run_labels: Mapping[str, str]) -> dict[str, str]:
     """Return the labels of all measured searches and runs."""
     known = {**run_labels, **LABELS}
-    measured = {}
-    for name in (record["variant"] for record in records):
-        encoder = name.removesuffix(HYBRID)
-        measured[name] = known.get(encoder, encoder) + (BM25_LABEL if encoder != name else "")
-    return known | measured
+    return known | {name: label_search(name, known) for name in (record["variant"] for record in records)}
+
+
+def label_search(name: str, labels: Mapping[str, str] = LABELS) -> str:
+    """Return the label of a search; `labels` are those of BM25 and of encoders."""
+    encoder = name.removesuffix(HYBRID)
+    return labels.get(encoder, encoder) + (BM25_LABEL if encoder != name else "")
 
 
 def recommendation_card(
-    advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str], encoders: Sequence[str]
+    advice: Mapping[str, Any],
+    details: Mapping[str, Any],
+    labels: Mapping[str, str],
+    encoders: Sequence[str],
+    workspace: str | None,
 ) -> Card:
     """Return the card of the recommendation; `encoders` were trained in this run."""
-    recommended, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
+    recommended, encoder, means = (advice[key] for key in ("take", "encoder", "means"))
     num_questions = sum(details["asked"][kind] for kind in advice["basis"])
-    is_by_user = advice["basis"] == ["questions"]
     reason = explain_recommendation(advice, num_questions, labels)
     if recommended.endswith(HYBRID):
         weight = details["weights"][recommended.removesuffix(HYBRID)]
@@ -104,27 +122,49 @@ def recommendation_card(
             f" The encoder's scores have the weight {weight:g}, those of BM25 {1 - weight:g}: chosen by questions that "
             "were made from the text."
         )
-    next_step = 'Search with: contexture search "your question"'
+    next_step = f'Search with: contexture search{name_option(workspace)} "your question"'
     if recommended != BM25 and encoder not in encoders:
         chosen = max(encoders, key=lambda name: max(means[name], means[name + HYBRID]))
         next_step = (
             f"This encoder was not trained in this run, so contexture search uses {labels[chosen]}. To use it, run "
-            "contexture adapt TEXT --encoder NAME_OR_FOLDER."
+            f"contexture adapt TEXT{name_option(workspace)} --encoder NAME_OR_FOLDER."
         )
-    kinds = ", ".join(DATA.get(kind, kind) for kind in advice["basis"])
     return Card(
         title="Recommendation",
-        subtitle=f"by your {count_noun(num_questions, 'question')}"
-        if is_by_user
-        else f"by {count_noun(num_questions, 'question')}: {kinds}",
+        subtitle=f"by {describe_basis(advice, details)}",
         headline=labels[recommended],
         sentences=[reason, next_step],
         unit="nDCG@10 in percent; 100 if the answer is the first result for each question",
-        bars=[
-            Bar(labels[name], 100 * means[name], name == recommended)
-            for name in dict.fromkeys([BM25, encoder, encoder + HYBRID, best])
-        ],
+        bars=[Bar(labels[name], 100 * means[name], name == recommended) for name in compared_searches(advice)],
     )
+
+
+def describe_basis(advice: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Return the number and kinds of the questions that decide, as text."""
+    questions = count_noun(sum(details["asked"][kind] for kind in advice["basis"]), "question")
+    if advice["basis"] == ["questions"]:
+        return f"your {questions}"
+    return f"{questions}: {', '.join(DATA.get(kind, kind) for kind in advice['basis'])}"
+
+
+def compared_searches(advice: Mapping[str, Any]) -> list[str]:
+    """Return BM25, the encoder of the recommendation, both fused, and the best search, each once."""
+    encoder = advice["encoder"]
+    return list(dict.fromkeys([BM25, encoder, encoder + HYBRID, advice["best"]]))
+
+
+def list_scores(advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """Return lines with nDCG@10 of the compared searches and their differences to BM25 with intervals."""
+    searches = compared_searches(advice)
+    width = max(len(labels[name]) for name in searches)
+    lines = [f"nDCG@10 in percent by {describe_basis(advice, details)}; difference to BM25 (95% interval)"]
+    for name in searches:
+        line = f"  {labels[name]:<{width}}  {100 * advice['means'][name]:5.1f}"
+        if name in advice["gains"]:
+            gain, low, high = (f"{100 * value:+z.1f}" for value in advice["gains"][name])
+            line += f"  {gain:>6} ({low} to {high})"
+        lines.append(line + ("  recommended" if name == advice["take"] else ""))
+    return lines
 
 
 def explain_recommendation(advice: Mapping[str, Any], num_questions: int, labels: Mapping[str, str]) -> str:
@@ -162,16 +202,16 @@ def format_points(interval: Sequence[float]) -> str:
     return f"{gain} points of nDCG@10 (95% interval: {low} to {high})"
 
 
-def too_small_card(details: Mapping[str, Any]) -> Card:
+def too_small_card(details: Mapping[str, Any], workspace: str | None) -> Card:
     """Return the card without a recommendation, for too few held-out documents."""
     return Card(
         title="Recommendation",
         subtitle=f"{details.get('held_out', 0):,} of {count_noun(details.get('documents', 0), 'document')} held out",
         headline="Not enough text",
         sentences=[
-            "BM25 (keyword search, contexture search --by bm25) is the safe choice: the held-out documents give fewer "
-            f"than {details.get('least', 0)} questions of each kind.",
-            NEXT_STEP,
+            f"BM25 (keyword search, contexture search{name_option(workspace)} --by bm25) is the safe choice: the "
+            f"held-out documents give fewer than {details.get('least', 0)} questions of each kind.",
+            describe_next_step(workspace),
         ],
     )
 
@@ -207,7 +247,7 @@ def describe_gains(advice: Mapping[str, Any], details: Mapping[str, Any], labels
     return sentences
 
 
-def describe_gaps(details: Mapping[str, Any]) -> list[str]:
+def describe_gaps(details: Mapping[str, Any], workspace: str | None) -> list[str]:
     """Return sentences about unknown answers and too few documents or questions."""
     sentences = []
     if unknown := details.get("unknown"):
@@ -222,7 +262,9 @@ def describe_gaps(details: Mapping[str, Any]) -> list[str]:
             documents = count_noun(details["documents"], "document")
             sentences.append(f"Held out: only {held_out} of {documents}, too few to represent the others.")
         questions = count_noun(num_questions, "question")
-        sentences.append((f"Your {questions}: too few to decide. " if num_questions else "") + NEXT_STEP)
+        sentences.append(
+            (f"Your {questions}: too few to decide. " if num_questions else "") + describe_next_step(workspace)
+        )
     return sentences
 
 

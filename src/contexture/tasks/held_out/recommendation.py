@@ -110,8 +110,8 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Co
     Returns:
         `take`, the recommended search; `best`, that of the highest mean on the user's questions, or with the largest
         expected gain; `encoder`, that of `take` or the best one; `basis`, the kinds of questions that count; `means` by
-        search; `gain` of `best` over BM25 with its interval; `expected` gains by fused search; `learned`, the gain of
-        each encoder over itself untrained.
+        search; `gains` of the other searches over BM25 with their intervals; `gain`, that of `best`; `expected` gains
+        by fused search; `learned`, the gain of each encoder over itself untrained.
     """
     is_users = means["kind"] == "questions"
     user_means, generated = means[is_users], means[~is_users]
@@ -123,7 +123,8 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Co
     if expected.get(predicted, 0.0) <= 0 or scores[predicted] < scores[BM25]:
         predicted = BM25
     best = max(scores, key=lambda name: scores[name]) if is_by_user else predicted
-    gain = mean_with_interval(weighted[best] - weighted[BM25])
+    gains = {name: mean_with_interval(weighted[name] - weighted[BM25]) for name in scores}
+    gain = gains[best]
     take = best if not is_by_user or gain[1] > 0 else predicted
     advice = {
         "take": take,
@@ -131,6 +132,7 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Co
         "basis": sorted((user_means if is_by_user else generated)["kind"].unique().tolist(), key=KINDS.index),
         "means": scores,
         "gain": gain,
+        "gains": {name: values for name, values in gains.items() if name != BM25},
         "expected": expected,
         "learned": _training_gains(weighted, variants),
     }
