@@ -3,10 +3,12 @@
 import hashlib
 import json
 import math
+import os
 import re
 import shlex
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,13 +30,16 @@ from contexture.messages import errors_at, find_closest
 from contexture.packages import ENCODER_PACKAGES, encoder_path, list_installed_encoders
 from contexture.paths import data_dir
 from contexture.tasks.registry import TASKS
+from contexture.training.rest import STARTED_VARIABLE
 
 #: The first node that depends on the user's questions. Later nodes need neither Spark nor training.
 QUESTIONS_NODE = f"text.read_{TASK}"
 #: The new encoder besides the static one.
 TRANSFORMER = "transformer"
+#: Seconds of `measure_work` on the machine of the estimates below.
+_REFERENCE_SECONDS = 0.25
 # Seconds on two cores (docs/own-text.md): in total, per MB of plain text, and per MB of compressed text.
-_START_SECONDS, _SECONDS_PER_MB, _SECONDS_PER_COMPRESSED_MB = 60.0, 3.5, 7.5
+_START_SECONDS, _SECONDS_PER_MB, _SECONDS_PER_COMPRESSED_MB = 45.0, 3.5, 7.5
 #: Seconds of a run that only evaluates again.
 _EVALUATION_SECONDS = 25.0
 #: Seconds to search for one question of the user.
@@ -175,7 +180,7 @@ def make_plan(
         return Plan(files, parameters, seconds, 0.0, lines, proposal, workspace, inputs)
     check_time(seconds + _MIN_TRAINING_SECONDS, minutes)
     training_seconds = 60 * minutes - seconds
-    parameters |= set_encoder(source, training_seconds)
+    parameters |= set_encoder(source, minutes)
     return Plan(files, parameters, 60 * minutes, training_seconds, lines, "", workspace, inputs)
 
 
@@ -192,8 +197,11 @@ def plan_questions(questions: Path | None, files: Sequence[SourceFile]) -> tuple
     return parameters, number * _SECONDS_PER_QUESTION, lines
 
 
-def set_encoder(source: str, training_seconds: float) -> dict[str, str]:
-    """Return the parameters that train a second encoder: `TRANSFORMER`, or a published one by folder or name."""
+def set_encoder(source: str, minutes: float) -> dict[str, str]:
+    """Return the parameters that train a second encoder: `TRANSFORMER`, or a published one by folder or name.
+
+    It trains as long as the rest of a run of `minutes` allows, which the run measures.
+    """
     name = TRANSFORMER if source == TRANSFORMER else "published"
     runs, parameters = f"{SYSTEM}.pretrain.runs", {}
     if name == "published":
@@ -207,8 +215,8 @@ def set_encoder(source: str, training_seconds: float) -> dict[str, str]:
         f"{runs}.{name}.learning_rate": str(_LEARNING_RATES[name]),
         f"{runs}.{name}_none.encoder": name,
         f"{runs}.{name}_none.schedule": "[]",
-        f"{SYSTEM}.pretrain.budget.unit": "seconds",
-        f"{SYSTEM}.pretrain.budget.amount": f"{training_seconds:.0f}",
+        f"{SYSTEM}.pretrain.budget.unit": "minutes",
+        f"{SYSTEM}.pretrain.budget.amount": f"{minutes:g}",
     }
 
 
@@ -284,6 +292,14 @@ def estimate_embedding_seconds(files: Sequence[SourceFile]) -> float:
     return _NUM_EMBEDDINGS * sum(file.bytes for file in files) / _PASSAGE_BYTES / _TEXTS_PER_SECOND
 
 
+def measure_slowness() -> float:
+    """Return how many times slower this machine is, at present, than that of the estimates."""
+    started = time.perf_counter()
+    counts = Counter(re.findall(r"[0-9]+", " ".join(map(str, range(600_000)))))
+    assert len(counts) > 1
+    return (time.perf_counter() - started) / _REFERENCE_SECONDS
+
+
 def check_time(seconds: float, minutes: float) -> None:
     """Raise ValueError if the estimate exceeds the limit."""
     if seconds > 60 * minutes:
@@ -340,7 +356,9 @@ def run_plan(planned: Plan) -> int:
     After a finished run, the workspace says what it was made from, so that the next run can use its encoders.
     """
     project = planned.workspace.project if planned.workspace else find_project()
-    status = subprocess.run([sys.executable, "-m", "kedro", *planned.command], cwd=project, check=False).returncode
+    environment = os.environ | {STARTED_VARIABLE: str(time.time())}
+    command = [sys.executable, "-m", "kedro", *planned.command]
+    status = subprocess.run(command, cwd=project, check=False, env=environment).returncode
     if planned.workspace is not None and not status:
         parameters = {key: value for key, value in planned.parameters.items() if key != f"{TASK}.input"}
         planned.workspace.write_build({"inputs": planned.inputs, "parameters": parameters})
