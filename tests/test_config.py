@@ -256,7 +256,11 @@ RUNS = "two_tower.pretrain.runs"
         (f"{OVER_TIME}.tasks", [], "over_time.tasks: List should have at least 1 item"),
         ("quick_thoughts.encoders.bi.embedding_size", 65, "it must be even"),
         (f"{UNI}.self_score", "1", f"{UNI}.self_score: Input should be 'excluded' or 'ze"),
-        ("league.pretrain.budget.unit", "dollars", "league.pretrain.budget.unit: Input should be 'flops', 'tokens' or"),
+        (
+            "league.pretrain.budget.unit",
+            "dollars",
+            "league.pretrain.budget.unit: Input should be 'flops', 'tokens', 's",
+        ),
         # Unknown keys.
         ("mspppp", {}, f"mspppp: {UNKNOWN}"),
         ("compute.cores", 1, f"compute.cores: {UNKNOWN}"),

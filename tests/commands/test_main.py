@@ -58,7 +58,7 @@ def test_the_index_is_searched_in_parent_folders(
     index: Path, nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(nested)
-    with pytest.raises(SystemExit, match=r"there is no data/06_models/search in .*notes or above: name .* --index"):
+    with pytest.raises(SystemExit, match=r"there is no search index below data in .*notes or above: make .* --index"):
         search_output(capsys, "gulls")
     (tmp_path / "data/06_models/search").symlink_to(index)
     for folder in (tmp_path, nested):
@@ -71,7 +71,7 @@ def test_search_errors_are_one_line(index: Path, monkeypatch: pytest.MonkeyPatch
     for arguments, message in (
         ([" ", "--index", "nowhere"], "the question is empty"),  # checked before an index is opened
         (["gulls", "--index", f"{index}/towers"], "is not a search index"),
-        ([], "no question: pass one, .* or --interactive"),
+        ([], 'no question: contexture search "your question", '),
     ):
         with pytest.raises(SystemExit, match=f"^contexture search: .*{message}"):
             main(["search", *arguments])

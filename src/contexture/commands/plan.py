@@ -156,21 +156,24 @@ def make_plan(
     with errors_at("FOLDER_OR_DUMP"):
         files = find_sources(CorpusConfig(input=path, lang=lang or "auto"))
     question_parameters, question_seconds, lines = plan_questions(questions, files)
+    slowness = measure_slowness()
+    question_seconds *= slowness
     parameters = {"corpus.input": quote_parameter(path)} | ({"corpus.lang": quote_parameter(lang)} if lang else {})
     source, embedding_seconds = encoder, 0.0
     if encoder not in (None, TRANSFORMER):
         with errors_at("--encoder", suggest_encoder(str(encoder))):
             source = find_published_encoder(str(encoder))
-        embedding_seconds = estimate_embedding_seconds(files)
-    seconds = sum(map(estimate_reading_seconds, files)) + _START_SECONDS + question_seconds + embedding_seconds
-    proposal = "" if encoder else propose_encoder(files, seconds)
+        embedding_seconds = slowness * estimate_embedding_seconds(files)
+    seconds = slowness * (sum(map(estimate_reading_seconds, files)) + _START_SECONDS)
+    seconds += question_seconds + embedding_seconds
+    proposal = "" if encoder else propose_encoder(files, seconds + slowness * estimate_embedding_seconds(files))
     inputs: dict[str, Any] = {}
     if workspace is not None:
         options = {"lang": lang, "encoder": source, "minutes": minutes if encoder else None}
         inputs = describe_inputs(workspace.project, files, options)
         build = workspace.read_build()
         if build is not None and build["inputs"] == inputs:
-            seconds = _EVALUATION_SECONDS + question_seconds + embedding_seconds / _NUM_EMBEDDINGS
+            seconds = slowness * _EVALUATION_SECONDS + question_seconds + embedding_seconds / _NUM_EMBEDDINGS
             check_time(seconds, minutes)
             parameters = build["parameters"] | question_parameters
             return Plan(files, parameters, seconds, 0.0, lines, proposal, workspace, inputs, reuses_encoders=True)
@@ -249,11 +252,14 @@ def _hash_stats(files: Iterable[Path]) -> str:
 
 
 def propose_encoder(files: Sequence[SourceFile], seconds: float) -> str:
-    """Return lines that propose an installed published encoder for an English text, "" if there is none."""
+    """Return lines that propose an installed published encoder for an English text, "" if there is none.
+
+    `seconds` is the estimate of a run with it, without training.
+    """
     installed = list_installed_encoders()
     if not installed or any(file.lang.partition("-")[0] != "en" for file in files):
         return ""
-    minutes = math.ceil((seconds + estimate_embedding_seconds(files) + _MIN_TRAINING_SECONDS) / 60)
+    minutes = math.ceil((seconds + _MIN_TRAINING_SECONDS) / 60)
     return (
         f"Proposal  add --encoder {installed[0]} and --minutes {minutes} or more: fused with BM25, it was better than\n"
         "          BM25 on each English text that was measured (docs/results/search-choice.md)\n"

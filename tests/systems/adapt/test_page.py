@@ -59,6 +59,7 @@ def make_details(
     """Details with a recommendation; `learned` is kind of question → encoder → gain, the first kind counts."""
     learned = learned or {}
     advice = {"take": take, "best": best, "encoder": encoder, "means": means, "gain": gain, "basis": [*basis]}
+    advice["gains"] = {best: gain} if best != "bm25" else {}
     advice["learned"] = next(iter(learned.values()), {})
     advice["expected"] = {name: 0.0125 for name in means if name.endswith("+bm25")}
     weights = dict.fromkeys((name for name in means if "bm25" not in name), 0.7)
