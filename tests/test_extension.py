@@ -63,7 +63,7 @@ def project(make_project: Callable[[], Path]) -> Path:
         (package / file).write_text(text.replace(last, last + line), encoding="utf-8")
     parameters = folder / "conf/base/parameters"
     for file in parameters.glob("*.yml"):
-        if "pretrain" in next(iter(yaml.safe_load(file.read_text(encoding="utf-8")).values())):
+        if "pretrain" in (next(iter(yaml.safe_load(file.read_text(encoding="utf-8")).values())) or {}):
             file.unlink()
     (parameters / "league.yml").write_text(yaml.safe_dump({"league": LEAGUE}))
     (parameters / "demo_systems.yml").write_text("demo_systems: {}")

@@ -78,11 +78,13 @@ def test_the_corpus_of_a_model_card() -> None:
 
 
 def test_a_run_ends_with_counts_of_the_text() -> None:
-    counts = {"paragraphs_out": 924, "paragraphs_found": 7357}
-    counts |= {"links_out": 0}
-    line = corpus_line(counts | {"paragraphs_dropped": {"too_short": 3, "list_item": 5674}})
-    card = "data/08_reporting/corpus/card.html"
-    assert line.strip() == f"924 of 7,357 paragraphs kept (5,674 dropped as list item): {card}"
-    assert corpus_line(counts | {"paragraphs_dropped": {}}).strip() == f"924 of 7,357 paragraphs kept: {card}"
-    linked = counts | {"paragraphs_dropped": {}, "links_out": 412, "links_resolved": 0}
-    assert corpus_line(linked).strip() == f"924 of 7,357 paragraphs kept, 0 of 412 links lead to a page: {card}"
+    card = Path("data/08_reporting/corpus/card.html")
+    counts = {"paragraphs_out": 924, "paragraphs_found": 7357, "links_out": 0, "paragraphs_dropped": {}}
+    dropped = counts | {"paragraphs_dropped": {"too_short": 3, "list_item": 5674}}
+    linked = counts | {"links_out": 412, "links_resolved": 0}
+    for shown, part in (
+        (dropped, " (5,674 dropped as list item)"),
+        (counts, ""),
+        (linked, ", 0 of 412 links lead to a page"),
+    ):
+        assert corpus_line(shown, card).strip() == f"924 of 7,357 paragraphs kept{part}: {card}"
