@@ -82,9 +82,9 @@ def test_a_run_ends_with_counts_of_the_text() -> None:
     counts = {"paragraphs_out": 924, "paragraphs_found": 7357, "links_out": 0, "paragraphs_dropped": {}}
     dropped = counts | {"paragraphs_dropped": {"too_short": 3, "list_item": 5674}}
     linked = counts | {"links_out": 412, "links_resolved": 0}
-    for shown, part in (
+    for written, part in (
         (dropped, " (5,674 dropped as list item)"),
         (counts, ""),
         (linked, ", 0 of 412 links lead to a page"),
     ):
-        assert corpus_line(shown, card).strip() == f"924 of 7,357 paragraphs kept{part}: {card}"
+        assert corpus_line(written, card).strip() == f"924 of 7,357 paragraphs kept{part}: {card}"
