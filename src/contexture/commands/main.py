@@ -26,7 +26,7 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Arg
     search.add_arguments(commands.add_parser("search", help="print the best passages for a question"))
     serve.add_arguments(commands.add_parser("serve", help="search and embed over HTTP, on this machine"))
     embed.add_arguments(commands.add_parser("embed", help="write the vectors of texts"))
-    evaluate.add_arguments(commands.add_parser("evaluate", help="print SentEval and STS scores of any model"))
+    evaluate.add_arguments(commands.add_parser("evaluate", help="print scores of any model: SentEval, STS, MTEB"))
     train.add_arguments(commands.add_parser("train", help="pre-train or fine-tune an encoder from files"))
     return parser, commands.choices
 
@@ -48,7 +48,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     """Train an encoder on your own text (`adapt`, `list`), search passages (`search`, `serve`).
 
-    Also embed texts (`embed`), print SentEval and STS scores of any model (`evaluate`), and train from files (`train`).
+    Also embed texts (`embed`), print scores of any model (`evaluate`), and train from files (`train`).
     """
     args = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     try:
