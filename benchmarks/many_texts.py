@@ -1,0 +1,98 @@
+"""Time and memory of `contexture adapt` for many short texts, and how they grow with their number.
+
+    PYTHONPATH=src:. python benchmarks/many_texts.py OUTPUT [--sizes 100000 1000000]
+
+Writes so many made-up texts of about 100 characters in JSON lines, runs all stages of `contexture adapt` on them in a
+new project folder, and prints the seconds of each stage, the largest memory of all its processes together, and the
+exponent of growth between the first and the last size: 1 is linear. Linux only.
+"""
+
+import argparse
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from benchmarks.search_choice import print_table
+
+PROJECT = Path(__file__).parents[1]
+STAGES_FILE = Path("logs/stages.json")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+NUM_WORDS, NUM_CHARS = 50_000, 100
+
+
+def write_texts(file: Path, count: int) -> None:
+    """Write texts of words that are as frequent as their rank says (Zipf)."""
+    random = np.random.default_rng(0)
+    syllables = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u")]
+    words = ["".join(random.choice(syllables, random.integers(1, 5))) for _ in range(NUM_WORDS)]
+    shares = 1 / np.arange(1, NUM_WORDS + 1)
+    drawn = random.choice(NUM_WORDS, 18 * count, p=shares / shares.sum()).reshape(count, 18)
+    with file.open("w", encoding="utf-8") as lines:
+        for number, row in enumerate(drawn):
+            text = " ".join(words[word] for word in row)[:NUM_CHARS].rpartition(" ")[0]
+            lines.write(json.dumps({"id": str(number), "text": f"{text.capitalize()}."}) + "\n")
+
+
+def run_adapt(folder: Path, text: Path) -> tuple[dict[str, float], float]:
+    """Return the seconds of each stage, and the largest memory of all processes in bytes."""
+    for name in ("conf", "src"):
+        shutil.copytree(PROJECT / name, folder / name)
+    shutil.copy(PROJECT / "pyproject.toml", folder)
+    command = [sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt"]
+    command += ["--params", f"corpus.input={text},corpus.lang=en"]
+    environment = os.environ | {"PYTHONPATH": str(folder / "src")}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    memory = 0
+    while process.poll() is None:
+        memory = max(memory, measure_memory(process.pid))
+        time.sleep(0.5)
+    if process.returncode:
+        raise SystemExit(process.returncode)
+    stages: dict[str, float] = json.loads((folder / STAGES_FILE).read_text(encoding="utf-8"))
+    return stages, memory
+
+
+def measure_memory(session: int) -> int:
+    """Return the resident memory of all processes of a session, in bytes; shared pages count once for each."""
+    pages = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # ended
+            continue
+        if int(fields[3]) == session:
+            pages += int(fields[21])
+    return pages * PAGE_BYTES
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output_dir", type=Path)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[100_000, 1_000_000])
+    args = parser.parse_args()
+    results = []
+    for size in args.sizes:
+        folder = args.output_dir.absolute() / str(size)
+        folder.mkdir(parents=True)
+        text = folder / "texts.jsonl"
+        write_texts(text, size)
+        results.append(run_adapt(folder, text))
+    rows = []
+    for stage in results[0][0]:
+        seconds = [stages[stage] for stages, _ in results]
+        growth = (
+            math.log(seconds[-1] / seconds[0]) / math.log(args.sizes[-1] / args.sizes[0]) if len(seconds) > 1 else 1.0
+        )
+        rows.append([stage, *(f"{value:.1f}" for value in seconds), f"{growth:.2f}"])
+    rows.append(["memory, GB", *(f"{memory / 1e9:.1f}" for _, memory in results), ""])
+    print_table(["stage, seconds", *(f"{size:,} texts" for size in args.sizes), "exponent"], rows)
+
+
+if __name__ == "__main__":
+    main()
