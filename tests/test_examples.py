@@ -106,6 +106,7 @@ after_demo = pytest.mark.skipif(not (DATA / "06_models/search").is_dir(), reason
 def project(tmp_path: Path) -> Path:
     """A folder with the data of the project after the demo, to which examples write."""
     (tmp_path / "data").symlink_to(DATA)
+    (tmp_path / "conf").symlink_to(PROJECT / "conf")
     shutil.copy(PROJECT / "mlflow.db", tmp_path)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/bin").symlink_to(Path(sys.executable).parent)
