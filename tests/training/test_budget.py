@@ -120,6 +120,8 @@ def test_minutes_leave_time_for_the_rest_of_the_run(training: Training, monkeypa
     assert resolve_steps(config, training, "minutes", rest) == [round(expected)]
     late = RestOfRun(started=-9_000.0, trainings=1, tokens=tokens, seconds_before=250.0)
     assert resolve_steps(config, training, "late", late) == [1]
+    with pytest.raises(ValueError, match="a budget in minutes needs kedro run on one device: set seconds instead"):
+        resolve_steps(config, training, "alone")
 
 
 def test_measuring_seconds_does_not_change_the_weights(training: Training) -> None:

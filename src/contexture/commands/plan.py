@@ -36,7 +36,7 @@ from contexture.training.rest import STARTED_VARIABLE
 QUESTIONS_NODE = f"text.read_{TASK}"
 #: The new encoder besides the static one.
 TRANSFORMER = "transformer"
-#: Seconds of `measure_work` on the machine of the estimates below.
+#: Seconds of the work in `measure_slowness` on the machine of the estimates below.
 _REFERENCE_SECONDS = 0.25
 # Seconds on two cores (docs/own-text.md): in total, per MB of plain text, and per MB of compressed text.
 _START_SECONDS, _SECONDS_PER_MB, _SECONDS_PER_COMPRESSED_MB = 45.0, 3.5, 7.5
@@ -301,8 +301,7 @@ def estimate_embedding_seconds(files: Sequence[SourceFile]) -> float:
 def measure_slowness() -> float:
     """Return how many times slower this machine is, at present, than that of the estimates."""
     started = time.perf_counter()
-    counts = Counter(re.findall(r"[0-9]+", " ".join(map(str, range(600_000)))))
-    assert len(counts) > 1
+    Counter(re.findall(r"[0-9]+", " ".join(map(str, range(600_000)))))
     return (time.perf_counter() - started) / _REFERENCE_SECONDS
 
 

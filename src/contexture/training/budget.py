@@ -78,7 +78,8 @@ def _count_steps(config: Pretraining, prepared: PreparedRun, number: int, rest: 
     if is_timed(budget):
         total = _measure_seconds(batches, stage, config, prepared)
         if budget.unit == "minutes":
-            assert rest is not None  # `launcher.launch_pretraining`
+            if rest is None:
+                raise ValueError("a budget in minutes needs kedro run on one device: set seconds instead")
             tokens = sum(int(row_lengths(part).sum()) for batch in batches for part in batch.values())
             amount = rest.seconds_left(amount, total / tokens / PASSES_PER_STEP, time.time())
     else:

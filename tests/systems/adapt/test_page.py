@@ -155,3 +155,11 @@ def test_the_users_questions_are_listed_worst_first(monkeypatch: pytest.MonkeyPa
     table = adapt_page.questions_table(outcome, labels)
     assert len(table.rows) == 1 and table.caption.endswith("The 1 worst of 3 are listed.")
     assert adapt_page.questions_table({}, labels).rows == ()
+
+
+def test_scores_are_lines_of_text() -> None:
+    details = make_details("static+bm25", "static+bm25", (0.125, 0.05, 0.2), basis=USERS, asked={"questions": 25})
+    scores = page(records(), replace(CONTEXT, details={"held_out": details})).scores
+    assert scores[0] == "nDCG@10 in percent by your 25 questions; difference to BM25 (95% interval)"
+    assert [" ".join(line.split()[-5:]) for line in scores[1:]][-1] == "+12.5 (+5.0 to +20.0) recommended"
+    assert [line.split("  ")[-1].strip() for line in scores[1:3]] == ["50.0", "55.0"]

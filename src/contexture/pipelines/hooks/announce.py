@@ -102,7 +102,9 @@ class Announce:
 
 def next_for_text(workspace: str | None) -> tuple[str, str]:
     """Return the last lines of a run on the user's own text: what to try next."""
-    name = f" --name {workspace}" if workspace else ""
+    from contexture.systems.adapt.page import name_option
+
+    name = name_option(workspace)
     commands = (f'contexture search{name} "a question"', f"contexture adapt TEXT{name} --questions FILE")
     width = max(map(len, commands)) + 2
     return (

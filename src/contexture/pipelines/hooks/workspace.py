@@ -27,7 +27,9 @@ class ForgetBuild:
     ) -> None:
         """Delete the file if the run writes a Spark table or trains."""
         workspace = self.run_parameters.get().workspace
+        if workspace is None:
+            return
         writes_table = any(isinstance(catalog.get(name), SparkTable) for name in pipeline.all_outputs())
-        if workspace and (writes_table or any(node.short_name == "pretrain" for node in pipeline.nodes)):
+        if writes_table or any(node.short_name == "pretrain" for node in pipeline.nodes):
             project = Path(run_params["project_path"])
             DataLayout(project / data_dir(workspace)).build_file.unlink(missing_ok=True)

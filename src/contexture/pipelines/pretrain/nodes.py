@@ -34,12 +34,13 @@ def pretrain_all(
     """
     config, examples, trainings = system.config, select_group(inputs, "examples"), []
     limited = [(seed, run) for seed in range(config.seeds) for run in config.runs_in_minutes]
+    # The pipeline has passages if there are such runs.
+    num_tokens = count_tokens(passages, config.lengths.document) if limited and passages else 0
     for seed in range(config.seeds):
         for run in config.run_order:
             rest = None
             if (seed, run) in limited:
-                assert passages is not None  # `pipeline.create_pipeline`
-                rest = estimate_rest(config, run, passages, len(limited) - limited.index((seed, run)))
+                rest = estimate_rest(config, run, num_tokens, len(limited) - limited.index((seed, run)))
             previous_run, external_dir = config.previous_run(run), config.previous_dir(run)
             start, predecessor = seed_dir(external_dir, seed) if external_dir else None, None
             if previous_run:
@@ -84,17 +85,19 @@ def pretrain_one(
         launch_pretraining(config.pretraining(run), seed, files, output_dir, arguments)
 
 
-def estimate_rest(config: SystemConfig, run: str, passages: Path, trainings: int) -> RestOfRun:
-    """Estimate what the run does after `trainings` trainings: embed passages and questions, index and report.
+def count_tokens(passages: Path, limit: int) -> int:
+    """Return the number of tokens of all passages, at most `limit` of each."""
+    batches = read_batches(passages, ["tokens"])
+    return sum(pc.sum(pc.min_element_wise(pc.list_value_length(batch["tokens"]), limit)).as_py() for batch in batches)
 
-    Each run with the same encoder embeds all passages for the evaluation, and the index embeds them again.
+
+def estimate_rest(config: SystemConfig, run: str, num_tokens: int, trainings: int) -> RestOfRun:
+    """Estimate what a run of the pipeline does after `trainings` trainings; all passages have `num_tokens` tokens.
+
+    Each encoder of the same kind embeds all passages for the evaluation, and the index embeds them again.
     """
     encoders = [name for name in config.pretrain.runs if config.encoder_name(name) == config.encoder_name(run)]
-    lengths = [
-        pc.sum(pc.min_element_wise(pc.list_value_length(batch["tokens"]), config.lengths.document)).as_py()
-        for batch in read_batches(passages, ["tokens"])
-    ]
-    tokens = (len(encoders) * config.seeds + 1) * sum(lengths)
+    tokens = (len(encoders) * config.seeds + 1) * num_tokens
     return RestOfRun(RUN_STARTED, trainings, tokens, time.time() - RUN_STARTED)
 
 
