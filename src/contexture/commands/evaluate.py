@@ -11,6 +11,9 @@ from contexture.folders import find_upwards, whole_file
 from contexture.imports import resolve
 from contexture.messages import errors_at
 
+#: Defaults of options.
+PROTOCOL, COUNTS = "senteval", "published"
+
 
 def add_arguments(evaluate: argparse.ArgumentParser) -> None:
     """Add the options of `contexture evaluate`."""
@@ -30,13 +33,13 @@ def add_arguments(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--protocol",
         choices=["senteval", "skip_thoughts"],
-        default="senteval",
+        default=PROTOCOL,
         help="protocol of the probes (%(default)s)",
     )
     evaluate.add_argument(
         "--counts",
         choices=["published", "any"],
-        default="published",
+        default=COUNTS,
         help="any: accept files with other row counts than the published ones",
     )
     evaluate.add_argument("--only", nargs="+", metavar="TASK", help="tasks to run, such as mr sts14 (default: all)")
@@ -47,6 +50,7 @@ def add_arguments(evaluate: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Evaluate the model on the tasks and print the scores."""
     check_output(args.output)
+    check_options(args)
     if args.mteb:
         text, scores = measure_mteb(args)
     else:
@@ -55,6 +59,21 @@ def main(args: argparse.Namespace) -> None:
     if args.output is not None:
         with whole_file(args.output) as file:
             file.write(json.dumps(scores, indent=1, ensure_ascii=False).encode())
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Raise ValueError if an option of the other benchmark is given, which would have no effect."""
+    of_mteb = {"--mteb-results": args.mteb_results}
+    of_tasks = {
+        "--protocol": args.protocol != PROTOCOL,
+        "--counts": args.counts != COUNTS,
+        "--only": args.only,
+        "--vectors": args.vectors,
+    }
+    given, needed, options = ("--mteb", "--tasks", of_tasks) if args.mteb else ("--tasks", "--mteb", of_mteb)
+    for option, value in options.items():
+        if value:
+            raise ValueError(f"{option}: this option needs {needed} and has no effect with {given}; remove it")
 
 
 def measure_mteb(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
