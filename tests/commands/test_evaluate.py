@@ -100,6 +100,9 @@ def test_selected_tasks_and_cached_vectors(
         (("{model}", "--tasks", "{tasks}/nowhere"), "nowhere: there is no such folder"),
         (("{model}", "--tasks", "{tasks}", "--only", "cr"), r"has none of the tasks: CR is not here"),
         (("{model}", "--tasks", "{tasks}", "--only", "imdb"), "unknown task 'imdb'; known: cr, "),
+        (("{model}", "--tasks", "{tasks}", "--mteb-results", "r"), "--mteb-results: this option needs --mteb"),
+        (("{model}", "--mteb", "STS12", "--only", "sts12"), "--only: this option needs --tasks"),
+        (("{model}", "--mteb", "STS12", "--counts", "any"), "--counts: this option needs --tasks"),
         (("./nowhere", "--tasks", "{tasks}", "--counts", "any"), "./nowhere: there is no such folder"),
         (("{model}", "--tasks", "{tasks}", "--counts", "any", "--output", "{tasks}/no/f.json"), "no such folder to"),
     ],
@@ -108,3 +111,9 @@ def test_evaluate_errors_are_one_line(arguments: tuple[str, ...], message: str, 
     with pytest.raises(SystemExit, match=f"^contexture evaluate: .*{message}") as ended:
         main(["evaluate", *(argument.format(model=model, tasks=tasks) for argument in arguments)])
     assert "\n" not in str(ended.value.code)
+
+
+def test_mteb_needs_its_extra(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contexture.commands.evaluate.find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match=r"^contexture evaluate: --mteb: .* pip install 'contexture\[mteb\]'"):
+        main(["evaluate", str(model), "--mteb", "STS12"])

@@ -1,5 +1,6 @@
 """Tasks of MTEB from local folders: scores compared with other computations, layout of results, and errors."""
 
+import gzip
 import json
 import math
 from pathlib import Path
@@ -10,8 +11,13 @@ import pytest
 from scipy.stats import spearmanr
 
 from contexture.commands.main import main
+from contexture.encoders.files import save_encoder
 from contexture.encoders.models import load_model
+from tests.encoders.toys import WORDS as SUBWORDS
+from tests.encoders.toys import build, subwords
 from tests.tasks.sentences.sentence_toys import KNOWN, word_average
+
+pytest.importorskip("mteb", reason="needs the extra mteb")
 
 WORDS = sorted(KNOWN)
 
@@ -102,18 +108,131 @@ def test_separable_classes_are_learned(
     model: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert evaluate(model, folder, "classes", tmp_path, capsys) == 1
+    for split in ("train", "test"):
+        file = folder / f"classes/{split}.jsonl"
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        write_lines(tmp_path / f"names/{split}.jsonl", [{**row, "label": "ab"[row["label"]]} for row in rows])
+    assert evaluate(model, tmp_path, "names", tmp_path, capsys) == 1
 
 
-def test_errors_name_the_task(model: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "empty").mkdir()
-    write_lines(tmp_path / "wrong/test.jsonl", [{"sentence1": "a", "sentence2": "b", "score": 1}, {"sentence1": "a"}])
-    for task, message in (
-        ("STSBenchmrk", "--mteb: unknown task 'STSBenchmrk'; did you mean 'STSBenchmark'"),
-        (tmp_path / "empty", "--mteb: .*empty: no task: there is neither corpus.jsonl"),
-        (tmp_path / "wrong", r"--mteb: .*test\.jsonl, line 2: sentence2, score missing"),
+def write_set(folder: Path, documents: list[dict[str, Any]], queries: dict[str, str], qrels: str) -> Path:
+    write_lines(folder / "corpus.jsonl", documents)
+    write_lines(folder / "queries.jsonl", [{"_id": name, "text": text} for name, text in queries.items()])
+    (folder / "qrels").mkdir(exist_ok=True)
+    (folder / "qrels/test.tsv").write_text(qrels, encoding="utf-8")
+    return folder
+
+
+def test_queries_and_titled_documents_have_their_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = build("bag_of_words_mlp", vocabulary=subwords(), shared=False)
+    save_encoder(saved, tmp_path / "model")
+    random = np.random.default_rng(0)
+    titles, bodies, queries = ([" ".join(random.choice(SUBWORDS, count)) for _ in range(60)] for count in (2, 6, 3))
+    documents = [{"_id": f"d{n}", "title": titles[n], "text": bodies[n]} for n in range(60)]
+    qrels = "".join(f"q{n}\td{n}\t1\n" for n in range(60))
+    write_set(tmp_path / "set", documents, {f"q{n}": text for n, text in enumerate(queries)}, qrels)
+
+    def ndcg(query_role: Any, document_role: Any, texts: Any) -> float:
+        encoder = load_model(tmp_path / "model")
+        scores = cosines(encoder.embed(queries, query_role), encoder.embed(texts, document_role))
+        ranks = [int((row > row[n]).sum()) for n, row in enumerate(scores)]
+        return float(np.mean([1 / math.log2(rank + 2) if rank < 10 else 0 for rank in ranks]))
+
+    pairs = list(zip(titles, bodies, strict=True))
+    expected = ndcg("query", "document", pairs)
+    others = [ndcg("document", "query", pairs), ndcg("document", "document", pairs), ndcg("query", "query", pairs)]
+    others.append(ndcg("query", "document", [" ".join(pair) for pair in pairs]))
+    assert min(abs(other - expected) for other in others) > 1e-3
+    assert evaluate(tmp_path / "model", tmp_path, "set", tmp_path, capsys) == pytest.approx(expected, abs=1e-4)
+
+
+def test_retrieval_files_are_read_as_beir_sets(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Gzipped; qrels have no header and an unknown query; the document that is the query is not ranked."""
+    documents = [{"_id": "a", "text": "whale"}, {"_id": "b", "text": "whale gull"}, {"_id": "c", "text": "lamp"}]
+    folder = write_set(tmp_path / "set", documents, {"a": "whale", "q": "gull"}, "a\tb\t1.0\na\tc\t0\nnone\tb\t1\n")
+    file = folder / "corpus.jsonl"
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+    output = tmp_path / "scores.json"
+    main(["evaluate", str(model), "--mteb", str(folder), "--output", str(output)])
+    assert json.loads(output.read_text(encoding="utf-8"))["rows"][0]["value"] == pytest.approx(1)
+    assert "queries.jsonl lacks 1 (none): they are left out" in capsys.readouterr().out
+
+
+def test_several_tasks_from_parent_folders(
+    model: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "tasks").symlink_to(folder)
+    monkeypatch.chdir(tmp_path / "notes")
+    main(["evaluate", f"{model}+{model}", "--mteb", "tasks/similar", "tasks/search"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[::2] for line in lines[2:]] == [
+        ["task", "metric", "subset"],
+        ["similar", "cosine_spearman", "default"],
+        ["search", "ndcg_at_10", "default"],
+    ]
+
+
+PAIR = {"sentence1": "a", "sentence2": "b", "score": 1}
+ONE_CLASS, TWO_CLASSES = [{"text": "a", "label": 0}], [{"text": "a", "label": 0}, {"text": "a", "label": 1}]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, ": no task: there is neither corpus.jsonl"),
+        ({"test": []}, r"/test\.jsonl is empty"),
+        ({"test": [PAIR, {"sentence1": "a"}]}, r"/test\.jsonl, line 2: no number under the key 'score'"),
+        ({"test": [{**PAIR, "score": "1"}]}, r"/test\.jsonl, line 1: no number under the key 'score'"),
+        ({"test": [{**PAIR, "sentence2": 2}]}, r"/test\.jsonl, line 1: no text under the key 'sentence2'"),
+        ({"test": [PAIR, PAIR]}, r"/test\.jsonl: all scores are 1, so that no correlation"),
+        ({"train": TWO_CLASSES, "test": [{"text": "a"}]}, r"/test\.jsonl, line 1: no text or whole number under"),
+        ({"train": ONE_CLASS, "test": ONE_CLASS}, r"/train\.jsonl: all labels are 0"),
+        (
+            {"train": TWO_CLASSES, "test": [{"text": "a", "label": "c"}]},
+            r"train\.jsonl has no example of the label 'c'",
+        ),
+    ],
+)
+def test_errors_name_file_and_line(
+    files: dict[str, list[dict[str, Any]]], message: str, model: Path, tmp_path: Path
+) -> None:
+    for split, rows in files.items():
+        write_lines(tmp_path / f"{split}.jsonl", rows)
+    with pytest.raises(SystemExit, match=f"^contexture evaluate: --mteb: .*{message}"):
+        main(["evaluate", str(model), "--mteb", str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("qrels", "message"),
+    [
+        ("q\td\tx\n", r"qrels/test\.tsv, line 1: 'q d x' is not a line of qrels"),
+        ("q\td\t0\n", r"qrels/test\.tsv: no document is relevant"),
+        ("q\td\t0.5\n", r"qrels/test\.tsv: MTEB needs whole numbers"),
+    ],
+)
+def test_errors_name_qrels(qrels: str, message: str, model: Path, tmp_path: Path) -> None:
+    folder = write_set(tmp_path, [{"_id": "d", "text": "gull"}], {"q": "gull"}, qrels)
+    with pytest.raises(SystemExit, match=f"^contexture evaluate: --mteb: .*{message}"):
+        main(["evaluate", str(model), "--mteb", str(folder)])
+
+
+def test_errors_name_the_task(model: Path, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "similar").symlink_to(folder / "similar")
+    for tasks, message in (
+        (["STSBenchmrk"], "--mteb: unknown task 'STSBenchmrk'; did you mean 'STSBenchmark'"),
+        (["./nowhere"], "--mteb: ./nowhere: there is no such folder"),
+        ([f"{folder}/similar", f"{tmp_path}/similar"], "--mteb: .*: another task is named 'similar'; rename"),
     ):
         with pytest.raises(SystemExit, match=f"^contexture evaluate: {message}"):
-            main(["evaluate", str(model), "--mteb", str(task)])
-    monkeypatch.setattr("contexture.commands.evaluate.find_spec", lambda name: None)
-    with pytest.raises(SystemExit, match=r"^contexture evaluate: --mteb: .* pip install 'contexture\[mteb\]'"):
-        main(["evaluate", str(model), "--mteb", str(folder / "similar")])
+            main(["evaluate", str(model), "--mteb", *tasks])
+
+
+def test_data_that_cannot_be_downloaded(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ConnectionError("no connection")
+
+    monkeypatch.setattr("mteb.abstasks.abstask.load_dataset", fails)
+    with pytest.raises(SystemExit, match=r"^contexture evaluate: --mteb: no connection; connect to the internet"):
+        main(["evaluate", str(model), "--mteb", "SICK-R"])
