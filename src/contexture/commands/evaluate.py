@@ -70,10 +70,10 @@ def check_options(args: argparse.Namespace) -> None:
         "--only": args.only,
         "--vectors": args.vectors,
     }
-    given, needed, options = ("--mteb", "--tasks", of_tasks) if args.mteb else ("--tasks", "--mteb", of_mteb)
+    benchmark, other, options = ("--mteb", "--tasks", of_tasks) if args.mteb else ("--tasks", "--mteb", of_mteb)
     for option, value in options.items():
         if value:
-            raise ValueError(f"{option}: this option needs {needed} and has no effect with {given}; remove it")
+            raise ValueError(f"{option}: this option needs {other} and has no effect with {benchmark}; remove it")
 
 
 def measure_mteb(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:

@@ -72,9 +72,9 @@ def _open_retrieval(folder: Path) -> tuple[AbsTask, list[str]]:
     return task, warnings
 
 
-def _open_similarity(folder: Path, file: Path) -> AbsTask:
-    """Return the task of pairs with scores."""
-    rows = []
+def _open_similarity(folder: Path, file: Path) -> Any:
+    """Return the task of pairs with scores; its bounds are those of the scores."""
+    rows: list[dict[str, Any]] = []
     for position, record in _read_records(file, _PAIR_LAYOUT):
         score = record["score"] if isinstance(record, dict) and "score" in record else None
         if not isinstance(score, int | float) or not math.isfinite(score):
@@ -86,7 +86,7 @@ def _open_similarity(folder: Path, file: Path) -> AbsTask:
         raise ValueError(f"{file}: all scores are {scores[0]:g}, so that no correlation exists; add pairs")
     task: Any = _make_task(AbsTaskSTS, folder, "STS", "cosine_spearman", DatasetDict({TEST: Dataset.from_list(rows)}))
     task.min_score, task.max_score = min(scores), max(scores)
-    return task  # type: ignore[no-any-return]
+    return task
 
 
 def _open_classes(folder: Path, train_file: Path, test_file: Path) -> AbsTask:
