@@ -22,6 +22,8 @@ except ImportError:  # PyYAML was built without libyaml
 
 FILE = "published.yml"
 PERCENT = "percent"
+#: Of the key `<<`, which merges a mapping.
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 Number = StrictInt | StrictFloat
 
 
@@ -175,12 +177,13 @@ class _File:
     claims: tuple[Claim, ...] = ()
 
 
-class _Loader(SafeLoader):
+class UniqueKeyLoader(SafeLoader):
     """Rejects duplicate keys of a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping of the YAML file; ConstructorError for duplicate keys."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        named = [key for key, _ in node.value if key.tag != _MERGE_TAG]  # merged keys may be overridden
+        keys = [self.construct_object(key, deep=True) for key in named]
         if twice := sorted({key for key in keys if keys.count(key) > 1}, key=str):
             raise yaml.constructor.ConstructorError(None, None, f"duplicate keys: {twice}", node.start_mark)
         return super().construct_mapping(node, deep)
@@ -194,7 +197,7 @@ def read_published(package: str) -> Published:
         ValueError: with the file, table, row and column of the first fault.
     """
     try:
-        raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), _Loader)
+        raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), UniqueKeyLoader)
         file: _File = validate(_File, raw)
         labels = _fill_labels(file.labels)
         tables = {key: _parse_table(key, table, labels, file.paper) for key, table in file.tables.items()}
