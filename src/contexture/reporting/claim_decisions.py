@@ -1,0 +1,435 @@
+"""Decide the claims of papers on the records of runs: shown, refuted or undecided."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any, Literal
+
+import pandas as pd
+
+from contexture.messages import errors_at
+from contexture.metrics.bootstrap import bootstrap_interval
+from contexture.metrics.power import MAX_SEEDS, count_needed_seeds
+from contexture.paths import METRICS_FILE, DataLayout
+from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaim, PaperClaims
+from contexture.reporting.names import DATA, RECORD_SPECS
+from contexture.reporting.phrases import join_names
+from contexture.reporting.records import COST_KEYS, Record, ScoreKey, check_records, score_key
+from contexture.reporting.tables import ROUNDING, estimate
+from contexture.tasks.question_scores import read_question_scores
+
+Verdict = Literal["shown", "refuted", "undecided"]
+#: Costs count as equal if the larger is at most this many times the smaller.
+MAX_COST_RATIO = 1.25
+#: Seeds to run if one seed says nothing about their spread.
+FIRST_SEEDS = 3
+#: Largest difference between a record and the mean of its table of questions.
+TABLE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class SeedScores:
+    """Scores of a variant in points, by seed."""
+
+    by_seed: Mapping[int, float]
+    #: Whether one measurement counts for all seeds, as nothing was trained.
+    is_unseeded: bool = False
+
+    def get(self, seed: int) -> float:
+        """Return the score with a seed."""
+        return next(iter(self.by_seed.values())) if self.is_unseeded else self.by_seed[seed]
+
+
+class RunRecords:
+    """The records of a run, a folder `data/08_reporting`."""
+
+    def __init__(self, records: Iterable[Record], folder: Path | None = None) -> None:
+        """`folder`: has the tables of questions in `../07_model_output`; None: there are none."""
+        self.folder = folder
+        self._values: dict[tuple[str, str], dict[ScoreKey, dict[int, float]]] = {}
+        self._costs: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+        for record in records:
+            variant = record["system"], record["variant"]
+            self._values.setdefault(variant, {}).setdefault(score_key(record), {})[record["seed"]] = record["value"]
+            if "seconds" in record:
+                costs: dict[str, Any] = {key: record[key] for key in COST_KEYS}  # type: ignore[literal-required]
+                self._costs.setdefault(variant, {})[record["seed"]] = costs
+
+    @classmethod
+    def read(cls, folder: Path) -> "RunRecords":
+        """Read the `metrics.json` of all systems in a folder; ValueError if there are none or one is invalid."""
+        files = sorted(folder.glob(f"*/{METRICS_FILE}"))
+        if not files:
+            raise ValueError(f"{folder}: no */{METRICS_FILE}; name a folder data/08_reporting of a run")
+        records: list[Record] = []
+        for file in files:
+            with errors_at(str(file)):
+                records += check_records(json.loads(file.read_text(encoding="utf-8")))
+        return cls(records, folder)
+
+    def get_costs(self, system: str, variant: str) -> dict[int, dict[str, Any]]:
+        """Return seed → cost of a variant's training; {} if it was not trained here."""
+        return self._costs.get((system, variant), {})
+
+    def list_keys(self, system: str, variant: str) -> set[ScoreKey]:
+        """Return the keys of a variant's scores."""
+        return set(self._values.get((system, variant), {}))
+
+    def get_scores(self, system: str, variant: str, keys: Sequence[ScoreKey]) -> SeedScores:
+        """Return a variant's mean over `keys` in points, for the seeds that have all of them."""
+        by_key = [self._values.get((system, variant), {}).get(key, {}) for key in keys]
+        seeds = set.intersection(*map(set, by_key)) if by_key else set()
+        by_seed = {seed: 100 * mean(values[seed] for values in by_key) for seed in sorted(seeds)}
+        return SeedScores(by_seed, len(by_seed) == 1 and not self.get_costs(system, variant))
+
+    def get_steps_per_second(self, system: str, variant: str) -> SeedScores:
+        """Return the speed of a variant's training by seed."""
+        costs = self.get_costs(system, variant)
+        return SeedScores({seed: c["steps"] / c["seconds"] for seed, c in costs.items() if c["steps"] and c["seconds"]})
+
+    def read_questions(self, system: str, variant: str, seed: int, key: ScoreKey) -> "pd.Series[float] | None":
+        """Return the score of each question, in points, by id; None if no saved table agrees with the record."""
+        value = self._values[system, variant][key][seed]
+        if self.folder is None:
+            return None
+        results_dir = DataLayout(self.folder.parent).results_dir / system / RECORD_SPECS[key.task].name
+        table = read_question_scores(results_dir, key.data, key.metric)
+        if table is None:
+            return None
+        run = {"variant": variant, "seed": seed, "split": key.split, "protocol": key.protocol}
+        rows = table[(table[list(run)] == pd.Series(run)).all(axis=1)].set_index("question")["value"]
+        is_same = len(rows) > 0 and abs(float(rows.mean()) - value) <= TABLE_TOLERANCE
+        return 100 * rows if is_same and rows.index.is_unique else None
+
+
+@dataclass(frozen=True)
+class RowScore:
+    """The mean of a row over the shared seeds, and that of its untrained start, in points."""
+
+    score: float
+    start: float | None = None
+    #: Whether the variant is below its untrained start; None: there is no start.
+    is_below_start: bool | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The outcome of one comparison on one measure in one run; numbers are in points."""
+
+    comparison: ClaimComparison
+    measure: ClaimMeasure
+    verdict: Verdict = "undecided"
+    #: Why it is undecided, with what would decide it.
+    reason: str = ""
+    folder: Path | None = None
+    a: RowScore | None = None
+    b: RowScore | None = None
+    difference: float | None = None
+    #: Ends of the 95% interval of the difference.
+    interval: tuple[float, float] | None = None
+    seeds: int = 0
+    #: Questions of the interval; 0: it is over seeds.
+    questions: int = 0
+    #: Seeds that would decide it; None: unknown.
+    needed_seeds: int | None = None
+    #: Tasks and data of the measure that the mean lacks.
+    without: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    #: FLOPs of a training of a, and of b.
+    flops: tuple[float, float] = (0.0, 0.0)
+    #: Of all trainings of both rows.
+    minutes: float = 0.0
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether both rows have scores."""
+        return self.difference is not None
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with the decisions of all its comparisons, on all measures and runs."""
+
+    id: str
+    paper: str
+    claim: PaperClaim
+    decisions: tuple[Decision, ...] = field(default=())
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The claim's verdict: shown if each part is, refuted if a part is, else undecided.
+
+        A part is a comparison on a measure. If runs decide it differently, it is undecided.
+        """
+        parts: dict[tuple[ClaimComparison, ClaimMeasure], set[Verdict]] = {}
+        for decision in self.decisions:
+            parts.setdefault((decision.comparison, decision.measure), set()).add(decision.verdict)
+        verdicts = [_combine_runs(verdicts) for verdicts in parts.values()]
+        if "refuted" in verdicts:
+            return "refuted"
+        return "shown" if set(verdicts) == {"shown"} else "undecided"
+
+
+def _combine_runs(verdicts: set[Verdict]) -> Verdict:
+    """Return the verdict of several runs: that of those which decide, unless they disagree."""
+    (*decided,) = verdicts - {"undecided"}
+    return decided[0] if len(decided) == 1 else "undecided"
+
+
+def decide_claims(papers: Mapping[str, PaperClaims], runs: Sequence[RunRecords]) -> list[ClaimResult]:
+    """Return the results of all claims; `papers` maps systems to their claims. Rows of different runs never compare."""
+    return [
+        ClaimResult(name, paper.paper, claim, tuple(_decide_claim(system, paper, claim, runs)))
+        for system, paper in papers.items()
+        for name, claim in paper.claims.items()
+    ]
+
+
+def _decide_claim(system: str, paper: PaperClaims, claim: PaperClaim, runs: Sequence[RunRecords]) -> list[Decision]:
+    """Return the decisions of each part of a claim: of the runs that measured it, or one that says what is missing."""
+    decisions = []
+    for comparison in claim.comparisons:
+        for measure in (paper.measures[name] for name in comparison.measures):
+            part = [decide(comparison, measure, run, system) for run in runs or [RunRecords([])]]
+            decisions += [decision for decision in part if decision.is_measured] or part[:1]
+    return decisions
+
+
+def decide(comparison: ClaimComparison, measure: ClaimMeasure, run: RunRecords, system: str) -> Decision:
+    """Return the decision of a comparison on a measure; `system` is the default of its rows."""
+    decision = Decision(comparison, measure, folder=run.folder)
+    rows = _ComparedRows(comparison, measure, run, system)
+    if rows.unmeasured:
+        return replace(decision, reason=f"no records of {join_names(rows.unmeasured)}")
+    if not rows.seeds:
+        return replace(decision, reason="the rows have no score, or no seed, in common")
+    differences = rows.differences
+    interval, questions = rows.estimate_interval()
+    objection = rows.find_objection()
+    verdict, reason, needed = _judge(comparison, differences, interval, questions)
+    return replace(
+        decision,
+        verdict="undecided" if objection else verdict,
+        reason=objection or reason,
+        a=rows.get_row_score(comparison.a),
+        b=rows.get_row_score(comparison.b),
+        difference=mean(differences),
+        interval=interval,
+        seeds=len(differences),
+        questions=questions,
+        needed_seeds=None if objection else needed,
+        without=rows.without,
+        texts=rows.texts,
+        flops=(rows.get_mean_cost(comparison.a, "flops"), rows.get_mean_cost(comparison.b, "flops")),
+        minutes=rows.minutes,
+    )
+
+
+def _judge(
+    comparison: ClaimComparison,
+    differences: Sequence[float],
+    interval: tuple[float, float] | None,
+    questions: int,
+) -> tuple[Verdict, str, int | None]:
+    """Return the verdict of an interval, why it is undecided, and the seeds that would decide it."""
+    if interval is None:
+        if len(differences) > 1:
+            return "undecided", "all seeds have the same difference, and no tables of questions are saved", None
+        return "undecided", f"one seed, and no tables of questions; run at least {FIRST_SEEDS} seeds", None
+    low, high = interval
+    margin = comparison.margin
+    # The claim: the difference is between these bounds.
+    lower = {"higher": margin, "lower": -float("inf"), "equal": -margin}[comparison.direction]
+    upper = {"higher": float("inf"), "lower": -margin, "equal": margin}[comparison.direction]
+    if lower < low and high < upper:
+        return "shown", "", None
+    if high < lower or low > upper:
+        return "refuted", "", None
+    if questions:
+        reason = f"the interval over questions includes the bound; run at least {FIRST_SEEDS} seeds"
+        return "undecided", reason, None
+    distance = min(abs(mean(differences) - bound) for bound in (lower, upper))
+    needed = count_needed_seeds(distance / stdev(differences))
+    seeds = f"more than {MAX_SEEDS:,}" if needed is None else f"about {needed}"
+    return "undecided", f"{seeds} seeds would decide it", needed
+
+
+class _ComparedRows:
+    """The records of a run that a comparison on a measure needs."""
+
+    def __init__(self, comparison: ClaimComparison, measure: ClaimMeasure, run: RunRecords, system: str) -> None:
+        self.comparison, self.measure, self.run, self.default_system = comparison, measure, run, system
+        self.rows = (comparison.a, comparison.b)
+
+    def get_system(self, row: ClaimRow) -> str:
+        """Return the system of a row's records."""
+        return row.system or self.default_system
+
+    @cached_property
+    def variants(self) -> list[tuple[ClaimRow, str, int]]:
+        """Row, variant and sign in the difference."""
+        signed = [(self.comparison.a, 1), (self.comparison.b, -1)]
+        parts = [(row, row.variant, sign) for row, sign in signed]
+        return parts + [(row, row.minus, -sign) for row, sign in signed if row.minus is not None]
+
+    def has_score(self, row: ClaimRow, variant: str, task: str, data: str) -> bool:
+        """Whether the run measured a variant on a task, for any seed."""
+        keys = self.run.list_keys(self.get_system(row), variant)
+        return self.measure.score_key(task, data, row.protocol) in keys
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """Task and data of each score of the measure."""
+        return [(task, data) for data in self.measure.data for task in self.measure.tasks]
+
+    @cached_property
+    def shared_parts(self) -> list[tuple[str, str]]:
+        """Those that all rows have."""
+        return [part for part in self.parts if all(self.has_score(row, name, *part) for row, name, _ in self.variants)]
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """Names of those that the mean lacks."""
+        missing = [part for part in self.parts if part not in self.shared_parts]
+        return tuple(task if len(self.measure.data) == 1 else f"{task} on {data}" for task, data in missing)
+
+    @cached_property
+    def unmeasured(self) -> list[str]:
+        """Variants without any score."""
+        if self.measure.is_cost:
+            lacking = [name for row, name, _ in self.variants if not self.get_scores(row, name).by_seed]
+        else:
+            lacking = [
+                name
+                for row, name, _ in self.variants
+                if not any(self.has_score(row, name, *part) for part in self.parts)
+            ]
+        return list(dict.fromkeys(lacking))
+
+    def list_row_keys(self, row: ClaimRow) -> list[ScoreKey]:
+        """Return the keys of the row's scores on the shared parts."""
+        return [self.measure.score_key(*part, row.protocol) for part in self.shared_parts]
+
+    def get_scores(self, row: ClaimRow, variant: str) -> SeedScores:
+        """Return the scores of a variant, measured like a row."""
+        if self.measure.is_cost:
+            return self.run.get_steps_per_second(self.get_system(row), variant)
+        return self.run.get_scores(self.get_system(row), variant, self.list_row_keys(row))
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """Seeds that all variants of the difference share."""
+        return _share_seeds([self.get_scores(row, variant) for row, variant, _ in self.variants])
+
+    def get_mean_score(self, row: ClaimRow, variant: str, seeds: Sequence[int]) -> float:
+        """Return the mean score of a variant over seeds, measured like a row."""
+        scores = self.get_scores(row, variant)
+        return mean(scores.get(seed) for seed in seeds)
+
+    @cached_property
+    def differences(self) -> list[float]:
+        """a − b for each seed."""
+        scores = [(self.get_scores(row, variant), sign) for row, variant, sign in self.variants]
+        return [sum((sign * values.get(seed) for values, sign in scores), start=0.0) for seed in self.seeds]
+
+    def estimate_interval(self) -> tuple[tuple[float, float] | None, int]:
+        """Return the 95% interval of the mean difference over seeds, or over questions, and the number of questions.
+
+        It is over questions if seeds do not vary. None: no tables of questions are saved.
+        """
+        if len(self.differences) > 1 and max(self.differences) - min(self.differences) > ROUNDING:
+            score = estimate(self.differences)
+            assert score is not None and score.interval is not None  # there are two seeds
+            return (score.mean - score.interval, score.mean + score.interval), 0
+        questions = self._list_question_differences()
+        return (None, 0) if questions is None else (bootstrap_interval(questions), len(questions))
+
+    def _list_question_differences(self) -> "pd.Series[float] | None":
+        """Return a − b for each question with the first seed; None if a table is missing or the questions differ."""
+        if len(self.shared_parts) != 1:
+            return None
+        total: pd.Series[float] | None = None
+        (part,) = self.shared_parts
+        for row, variant, sign in self.variants:
+            scores = self.get_scores(row, variant)
+            seed = next(iter(scores.by_seed)) if scores.is_unseeded else self.seeds[0]
+            key = self.measure.score_key(*part, row.protocol)
+            values = self.run.read_questions(self.get_system(row), variant, seed, key)
+            if values is None:
+                return None
+            total = sign * values if total is None else total + sign * values  # aligned by question
+        return None if total is None or total.isna().any() else total.sort_index()
+
+    def get_row_score(self, row: ClaimRow) -> RowScore:
+        """Return the means of a row and of its untrained start over the shared seeds."""
+        score = self.get_mean_score(row, row.variant, self.seeds)
+        if row.minus is not None:
+            score -= self.get_mean_score(row, row.minus, self.seeds)
+        start_scores = None if row.untrained is None else self.get_scores(row, row.untrained)
+        if start_scores is None or not (shared := _share_seeds([start_scores], self.seeds)):
+            return RowScore(score)
+        start = mean(start_scores.get(seed) for seed in shared)
+        return RowScore(score, start, self.get_mean_score(row, row.variant, shared) < start)
+
+    def find_objection(self) -> str:
+        """Return why these records cannot decide the claim, whatever the interval is; "" if they can."""
+        if any(DATA["demo"] in text for text in self.texts):
+            return "trained on the demo's made-up world, which is no evidence"
+        if len(self.texts) > 1:
+            return f"trained on different texts: {join_names(self.texts)}"
+        if (cost := self.comparison.equal_cost) is not None:
+            first, second = sorted(self.get_mean_cost(row, cost) for row in self.rows)
+            if second > MAX_COST_RATIO * first:
+                return f"{cost} of training differ: {first:,.0f} and {second:,.0f}"
+        return self._find_start_objection()
+
+    def _find_start_objection(self) -> str:
+        """Return why the untrained starts forbid a decision; "" if they do not."""
+        if self.measure.is_cost:
+            return ""
+        scores = [(row.untrained, self.get_row_score(row)) for row in self.rows if row.untrained is not None]
+        if missing := [name for name, score in scores if score.start is None]:
+            return f"no records of the untrained start {join_names(dict.fromkeys(missing))}"
+        if not scores or not all(score.is_below_start for _, score in scores):
+            return ""
+        rows = "both rows are" if len(scores) == 2 else "the row with an untrained start is"
+        return f"{rows} below the untrained start; train longer"
+
+    def list_costs(self, row: ClaimRow, variant: str) -> list[dict[str, Any]]:
+        """Return the costs of a variant's trainings with the shared seeds."""
+        costs = self.run.get_costs(self.get_system(row), variant)
+        return [costs[seed] for seed in self.seeds if seed in costs]
+
+    def get_mean_cost(self, row: ClaimRow, key: str) -> float:
+        """Return the mean cost of a training of the row's variant; 0 if it was not trained."""
+        values = [costs[key] for costs in self.list_costs(row, row.variant)]
+        return float(mean(values)) if values else 0.0
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Names of the texts that the variants were trained on."""
+        all_costs = [costs for row, variant, _ in self.variants for costs in self.list_costs(row, variant)]
+        return tuple(dict.fromkeys(costs["training_text"] for costs in all_costs))
+
+    @property
+    def minutes(self) -> float:
+        """Duration of the trainings of all variants and seeds, each variant once."""
+        seconds = {
+            (self.get_system(row), variant): sum(float(costs["seconds"]) for costs in self.list_costs(row, variant))
+            for row, variant, _ in self.variants
+        }
+        return sum(seconds.values()) / 60
+
+
+def _share_seeds(scores: Sequence[SeedScores], seeds: Sequence[int] | None = None) -> list[int]:
+    """Return the seeds that all scores have, among `seeds` if given; what is unseeded has all seeds."""
+    if not all(score.by_seed for score in scores):
+        return []
+    seeded = [set(score.by_seed) for score in scores if not score.is_unseeded]
+    if seeds is not None:
+        seeded.append(set(seeds))
+    # Without seeds, there is one measurement.
+    return sorted(set.intersection(*seeded)) if seeded else [0]

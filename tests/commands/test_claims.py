@@ -1,0 +1,73 @@
+"""`contexture claims` prints all claims of the papers, decided on the records of runs."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from contexture.commands.main import main
+from contexture.reporting.records import Record
+from tests.reporting.make import COST, measured
+
+COUNTS = r"(\d+) shown, (\d+) refuted, (\d+) undecided\n\Z"
+
+
+def write_run(folder: Path, system: str, records: list[Record]) -> Path:
+    (folder / "08_reporting" / system).mkdir(parents=True)
+    (folder / "08_reporting" / system / "metrics.json").write_text(json.dumps(records))
+    return folder / "08_reporting"
+
+
+def sentence_records(variant: str, values: list[float]) -> list[Record]:
+    return measured(variant, values, task="mr", system="cmlm", cost=COST)
+
+
+def claims_output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    main(["claims", *map(str, arguments)])
+    return capsys.readouterr().out
+
+
+def find_counts(text: str) -> list[int]:
+    counts = re.search(COUNTS, text)
+    assert counts
+    return [int(count) for count in counts.groups()]
+
+
+def test_without_a_run_all_claims_are_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = claims_output(capsys)
+    assert find_counts(text) == [0, 0, 32]
+    assert text.count("    repeat: kedro run --env ") == 32
+
+
+def test_several_runs_decide_different_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    untrained, mlm = sentence_records("untrained", [0.6, 0.61]), sentence_records("mlm", [0.70, 0.71])
+    first = write_run(tmp_path / "a", "cmlm", [*untrained, *mlm, *sentence_records("cmlm", [0.8, 0.812])])
+    answers = [
+        *measured("mspp_ie", [0.70, 0.71], "answer_selection", "wikiqa", "grouped", "map", system="mspp", cost=COST),
+        *measured("joint_ie", [0.80, 0.812], "answer_selection", "wikiqa", "grouped", "map", system="mspp", cost=COST),
+    ]
+    second = write_run(tmp_path / "b", "mspp", answers)
+    text = claims_output(capsys, "--metrics", first, second)
+    assert find_counts(text) == [1, 1, 30]
+    assert "C1  SHOWN: CMLM is better than masked language modelling (Yang et al. 2021, Table 1)" in text
+    assert "M1  REFUTED: Pre-training with MSPP helps the joint model" in text
+    assert f"records of {first}" in text and f"records of {second}" in text
+
+
+def test_the_run_of_the_project_is_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    untrained, mlm = sentence_records("untrained", [0.6, 0.61]), sentence_records("mlm", [0.70, 0.71])
+    write_run(tmp_path / "data", "cmlm", [*untrained, *mlm, *sentence_records("cmlm", [0.8, 0.812])])
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path / "docs")
+    assert find_counts(claims_output(capsys)) == [1, 0, 31]
+
+
+def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"^contexture claims: --metrics: .*: no \*/metrics.json; name a folder"):
+        main(["claims", "--metrics", str(tmp_path)])
