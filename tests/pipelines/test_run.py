@@ -141,7 +141,9 @@ def test_the_page_shows_examples_of_questions(demo: Path) -> None:
 def test_the_index_links_to_the_report(demo: Path) -> None:
     reports = demo / "data/08_reporting"
     index = (reports / "index.html").read_text(encoding="utf-8")
-    [summary] = read_summaries(reports).values()
+    summaries = read_summaries(reports)
+    assert set(summaries) == {"claims", "mspp"}
+    summary = summaries["mspp"]
     assert summary.text == "the demo's made-up world" and summary.verdict
     for text in (summary.title, *summary.verdict, summary.made):
         assert str(escape(text)) in index
@@ -413,7 +415,7 @@ DEFAULT_SYSTEMS = [name for name in SYSTEMS if name not in ("cmlm_multilingual",
 
 
 def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
-    assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "demo", "__default__"}
+    assert set(pipelines) == {"corpus", "claims", *SYSTEMS, "two_tower_ablation", "demo", "__default__"}
     assert not any(node.short_name.startswith("read_") for node in pipelines["corpus"].nodes)
     names = {node.name for node in pipelines["mspp"].nodes}
     assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.write_report"} <= names
@@ -485,7 +487,8 @@ def test_the_tour_runs_all_systems(pipelines: dict[str, Pipeline]) -> None:
         trained = {output for node in nodes if node.short_name == "pretrain" for output in node.outputs}
         assert trained == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
         assert len(trained) < len(RUN_PARAMETERS.get().systems[name].pretrain.runs)
-    assert {*short.systems, "text"} == {node.namespace for node in demo.nodes} == {*DEFAULT_SYSTEMS, "text"}
+    namespaces = {node.namespace for node in demo.nodes}
+    assert {*short.systems, "text", "claims"} == namespaces == {*DEFAULT_SYSTEMS, "text", "claims"}
 
 
 def test_the_default_includes_many_languages_if_their_files_are_configured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,8 +497,8 @@ def test_the_default_includes_many_languages_if_their_files_are_configured(monke
         RUN_PARAMETERS.check(config_loader("multilingual", params))
         pipelines = register_pipelines()
         systems = {*DEFAULT_SYSTEMS, *([] if params else ["cmlm_multilingual"])}
-        assert {node.namespace for node in pipelines["__default__"].nodes} == {*systems, "text"}
-        assert {node.namespace for node in pipelines["demo"].nodes} == {*DEFAULT_SYSTEMS, "text"}
+        assert {node.namespace for node in pipelines["__default__"].nodes} == {*systems, "text", "claims"}
+        assert {node.namespace for node in pipelines["demo"].nodes} == {*DEFAULT_SYSTEMS, "text", "claims"}
 
 
 def test_a_system_on_its_own_trains_what_it_includes(pipelines: dict[str, Pipeline]) -> None:

@@ -23,16 +23,17 @@ class Summary:
     text: str  # name of the training text
     made: str  # date and time
     scores: Sequence[str] = ()  # lines of text
+    has_records: bool = True  # whether its folder has records
 
 
-def summarize(title: str, page: Page, text: str, made: str) -> Summary:
+def summarize(title: str, page: Page, text: str, made: str, has_records: bool = True) -> Summary:
     """Return a page's summary: the first sentence of each card, or its first findings if it has no cards."""
     heads = [
         sentence if sentence.startswith(RECOMMENDATION) else f"{card.title}: {sentence}"
         for card in page.cards
         for sentence in card.sentences[:1]
     ]
-    return Summary(title, heads or list(page.findings[:MAX_FINDINGS]), text, made, page.scores)
+    return Summary(title, heads or list(page.findings[:MAX_FINDINGS]), text, made, page.scores, has_records)
 
 
 def read_summaries(reports: Path) -> dict[str, Summary]:

@@ -13,6 +13,7 @@ from kedro.pipeline import Pipeline
 
 from contexture.config_errors import ConfigurationError
 from contexture.messages import explain_unknown
+from contexture.pipelines.claims import CLAIMS
 from contexture.pipelines.datasets import find_missing
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.parameters import RunParameters
@@ -111,6 +112,6 @@ def can_continue_demo(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], op
         selected = pipelines["demo"].filter(**{name: options.get(name) for name in NODE_OPTIONS})
     except ValueError:  # it has no such nodes
         return False
-    systems = {node.namespace for node in pipeline.nodes}
+    systems = {node.namespace for node in pipeline.nodes} - {CLAIMS}  # which wait for all systems of the demo
     same = Pipeline([node for node in selected.nodes if node.namespace in systems])
     return bool(same.nodes) and len(same.nodes) < len(pipelines["demo"].nodes) and not find_missing(same, catalog)

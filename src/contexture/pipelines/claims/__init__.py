@@ -1,0 +1,4 @@
+"""The stage `claims`."""
+
+#: Namespace of the stage.
+CLAIMS = "claims"
