@@ -12,7 +12,7 @@ from scipy import stats
 
 from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.reporting.claim_decisions import ClaimResult, Decision, RunRecords, decide, decide_claims
-from contexture.reporting.claim_tables import claims_page, claims_rows, claims_text
+from contexture.reporting.claim_tables import claims_page, claims_rows, claims_text, render_claims
 from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaims, parse_claims
 from contexture.reporting.records import Record
 from contexture.reporting.tables import to_markdown
@@ -59,7 +59,7 @@ def test_shown_with_the_interval_of_the_paired_t_test() -> None:
 
 
 def test_refuted() -> None:
-    decision = decide_on(both_tasks("ours", [0.70, 0.71]), both_tasks("theirs", [0.80, 0.812]), START)
+    decision = decide_on(both_tasks("ours", [0.70, 0.71, 0.72]), both_tasks("theirs", [0.80, 0.812, 0.81]), START)
     assert decision.verdict == "refuted" and decision.reason == "" and decision.needed_seeds is None
 
 
@@ -84,26 +84,26 @@ def test_a_tiny_difference_needs_too_many_seeds() -> None:
 
 
 def test_undecided_if_both_rows_are_below_their_untrained_start() -> None:
-    ours, theirs = both_tasks("ours", [0.60, 0.61]), both_tasks("theirs", [0.50, 0.52])
-    decision = decide_on(ours, theirs, both_tasks("untrained", [0.7, 0.7]))
+    ours, theirs = both_tasks("ours", [0.60, 0.61, 0.62]), both_tasks("theirs", [0.50, 0.52, 0.52])
+    decision = decide_on(ours, theirs, both_tasks("untrained", [0.7, 0.7, 0.7]))
     assert decision.verdict == "undecided"
     assert decision.reason == "both rows are below the untrained start; train longer"
     # The numbers are shown nevertheless.
-    assert decision.difference == pytest.approx(9.5) and decision.interval is not None
+    assert decision.difference == pytest.approx(29 / 3) and decision.interval is not None
     # With one of them above it, the claim is decided.
-    assert decide_on(ours, theirs, both_tasks("untrained", [0.55, 0.55])).verdict == "shown"
+    assert decide_on(ours, theirs, both_tasks("untrained", [0.55, 0.55, 0.55])).verdict == "shown"
 
 
 def test_a_row_without_a_start_does_not_help_the_other_one() -> None:
     compared = ClaimComparison(A, ClaimRow("bm25"), ("mean",))
-    ours, bm25 = both_tasks("ours", [0.60, 0.61]), both_tasks("bm25", [0.8, 0.8], cost={})
-    decision = decide_on(ours, bm25, both_tasks("untrained", [0.7, 0.7]), compared=compared)
+    ours, bm25 = both_tasks("ours", [0.60, 0.61, 0.62]), both_tasks("bm25", [0.8], cost={})
+    decision = decide_on(ours, bm25, both_tasks("untrained", [0.7, 0.7, 0.7]), compared=compared)
     assert decision.reason == "the row with an untrained start is below the untrained start; train longer"
     assert decide_on(ours, bm25, START, compared=compared).verdict == "refuted"
 
 
 def test_undecided_without_the_untrained_start() -> None:
-    decision = decide_on(both_tasks("ours", [0.80, 0.81]), both_tasks("theirs", [0.70, 0.72]))
+    decision = decide_on(both_tasks("ours", [0.80, 0.81, 0.82]), both_tasks("theirs", [0.70, 0.72, 0.71]))
     assert decision.verdict == "undecided" and decision.reason == "no records of the untrained start untrained"
 
 
@@ -130,14 +130,23 @@ def test_only_shared_seeds_count() -> None:
     assert decision.seeds == 2 and decision.difference == pytest.approx(10.5)
 
 
-def test_one_seed_without_tables_is_undecided() -> None:
+def test_one_seed_is_undecided() -> None:
     decision = decide_on(both_tasks("ours", [0.9]), both_tasks("theirs", [0.7]), START)
     assert decision.verdict == "undecided" and decision.interval is None and decision.needed_seeds is None
-    assert decision.reason == "one seed, and no tables of questions; run at least 3 seeds"
+    assert decision.reason == "1 seed; run at least 3 seeds"
+
+
+def test_two_seeds_are_undecided() -> None:
+    decision = decide_on(both_tasks("ours", [0.90, 0.91]), both_tasks("theirs", [0.70, 0.712]), START)
+    assert decision.interval is not None and decision.interval[0] > 0
+    assert (decision.verdict, decision.needed_seeds) == ("undecided", 3)
+    assert decision.reason == "about 3 seeds would decide it"
+    equal = decide_on(both_tasks("ours", [0.9, 0.9]), both_tasks("theirs", [0.7, 0.7]), START)
+    assert (equal.verdict, equal.reason) == ("undecided", "2 seeds; run at least 3 seeds")
 
 
 def test_equal_differences_say_nothing_about_seeds() -> None:
-    decision = decide_on(both_tasks("ours", [0.9, 0.9]), both_tasks("theirs", [0.7, 0.7]), START)
+    decision = decide_on(both_tasks("ours", [0.9] * 3), both_tasks("theirs", [0.7] * 3), START)
     assert decision.verdict == "undecided" and decision.reason.startswith("all seeds have the same difference")
 
 
@@ -147,6 +156,10 @@ def test_what_is_not_trained_counts_for_all_seeds() -> None:
     assert decide_on(both_tasks("ours", [0.80, 0.82]), bm25, START, compared=compared).seeds == 2
     # A trained row with one seed does not.
     assert decide_on(both_tasks("ours", [0.80, 0.82]), both_tasks("bm25", [0.6]), START, compared=compared).seeds == 1
+    # Nor does a model that was fine-tuned from published weights, whose records have no cost.
+    compared = ClaimComparison(A, ClaimRow("pairwise"), ("mean",))
+    pairwise = both_tasks("pairwise", [0.6], cost={})
+    assert decide_on(both_tasks("ours", [0.80, 0.82]), pairwise, START, compared=compared).seeds == 1
 
 
 @pytest.mark.parametrize(
@@ -157,9 +170,9 @@ def test_what_is_not_trained_counts_for_all_seeds() -> None:
     ],
 )
 def test_texts_that_are_no_evidence(cost: dict[str, Any], reason: str) -> None:
-    theirs = both_tasks("theirs", [0.70, 0.71], cost=COST | cost)
+    theirs = both_tasks("theirs", [0.70, 0.71, 0.72], cost=COST | cost)
     ours_cost = COST if "letters" in reason else COST | cost
-    decision = decide_on(both_tasks("ours", [0.80, 0.83], cost=ours_cost), theirs, START)
+    decision = decide_on(both_tasks("ours", [0.80, 0.83, 0.82], cost=ours_cost), theirs, START)
     assert (decision.verdict, decision.reason) == ("undecided", reason)
 
 
@@ -167,8 +180,8 @@ def test_equal_costs() -> None:
     compared = ClaimComparison(A, B, ("mean",), equal_cost="seconds")
 
     def decide_with(seconds: float) -> Decision:
-        ours = both_tasks("ours", [0.80, 0.82], cost=COST | {"seconds": seconds})
-        return decide_on(ours, both_tasks("theirs", [0.70, 0.71]), START, compared=compared)
+        ours = both_tasks("ours", [0.80, 0.82, 0.81], cost=COST | {"seconds": seconds})
+        return decide_on(ours, both_tasks("theirs", [0.70, 0.71, 0.72]), START, compared=compared)
 
     assert decide_with(74.0).verdict == decide_with(49.0).verdict == "shown"
     assert decide_with(90.0).reason == "seconds of training differ: 60 and 90"
@@ -212,9 +225,9 @@ def test_the_difference_of_differences() -> None:
 
 def test_rows_with_their_own_protocol_and_system() -> None:
     compared = ClaimComparison(ClaimRow("ours", protocol="80%", system="other"), ClaimRow("ours"), ("mean",))
-    records = [*measured("ours", [0.9, 0.91], protocol="80%", task="mr", system="other", cost=COST)]
-    decision = decide_on(records, made("ours", [0.5, 0.52], task="mr"), compared=compared)
-    assert decision.difference == pytest.approx(39.5) and decision.verdict == "shown"
+    records = [*measured("ours", [0.9, 0.91, 0.92], protocol="80%", task="mr", system="other", cost=COST)]
+    decision = decide_on(records, made("ours", [0.5, 0.52, 0.51], task="mr"), compared=compared)
+    assert decision.difference == pytest.approx(40) and decision.verdict == "shown"
 
 
 def test_the_speed_of_training() -> None:
@@ -245,38 +258,54 @@ def write_run(folder: Path, records: Sequence[Record], table: pd.DataFrame | Non
     return reports
 
 
-def ranked(variant: str, ranks: Sequence[int]) -> tuple[list[Record], pd.DataFrame]:
-    """One seed of a variant: its record and the table of ranks."""
+def ranked(variant: str, ranks: Sequence[int], seeds: int = 1) -> tuple[list[Record], pd.DataFrame]:
+    """Seeds of a variant with equal ranks: the records and the table of ranks."""
     table = pd.DataFrame({"question_id": [f"q{i:03}" for i in range(len(ranks))], "rank": ranks})
-    run = {"variant": variant, "seed": 0, "split": "test", "protocol": "80%"}
+    run = {"variant": variant, "split": "test", "protocol": "80%"}
     share = float(np.mean([1 <= rank <= 10 for rank in ranks]))
-    records = made(variant, [share], task="retrieval", data="squad", protocol="80%", metric="recall_at_10")
-    return records, table.assign(**run)
+    records = made(variant, [share] * seeds, task="retrieval", data="squad", protocol="80%", metric="recall_at_10")
+    return records, pd.concat([table.assign(seed=seed, **run) for seed in range(seeds)])
 
 
-@pytest.mark.parametrize(("right", "verdict"), [((90, 50), "shown"), ((50, 90), "refuted"), ((51, 50), "undecided")])
-def test_one_seed_is_decided_by_the_questions(right: tuple[int, int], verdict: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("right", "seeds", "verdict", "reason"),
+    [
+        ((90, 50), 3, "shown", ""),
+        ((50, 90), 3, "refuted", ""),
+        (
+            (51, 50),
+            3,
+            "undecided",
+            "all seeds have the same difference; the interval over questions includes the bound",
+        ),
+        ((90, 50), 1, "undecided", "1 seed; run at least 3 seeds"),
+    ],
+)
+def test_equal_seeds_are_decided_by_the_questions(
+    right: tuple[int, int], seeds: int, verdict: str, reason: str, tmp_path: Path
+) -> None:
     compared = ClaimComparison(ClaimRow("ours"), ClaimRow("theirs"), ("squad",))
     (ours, ours_table), (theirs, theirs_table) = (
-        ranked(name, [1] * count + [0] * (100 - count)) for name, count in zip(("ours", "theirs"), right, strict=True)
+        ranked(name, [1] * count + [0] * (100 - count), seeds)
+        for name, count in zip(("ours", "theirs"), right, strict=True)
     )
     # The tables may have the questions in another order.
     table = pd.concat([ours_table, theirs_table[::-1]])
     run = RunRecords.read(write_run(tmp_path, [*ours, *theirs], table))
     decision = decide(compared, SQUAD, run, "toy")
-    assert (decision.verdict, decision.seeds, decision.questions) == (verdict, 1, 100)
+    assert (decision.verdict, decision.seeds, decision.questions) == (verdict, seeds, 100)
+    assert (decision.reason, decision.needed_seeds) == (reason, None)
     gains = 100.0 * (np.arange(100) < right[0]) - 100.0 * (np.arange(100) < right[1])
     assert decision.interval == pytest.approx(bootstrap_interval(gains))
-    if verdict == "undecided":
-        assert decision.reason == "the interval over questions includes the bound; run at least 3 seeds"
 
 
 def test_tables_of_another_run_are_not_used(tmp_path: Path) -> None:
     compared = ClaimComparison(ClaimRow("ours"), ClaimRow("theirs"), ("squad",))
-    (ours, ours_table), (theirs, _) = ranked("ours", [1] * 9 + [0]), ranked("theirs", [1] * 5 + [0] * 5)
-    _, other_table = ranked("theirs", [1] * 6 + [0] * 4)
+    (ours, ours_table), (theirs, _) = ranked("ours", [1] * 9 + [0], 3), ranked("theirs", [1] * 5 + [0] * 5, 3)
+    _, other_table = ranked("theirs", [1] * 6 + [0] * 4, 3)
     run = RunRecords.read(write_run(tmp_path, [*ours, *theirs], pd.concat([ours_table, other_table])))
-    assert decide(compared, SQUAD, run, "toy").reason.startswith("one seed, and no tables of questions")
+    decision = decide(compared, SQUAD, run, "toy")
+    assert decision.interval is None and decision.reason.endswith("no tables of questions are saved")
 
 
 TOY = """
@@ -307,11 +336,13 @@ def decide_toy(papers: dict[str, PaperClaims], *runs: list[Record]) -> ClaimResu
     return result
 
 
-OURS, THEIRS = both_tasks("ours", [0.80, 0.82]), both_tasks("theirs", [0.70, 0.71])
+OURS, THEIRS = both_tasks("ours", [0.80, 0.82, 0.81]), both_tasks("theirs", [0.70, 0.71, 0.72])
 
 
 def test_a_claim_needs_all_its_comparisons(papers: dict[str, PaperClaims]) -> None:
-    worse, better, close = (both_tasks("mlm", values) for values in ([0.6, 0.61], [0.9, 0.91], [0.8, 0.81]))
+    worse, better, close = (
+        both_tasks("mlm", values) for values in ([0.6, 0.61, 0.62], [0.9, 0.91, 0.92], [0.8, 0.81, 0.82])
+    )
     run = [*OURS, *THEIRS, *START]
     assert decide_toy(papers, [*run, *worse]).verdict == "shown"
     assert decide_toy(papers, [*run, *better]).verdict == "refuted"
@@ -326,7 +357,7 @@ def test_a_claim_needs_all_its_comparisons(papers: dict[str, PaperClaims]) -> No
 
 
 def test_rows_of_different_runs_are_not_compared(papers: dict[str, PaperClaims]) -> None:
-    mlm = both_tasks("mlm", [0.6, 0.61])
+    mlm = both_tasks("mlm", [0.6, 0.61, 0.62])
     apart = decide_toy(papers, [*OURS, *START], [*THEIRS, *mlm, *START])
     assert not any(decision.is_measured for decision in apart.decisions)
     # Each comparison may be in a run of its own.
@@ -335,23 +366,23 @@ def test_rows_of_different_runs_are_not_compared(papers: dict[str, PaperClaims])
 
 
 def test_runs_that_disagree_decide_nothing(papers: dict[str, PaperClaims]) -> None:
-    mlm = both_tasks("mlm", [0.6, 0.61])
+    mlm = both_tasks("mlm", [0.6, 0.61, 0.62])
     first = [*OURS, *THEIRS, *mlm, *START]
-    reverse = [*OURS, *both_tasks("theirs", [0.9, 0.91]), *START]
+    reverse = [*OURS, *both_tasks("theirs", [0.9, 0.91, 0.92]), *START]
     result = decide_toy(papers, first, reverse)
     assert [decision.verdict for decision in result.decisions] == ["shown", "refuted", "shown"]
     assert result.verdict == "undecided"
-    unclear = [*OURS, *both_tasks("theirs", [0.8, 0.81]), *START]
+    unclear = [*OURS, *both_tasks("theirs", [0.8, 0.81, 0.82]), *START]
     assert decide_toy(papers, first, unclear).verdict == "shown"
 
 
 def test_text_and_page_have_all_numbers(papers: dict[str, PaperClaims]) -> None:
-    result = decide_toy(papers, [*OURS, *both_tasks("theirs", [0.70, 0.722]), *START])
+    result = decide_toy(papers, [*OURS, *both_tasks("theirs", [0.70, 0.722, 0.711]), *START])
     text = claims_text([result])
     for part in (
         "A1  UNDECIDED: Ours is best (A paper, Table 1)",
-        "ours > theirs, mean of two: 81.0 (50.0) and 71.1 (50.0), difference +9.9 [+8.6, +11.2], 2 seeds: shown",
-        "trained on novels: 1.0T FLOPs, 4.0 minutes",
+        "ours > theirs, mean of two: 81.0 (50.0) and 71.1 (50.0), difference +9.9 [+9.7, +10.1], 3 seeds: shown",
+        "trained on novels: 1.0T FLOPs, 6.0 minutes",
         "ours > mlm, mean of two: undecided: no records of mlm",
         "missing: a GPU",
         "note: Mind this.",
@@ -359,27 +390,29 @@ def test_text_and_page_have_all_numbers(papers: dict[str, PaperClaims]) -> None:
         "0 shown, 0 refuted, 1 undecided",
     ):
         assert part in text, text
+    html = render_claims([result]).html
+    assert "Ours is best (A paper, Table 1): undecided" in html and "ours &gt; theirs" in html
     page = claims_page([result])
     assert page.findings == ["Of 1 claim: 0 shown, 0 refuted, 1 undecided."]
     comparisons, commands = (to_markdown(section.table) for section in page.sections if section.table)
     assert "**A1: Ours is best (A paper, Table 1): undecided**" in comparisons
     assert (
-        "| ours > theirs | mean of two | 81.0 (50.0) | 71.1 (50.0) | +9.9 [+8.6, +11.2] | 2 seeds | novels | 1.0T "
-        "| 4.0 | shown |"
+        "| ours > theirs | mean of two | 81.0 (50.0) | 71.1 (50.0) | +9.9 [+9.7, +10.1] | 3 seeds | novels | 1.0T "
+        "| 6.0 | shown |"
     ) in comparisons
     assert "| A1 | kedro run --env paper --pipelines toy | a GPU | Mind this. |" in commands
     first, second = claims_rows([result])
     assert (first["claim"], first["result"], first["seeds"], second["reason"]) == (
         "A1",
         "shown",
-        2,
+        3,
         "no records of mlm",
     )
     assert first["difference"] == pytest.approx(9.9) and second["difference"] is None
 
 
 def test_a_decided_claim_is_a_finding_and_misses_nothing(papers: dict[str, PaperClaims]) -> None:
-    result = decide_toy(papers, [*OURS, *THEIRS, *both_tasks("mlm", [0.6, 0.61]), *START])
+    result = decide_toy(papers, [*OURS, *THEIRS, *both_tasks("mlm", [0.6, 0.61, 0.62]), *START])
     assert claims_page([result]).findings[1:] == ["Ours is best: shown."]
     assert "missing" not in claims_text([result])
 

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from contexture.commands.options import check_output
+
 
 def add_arguments(claims: argparse.ArgumentParser) -> None:
     """Add the options of `contexture claims`."""
@@ -14,15 +16,19 @@ def add_arguments(claims: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="folders data/08_reporting, one of each run (default: data/08_reporting in this folder or its parents)",
     )
+    claims.add_argument("--output", type=Path, metavar="FILE.html", help="also write the claims to this HTML page")
 
 
 def main(args: argparse.Namespace) -> None:
     """Print each claim with its verdict, numbers and command."""
-    from contexture.folders import find_upwards
+    if args.output is not None and args.output.suffix != ".html":
+        raise ValueError(f"--output: {args.output}: the name of the file must end in .html")
+    check_output(args.output)
+    from contexture.folders import find_upwards, whole_file
     from contexture.messages import errors_at
     from contexture.paths import DataLayout
     from contexture.reporting.claim_decisions import RunRecords, decide_claims
-    from contexture.reporting.claim_tables import claims_text
+    from contexture.reporting.claim_tables import claims_text, render_claims
     from contexture.reporting.claims import read_all_claims
     from contexture.systems.registry import SYSTEMS
 
@@ -31,4 +37,8 @@ def main(args: argparse.Namespace) -> None:
     folders = args.metrics or ([default] if default.is_dir() else [])
     with errors_at("--metrics"):
         runs = [RunRecords.read(folder) for folder in folders]
-    print(claims_text(decide_claims(read_all_claims(tuple(SYSTEMS)), runs)))
+    results = decide_claims(read_all_claims(tuple(SYSTEMS)), runs)
+    if args.output is not None:
+        with whole_file(args.output) as file:
+            file.write(render_claims(results).html.encode())
+    print(claims_text(results))

@@ -15,8 +15,8 @@ from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.metrics.power import MAX_SEEDS, count_needed_seeds
 from contexture.paths import METRICS_FILE, DataLayout
 from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaim, PaperClaims
-from contexture.reporting.names import DATA, RECORD_SPECS
-from contexture.reporting.phrases import join_names
+from contexture.reporting.names import DATA, RECORD_SPECS, REFERENCES
+from contexture.reporting.phrases import count_noun, join_names
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, check_records, score_key
 from contexture.reporting.tables import ROUNDING, estimate
 from contexture.tasks.question_scores import read_question_scores
@@ -24,8 +24,8 @@ from contexture.tasks.question_scores import read_question_scores
 Verdict = Literal["shown", "refuted", "undecided"]
 #: Costs count as equal if the larger is at most this many times the smaller.
 MAX_COST_RATIO = 1.25
-#: Seeds to run if one seed says nothing about their spread.
-FIRST_SEEDS = 3
+#: Fewer seeds decide nothing: one has no spread, and the spread of two is rough.
+MIN_SEEDS = 3
 #: Largest difference between a record and the mean of its table of questions.
 TABLE_TOLERANCE = 1e-6
 
@@ -83,7 +83,8 @@ class RunRecords:
         by_key = [self._values.get((system, variant), {}).get(key, {}) for key in keys]
         seeds = set.intersection(*map(set, by_key)) if by_key else set()
         by_seed = {seed: 100 * mean(values[seed] for values in by_key) for seed in sorted(seeds)}
-        return SeedScores(by_seed, len(by_seed) == 1 and not self.get_costs(system, variant))
+        is_unseeded = len(by_seed) == 1 and variant in REFERENCES and not self.get_costs(system, variant)
+        return SeedScores(by_seed, is_unseeded)
 
     def get_steps_per_second(self, system: str, variant: str) -> SeedScores:
         """Return the speed of a variant's training by seed."""
@@ -235,26 +236,28 @@ def _judge(
     questions: int,
 ) -> tuple[Verdict, str, int | None]:
     """Return the verdict of an interval, why it is undecided, and the seeds that would decide it."""
+    seeds = len(differences)
+    if seeds < MIN_SEEDS and (questions or interval is None):
+        return "undecided", f"{count_noun(seeds, 'seed')}; run at least {MIN_SEEDS} seeds", None
     if interval is None:
-        if len(differences) > 1:
-            return "undecided", "all seeds have the same difference, and no tables of questions are saved", None
-        return "undecided", f"one seed, and no tables of questions; run at least {FIRST_SEEDS} seeds", None
+        return "undecided", "all seeds have the same difference, and no tables of questions are saved", None
     low, high = interval
     margin = comparison.margin
     # The claim: the difference is between these bounds.
     lower = {"higher": margin, "lower": -float("inf"), "equal": -margin}[comparison.direction]
     upper = {"higher": float("inf"), "lower": -margin, "equal": margin}[comparison.direction]
-    if lower < low and high < upper:
+    if seeds >= MIN_SEEDS and lower < low and high < upper:
         return "shown", "", None
-    if high < lower or low > upper:
+    if seeds >= MIN_SEEDS and (high < lower or low > upper):
         return "refuted", "", None
     if questions:
-        reason = f"the interval over questions includes the bound; run at least {FIRST_SEEDS} seeds"
-        return "undecided", reason, None
+        return "undecided", "all seeds have the same difference; the interval over questions includes the bound", None
     distance = min(abs(mean(differences) - bound) for bound in (lower, upper))
-    needed = count_needed_seeds(distance / stdev(differences))
-    seeds = f"more than {MAX_SEEDS:,}" if needed is None else f"about {needed}"
-    return "undecided", f"{seeds} seeds would decide it", needed
+    power_seeds = count_needed_seeds(distance / stdev(differences))
+    if power_seeds is None:
+        return "undecided", f"more than {MAX_SEEDS:,} seeds would decide it", None
+    needed = max(power_seeds, MIN_SEEDS)
+    return "undecided", f"about {needed} seeds would decide it", needed
 
 
 class _ComparedRows:

@@ -7,6 +7,7 @@ from typing import Any
 from contexture.reporting.claim_decisions import ClaimResult, Decision, RowScore
 from contexture.reporting.page import Page, ReportContext, Section
 from contexture.reporting.phrases import count_noun, join_names
+from contexture.reporting.report import Report, render_report
 from contexture.reporting.tables import NOTHING, Column, Table, columns
 from contexture.reporting.training_tables import format_count
 
@@ -17,8 +18,8 @@ NOTE = (
 )
 CAPTION = (
     "Points: percent, or hundredths of a correlation. A and B are means over seeds, with the untrained start in "
-    "parentheses. A − B has its 95% interval: over seeds by Student's t, or, with one seed, over questions by "
-    "bootstrap. FLOPs: of one training of A and of B. Minutes: of all trainings."
+    "parentheses. A − B has its 95% interval: over seeds by Student's t, or, if seeds do not vary, over questions by "
+    "bootstrap. Fewer than three seeds decide nothing. FLOPs: of one training of A and of B. Minutes: of all trainings."
 )
 
 
@@ -50,9 +51,9 @@ def claims_page(results: Sequence[ClaimResult]) -> Page:
     )
 
 
-def claims_context() -> ReportContext:
-    """Return what the page shows besides its tables."""
-    return ReportContext(system="claims", title=TITLE, note=NOTE)
+def render_claims(results: Sequence[ClaimResult]) -> Report:
+    """Return the page of all claims as Markdown and HTML."""
+    return render_report([], [], ReportContext("claims", TITLE, NOTE), lambda records, context: claims_page(results))
 
 
 def claims_rows(results: Sequence[ClaimResult]) -> list[dict[str, Any]]:

@@ -18,17 +18,15 @@ def write_report(report_dir: Path, **inputs: Any) -> tuple[Path, list[dict[str, 
     `inputs` are only waited for.
     """
     from contexture.reporting.claim_decisions import RunRecords, decide_claims
-    from contexture.reporting.claim_tables import claims_context, claims_page, claims_rows
+    from contexture.reporting.claim_tables import TITLE, claims_rows, render_claims
     from contexture.reporting.claims import read_all_claims
     from contexture.reporting.index import summarize
-    from contexture.reporting.report import render_report
 
     reports_dir = report_dir.parent.parent
     runs = [RunRecords.read(reports_dir)] if any(reports_dir.glob(f"*/{METRICS_FILE}")) else []
     results = decide_claims(read_all_claims(tuple(SYSTEMS)), runs)
-    page, context = claims_page(results), claims_context()
-    report = render_report([], [], context, lambda records, context: page)
-    summary = summarize(context.title, page, "all texts", f"{datetime.now():%Y-%m-%d %H:%M}", has_records=False)
+    report = render_claims(results)
+    summary = summarize(TITLE, report.page, "all texts", f"{datetime.now():%Y-%m-%d %H:%M}", has_records=False)
     return save_report(report, summary, report_dir), claims_rows(results)
 
 
