@@ -48,7 +48,8 @@ class MtebEncoder(AbsEncoder):
         texts: list[Text] = [text for batch in batches for text in batch["text"]]
         if role == "document" and "title" in batches[0] and not isinstance(self.model, SentenceTransformersModel):
             texts = [pair for batch in batches for pair in zip(batch["title"], batch["body"], strict=True)]
-        return self.model.embed(texts, role)
+        vectors: Array = self.model.embed(texts, role)
+        return vectors
 
 
 def evaluate_mteb(models: Sequence[str], tasks: Sequence[str], results_dir: Path | None) -> tuple[str, dict[str, Any]]:
