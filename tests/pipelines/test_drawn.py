@@ -56,4 +56,4 @@ def test_nothing_is_drawn_that_no_node_makes(pipelines: dict[str, Pipeline]) -> 
     for name in ("__default__", "demo"):  # more are too small to read
         systems = boxes(pipelines[name])
         datasets = {dataset.split("@")[0] for box in systems for part in box for dataset in part}
-        assert len(systems) <= 7 and len(datasets) <= 37
+        assert len(systems) <= 8 and len(datasets) <= 41
