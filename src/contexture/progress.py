@@ -39,9 +39,12 @@ class DelayedBar(tqdm):  # type: ignore[misc]
         super().close()
 
 
-def progress(total: int | None, description: str, unit: str, iterable: Iterable[Any] | None = None) -> DelayedBar:
+def progress(
+    total: int | None, description: str, unit: str, iterable: Iterable[Any] | None = None, shows_rest: bool = True
+) -> DelayedBar:
     """Return a bar for `total` units (None: unknown), a context with `.update(n)` or an iterator over `iterable`.
 
+    `shows_rest`: whether the bar estimates the remaining time, for which all units should take equally long.
     The bar appears on standard error after five seconds and is cleared at the end. It is disabled if standard error is
     no terminal or TQDM_DISABLE is set.
     """
@@ -53,6 +56,7 @@ def progress(total: int | None, description: str, unit: str, iterable: Iterable[
         file=sys.stderr,
         ncols=min(MAX_BAR_CHARS, shutil.get_terminal_size().columns),
         leave=False,
+        bar_format=None if shows_rest else "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}]",
         disable=bool(os.environ.get("TQDM_DISABLE")) or None,  # None: disable without a terminal
         delay=DELAY_SECONDS,
     )

@@ -15,8 +15,8 @@ from contexture.pipelines.parameters import RunParameters
 RUN_PARAMETERS = RunParameters()
 _console = Console()  # first: it sets environment variables that libraries read when they are imported
 HOOKS = (
-    CheckParameters(RUN_PARAMETERS),
     StartSpark(),
+    CheckParameters(RUN_PARAMETERS),  # called before
     StartWorkers(RUN_PARAMETERS),
     run_opener(),
     RecordRun(RUN_PARAMETERS),

@@ -44,6 +44,7 @@ from contexture.pipelines.hooks.console import (
     wrap,
 )
 from contexture.progress import DelayedBar
+from contexture.training.rest import EXPECTED_END_VARIABLE
 from tests.pipelines.conftest import PROJECT, MakeProject
 
 ROOT = logging.getLogger()
@@ -159,9 +160,33 @@ def test_each_stage_has_one_line_with_its_time(hooks: Console, clock: Clock, cap
         " 1:00:00 left",
         "",
     ]
+    # A machine that is slower than before is so for the remaining stages, too.
+    hooks.stages_file.write_text('{"corpus": 1, "other · train": 4, "mspp · pretrain": 50, "report": 100}')
+    run(hooks, trainings(clock))
+    out = capsys.readouterr().out
+    assert [line.partition("total")[2].partition("about")[2] for line in out.splitlines()[:3]] == [
+        " 2:34 left",  # too short a stage to measure slowness
+        " 3:20 left",  # 10 seconds for 5; of the trainings, none
+        " 4:05 left",  # 135 seconds for 55
+    ]
     hooks.stages_file.write_text('{"corpus": 3}')
     run(hooks, trainings(clock))
     assert "left" not in capsys.readouterr().out
+
+
+def test_a_planned_run_is_expected_to_end_as_planned(
+    hooks: Console, clock: Clock, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(EXPECTED_END_VARIABLE, str(clock.now + 3800))
+    monkeypatch.setattr(console.time, "time", clock)
+    run(hooks, trainings(clock))
+    out = capsys.readouterr().out
+    assert [line.partition("total")[2].partition("about")[2] for line in out.splitlines()[:4]] == [
+        " 1:03:17 left",
+        " 1:01:10 left",
+        " 1:01:05 left",
+        "",
+    ]
 
 
 def test_a_stage_lasts_until_its_tables_are_saved(hooks: Console, clock: Clock, capsys: Captured) -> None:

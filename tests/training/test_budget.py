@@ -1,5 +1,7 @@
 """Budgets are converted to steps, the same on all devices and in resumed runs."""
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from contexture.systems.launch import training_files
 from contexture.training import budget
 from contexture.training.curves import read_curves
 from contexture.training.prepare import PreparedRun, prepare
-from contexture.training.pretrain import read_summary
+from contexture.training.pretrain import pretrain, read_summary
 from contexture.training.rest import REST_SHARE, RestOfRun
 from tests.training.runs import Training, assert_same
 from tests.training.toys import make_mixed_system
@@ -33,7 +35,7 @@ def prepare_run(config: Any, training: Training) -> PreparedRun:
 def resolve_steps(config: Any, training: Training, name: str, rest: RestOfRun | None = None) -> list[int | None]:
     folder = training.folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    recipe = budget.resolve_budgets(config.pretraining("run"), prepare_run(config, training), folder, rest=rest)
+    recipe, _ = budget.resolve_budgets(config.pretraining("run"), prepare_run(config, training), folder, rest=rest)
     return [stage.steps for stage in recipe.schedule]
 
 
@@ -122,6 +124,21 @@ def test_minutes_leave_time_for_the_rest_of_the_run(training: Training, monkeypa
     assert resolve_steps(config, training, "late", late) == [1]
     with pytest.raises(ValueError, match="a budget in minutes needs kedro run on one device: set seconds instead"):
         resolve_steps(config, training, "alone")
+
+
+def test_slow_steps_end_the_training_when_its_time_is_up(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = RestOfRun(started=time.time(), trainings=1, tokens=0, seconds_before=0.0)
+    monkeypatch.setattr(budget, "_measure_seconds", lambda *_: 8 * 1e-5)
+    config = configure([stage("minutes", 1 / 60)])
+    (planned,) = resolve_steps(config, training, "planned", rest)
+    files = replace(training_files(config, training.examples, training.vocabulary, None), rest=rest)
+    (training.folder / "run").mkdir()
+    started = time.monotonic()
+    pretrain(config.pretraining("run"), 0, files, training.folder / "run")
+    steps = read_summary(training.folder / "run")["steps"]
+    assert planned and planned > 50_000 and 1 <= steps < planned
+    assert read_curves(training.folder / "run")["step"].tolist() == list(range(1, steps + 1))
+    assert time.monotonic() - started < 30
 
 
 def test_measuring_seconds_does_not_change_the_weights(training: Training) -> None:

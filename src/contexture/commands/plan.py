@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shlex
+import statistics
 import subprocess
 import sys
 import time
@@ -30,14 +31,14 @@ from contexture.messages import errors_at, find_closest
 from contexture.packages import ENCODER_PACKAGES, encoder_path, list_installed_encoders
 from contexture.paths import data_dir
 from contexture.tasks.registry import TASKS
-from contexture.training.rest import STARTED_VARIABLE
+from contexture.training.rest import EXPECTED_END_VARIABLE, STARTED_VARIABLE
 
 #: The first node that depends on the user's questions. Later nodes need neither Spark nor training.
 QUESTIONS_NODE = f"text.read_{TASK}"
 #: The new encoder besides the static one.
 TRANSFORMER = "transformer"
-#: Seconds of the work in `measure_slowness` on the machine of the estimates below.
-_REFERENCE_SECONDS = 0.25
+#: Median seconds of the work in `measure_slowness` on the machine of the estimates below.
+_REFERENCE_SECONDS = 0.05
 # Seconds on two cores (docs/own-text.md): in total, per MB of plain text, and per MB of compressed text.
 _START_SECONDS, _SECONDS_PER_MB, _SECONDS_PER_COMPRESSED_MB = 45.0, 3.5, 7.5
 #: Seconds of a run that only evaluates again.
@@ -299,10 +300,13 @@ def estimate_embedding_seconds(files: Sequence[SourceFile]) -> float:
 
 
 def measure_slowness() -> float:
-    """Return how many times slower this machine is, at present, than that of the estimates."""
-    started = time.perf_counter()
-    Counter(re.findall(r"[0-9]+", " ".join(map(str, range(600_000)))))
-    return (time.perf_counter() - started) / _REFERENCE_SECONDS
+    """Return how many times slower this machine is, at present, than that of the estimates: the median of five."""
+    durations = []
+    for _ in range(5):
+        started = time.perf_counter()
+        Counter(re.findall(r"[0-9]+", " ".join(map(str, range(120_000)))))
+        durations.append(time.perf_counter() - started)
+    return statistics.median(durations) / _REFERENCE_SECONDS
 
 
 def check_time(seconds: float, minutes: float) -> None:
@@ -361,7 +365,8 @@ def run_plan(planned: Plan) -> int:
     After a finished run, the workspace says what it was made from, so that the next run can use its encoders.
     """
     project = planned.workspace.project if planned.workspace else find_project()
-    environment = os.environ | {STARTED_VARIABLE: str(time.time())}
+    now = time.time()
+    environment = os.environ | {STARTED_VARIABLE: str(now), EXPECTED_END_VARIABLE: str(now + planned.seconds)}
     command = [sys.executable, "-m", "kedro", *planned.command]
     status = subprocess.run(command, cwd=project, check=False, env=environment).returncode
     if planned.workspace is not None and not status:

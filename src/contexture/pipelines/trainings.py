@@ -19,6 +19,7 @@ from contexture.progress import DelayedBar, progress
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import ParallelMap
 from contexture.training.fleet import Job, run_jobs
+from contexture.training.rest import EXPECTED_END_VARIABLE
 
 #: Files in /dev of GPU drivers. Without any, torch is not imported: a run starts three seconds earlier.
 _DRIVERS = ("nvidiactl", "kfd", "dxg")
@@ -48,7 +49,8 @@ def train_all(trainings: Sequence[Training], compute: ComputeConfig, description
             yield
 
     start = time.time()
-    with progress(len(trainings), description, "run") as bar:
+    # If the end of the run is expected, the console shows it; trainings with different budgets take unequally long.
+    with progress(len(trainings), description, "run", shows_rest=EXPECTED_END_VARIABLE not in os.environ) as bar:
         run_jobs(
             [training.job for training in trainings],
             *split_cores(compute),

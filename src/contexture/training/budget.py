@@ -20,27 +20,31 @@ from contexture.training.rest import RestOfRun
 NUM_TRIAL_STEPS = 8
 #: A backward pass takes about twice the time of a forward pass.
 PASSES_PER_STEP = 3
-#: File with the number of steps of each stage.
+#: File with the number of steps of each stage, and the seconds that they should take if the budget is in minutes.
 STEPS_FILE = "steps.json"
+#: A training with a budget in minutes stops after this many times its seconds, if its steps take longer than measured.
+MAX_OVERRUN = 1.05
 
 
 def resolve_budgets(
     config: Pretraining, prepared: PreparedRun, folder: Path, rank: int = 0, rest: RestOfRun | None = None
-) -> PretrainRun:
-    """Return the recipe of a run with numbers of steps instead of budgets.
+) -> tuple[PretrainRun, float | None]:
+    """Return the recipe of a run with numbers of steps instead of budgets, and the seconds of budgets in minutes.
 
-    For FLOPs and tokens, of all devices, they depend only on the examples and the seed; for seconds and minutes the
-    first batches are timed. The first process decides for all, see `decide_once`. Budgets in minutes need `rest`.
+    For FLOPs and tokens, of all devices, the steps depend only on the examples and the seed; for seconds and minutes
+    the first batches are timed. The first process decides for all, see `decide_once`. Budgets in minutes need `rest`;
+    without them, the seconds are None.
     """
     schedule = config.recipe.schedule
     if all(stage.budget is None for stage in schedule):
-        return config.recipe
+        return config.recipe, None
 
-    steps_of_stages = decide_once(
+    counted = decide_once(
         folder / STEPS_FILE, rank, lambda: [_count_steps(config, prepared, n, rest) for n in range(len(schedule))]
     )
-    stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, steps_of_stages, strict=True)]
-    return replace(config.recipe, schedule=stages)
+    stages = [replace(stage, steps=steps, budget=None) for stage, (steps, _) in zip(schedule, counted, strict=True)]
+    seconds = [seconds for _, seconds in counted]
+    return replace(config.recipe, schedule=stages), None if None in seconds else sum(seconds)
 
 
 def measure_cost(
@@ -61,12 +65,17 @@ def measure_cost(
     return tokens, flops
 
 
-def _count_steps(config: Pretraining, prepared: PreparedRun, number: int, rest: RestOfRun | None) -> int | None:
-    """Return the number of steps of a stage; a budget is divided by the mean cost of the first steps."""
+def _count_steps(
+    config: Pretraining, prepared: PreparedRun, number: int, rest: RestOfRun | None
+) -> tuple[int | None, float | None]:
+    """Return the number of steps of a stage, and their seconds if its budget is in minutes.
+
+    A budget is divided by the mean cost of the first steps.
+    """
     stage, streams = config.recipe.schedule[number], prepared.stages[number]
     budget = stage.budget
     if budget is None:
-        return stage.steps
+        return stage.steps, None
     ranks = max(stream.batching.ranks for stream in streams.values())
     batches = [
         {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.can_split}
@@ -87,7 +96,7 @@ def _count_steps(config: Pretraining, prepared: PreparedRun, number: int, rest: 
         total = float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
     if not total:
         raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: set steps instead of a budget")
-    return max(1, round(amount / (total / NUM_TRIAL_STEPS)))
+    return max(1, round(amount / (total / NUM_TRIAL_STEPS))), amount if budget.unit == "minutes" else None
 
 
 def is_timed(budget: Budget) -> bool:

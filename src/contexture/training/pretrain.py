@@ -11,7 +11,7 @@ from contexture.encoders.files import save_encoder
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
 from contexture.streams.base import MixedBatches, Stream
-from contexture.training.budget import resolve_budgets
+from contexture.training.budget import MAX_OVERRUN, resolve_budgets
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import Pretraining
 from contexture.training.module import ScheduledObjectives
@@ -21,7 +21,7 @@ from contexture.training.ranks import get_rank
 from contexture.training.recorder import Recorder, read_totals
 from contexture.training.rest import RestOfRun
 from contexture.training.snapshots import Snapshots
-from contexture.training.trainer import fit
+from contexture.training.trainer import TimeLimit, fit
 
 LOG = logging.getLogger(__name__)
 OBJECTIVES_FILE = "objectives.safetensors"
@@ -48,9 +48,12 @@ def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> N
 def train(
     config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int, rest: RestOfRun | None = None
 ) -> int:
-    """Train a prepared run for all steps of the schedule and return their number; budgets in minutes need `rest`."""
+    """Train a prepared run for all steps of the schedule and return their number.
+
+    Budgets in minutes need `rest`; they end a training whose steps take longer than measured.
+    """
     settings, encoder = config.settings, prepared.encoder
-    recipe = resolve_budgets(config, prepared, folder, rank, rest)
+    recipe, seconds = resolve_budgets(config, prepared, folder, rank, rest)
     module = ScheduledObjectives(
         encoder,
         prepared.objectives,
@@ -79,12 +82,13 @@ def train(
             # Before the checkpoint of the same step, so that a killed run misses no snapshot.
             Snapshots(folder, recipe.steps, settings.snapshots, lambda snapshot: save_encoder(encoder, snapshot)),
             Checkpoints(folder, settings.checkpoint_every),
+            *([] if seconds is None else [TimeLimit(MAX_OVERRUN * seconds * (1 - module.first_step / module.steps))]),
         ],
         accumulated=prepared.passes,
         devices=settings.devices,
         workers=settings.loader_workers,
     )
-    return recipe.steps
+    return module.step
 
 
 def save_heads(objectives: dict[str, Objective], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The time that a run with a budget in minutes has for a training."""
+"""The time of a run: when it was started, should end, and what a budget in minutes leaves for a training."""
 
 import os
 import time
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 #: Unix time at which the command was started, for a run that another process starts.
 STARTED_VARIABLE = "CONTEXTURE_STARTED"
+#: Unix time at which the run should end by the estimate of the process that starts it.
+EXPECTED_END_VARIABLE = "CONTEXTURE_EXPECTED_END"
 RUN_STARTED = float(os.environ.get(STARTED_VARIABLE, time.time()))
 #: Seconds after all trainings besides embedding, as a share of those before them: indexes of BM25, metrics, report.
 REST_SHARE = 0.2

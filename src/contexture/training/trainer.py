@@ -1,6 +1,7 @@
 """The Lightning trainer of every run."""
 
 import logging
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from torch.utils.data import DataLoader, Dataset
 from contexture import progress as bars
 from contexture.training import progress
 from contexture.training.curves import CURVES_PREFIX
-from contexture.training.module import ScheduledObjectives
+from contexture.training.module import ScheduledObjectives, is_step_end
 from contexture.training.precision import LightningPrecision, allow_tf32
 from contexture.training.ranks import count_local_ranks
 
+LOG = logging.getLogger(__name__)
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
 
 #: Default number of processes that prepare batches for a GPU.
@@ -51,6 +53,24 @@ class ProgressReporter(pl.Callback):
         """Report the share of completed steps."""
         assert isinstance(module, ScheduledObjectives)
         progress.report(module.step / module.steps)
+
+
+class TimeLimit(pl.Callback):
+    """Ends the training after the first step that is complete after `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        """Start the clock."""
+        self.end = time.monotonic() + self.seconds
+
+    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
+        """End the training if the time is up."""
+        assert isinstance(module, ScheduledObjectives)
+        if time.monotonic() > self.end and is_step_end(trainer) and module.step < module.steps:
+            LOG.warning("the time is up: training ends at step %d of %d", module.step, module.steps)
+            trainer.should_stop = True
 
 
 def fit(

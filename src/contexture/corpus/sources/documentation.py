@@ -23,7 +23,7 @@ SUFFIXES: tuple[str, ...] = (*MARKDOWN, *HTML)
 _INDEX_FILES = ("index.html", "index.htm", "index.md", "README.md", "readme.md")
 _EXTERNAL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 # The beginning of a page, which its language is detected from.
-_LANGUAGE_CHARS = 20_000
+_LANGUAGE_CHARS = 5_000
 
 
 def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:

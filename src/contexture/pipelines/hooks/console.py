@@ -27,6 +27,7 @@ from kedro.pipeline.node import Node
 from tqdm import tqdm
 
 from contexture.folders import whole_file
+from contexture.training.rest import EXPECTED_END_VARIABLE
 
 LOG = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ LOG_FILE = Path("logs/contexture.log")
 LOG_FILE_BYTES, MAX_OLD_LOG_FILES = 10_000_000, 5
 #: Seconds that each stage took in its last complete run, next to the log.
 STAGES_FILE = "stages.json"
+#: Finished stages that took less do not say how slow the machine is.
+MIN_SLOWNESS_SECONDS = 5.0
 MAX_LINE_CHARS, MAX_ERROR_CHARS, MAX_LABEL_CHARS = 120, 1200, 60
 #: Handlers of conf/logging.yml, or of Kedro, that a run replaces.
 REPLACED_HANDLERS = ("console", "rich")
@@ -357,12 +360,28 @@ class Console:
         say(line + self._time_left(), sys.stdout)
 
     def _time_left(self) -> str:
-        """Return the estimated rest of the time, if all stages have been run before."""
-        rest = [stage for stage in self.stages.values() if stage.finished < stage.nodes]
-        if not rest or not all(stage.label in self.previous for stage in rest):
-            return ""
-        seconds = sum(max(0.0, self.previous[stage.label] - stage.seconds) for stage in rest)
-        return f"   about {duration(seconds)} left"
+        """Return the estimated rest of the time as the end of a line; "" if it is unknown."""
+        seconds = self._estimate_left()
+        return "" if seconds is None else f"   about {duration(seconds)} left"
+
+    def _estimate_left(self) -> float | None:
+        """Return the estimated rest of the time in seconds; None if no stage is left, or if it is unknown.
+
+        The process that started the run may expect its end. Otherwise, unfinished stages take as long as in their last
+        run, times the slowness of the finished ones.
+        """
+        unfinished = [stage for stage in self.stages.values() if stage.finished < stage.nodes]
+        if not unfinished:
+            return None
+        if EXPECTED_END_VARIABLE in os.environ:
+            return max(0.0, float(os.environ[EXPECTED_END_VARIABLE]) - time.time())
+        if not all(stage.label in self.previous for stage in unfinished):
+            return None
+        finished = [stage for stage in self.stages.values() if stage not in unfinished and stage.label in self.previous]
+        previous = sum(self.previous[stage.label] for stage in finished)
+        is_measured = previous >= MIN_SLOWNESS_SECONDS
+        slowness = sum(stage.seconds for stage in finished) / previous if is_measured else 1.0
+        return sum(max(0.0, slowness * self.previous[stage.label] - stage.seconds) for stage in unfinished)
 
     def _live_text(self) -> str:
         """Return the content of the live line: stage, its duration, its running node, and Spark's progress."""
@@ -374,7 +393,8 @@ class Console:
             parts = [f"{self._format_counter(self.written + 1)} {stage.label}", duration(seconds)]
             position = f"{min(stage.finished + 1, stage.nodes)} of {stage.nodes}: " if stage.nodes > 1 else ""
             parts.append(position + self.latest.short_name)
-        return "   ".join(filter(None, [*parts, spark_progress()]))
+            left = self._time_left().strip()
+        return "   ".join(filter(None, [*parts, left, spark_progress()]))
 
     def _close(self) -> None:
         """Close the live line and the log."""
