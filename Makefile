@@ -25,7 +25,7 @@ help:  ## List the commands
 
 demo:  ## Set up .venv, then a short way through everything on the made-up world
 	$(SETUP) workbench
-	$(STEP) "the demo: kedro run --pipelines demo" $(BIN)/kedro run --pipelines demo
+	$(STEP) "the demo: kedro run --pipelines demo" $(BIN)/kedro run --pipelines demo --runner ThreadRunner
 
 test:  ## Set up .venv, then run the quick tests
 	$(SETUP) workbench dev

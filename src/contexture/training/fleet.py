@@ -18,6 +18,7 @@ from contexture.training import progress
 POLL_SECONDS = 0.5
 #: (workers, threads per worker) → a pool of this process and its workers' shares of completed work.
 _pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
+_pools_lock = threading.Lock()
 #: Thread that loads the modules of trainings into this process.
 _loading: list[threading.Thread] = []
 #: In a worker: the shares of all workers, and its index among them.
@@ -109,18 +110,20 @@ def _run_parallel(
 @contextmanager
 def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
     """Yield a pool of at least `processes` workers, kept for later jobs, and the completed shares of their jobs."""
-    key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
-    if key not in _pools:
-        context = multiprocessing.get_context("spawn")
-        shares, number = context.Array("d", processes), context.Value("i", 0)
-        records = context.Queue()
-        logging.handlers.QueueListener(records, _Relay()).start()
-        arguments = (shares, number, threads, os.getpid(), records)
-        _pools[key] = ProcessPoolExecutor(processes, context, _start_worker, arguments), shares
+    with _pools_lock:  # nodes may run in threads
+        key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
+        if key not in _pools:
+            context = multiprocessing.get_context("spawn")
+            shares, number = context.Array("d", processes), context.Value("i", 0)
+            records = context.Queue()
+            logging.handlers.QueueListener(records, _Relay()).start()
+            arguments = (shares, number, threads, os.getpid(), records)
+            _pools[key] = ProcessPoolExecutor(processes, context, _start_worker, arguments), shares
     try:
         yield _pools[key]
     except BaseException:
-        _pools.pop(key)[0].shutdown(wait=False, cancel_futures=True)
+        if pool := _pools.pop(key, None):  # another thread may have removed it
+            pool[0].shutdown(wait=False, cancel_futures=True)
         raise
 
 
