@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import language_codes
 from contexture.demo.translations import XNLI_DIR, bitext_names
 from contexture.demo.write import LANGUAGES_DIR
+from contexture.pipelines.sources.nodes import input_paths
+from contexture.reporting.phrases import count_noun
 from contexture.tasks.base import TASK_FILE, DocumentTask
 from contexture.tasks.registry import TASKS
 
@@ -62,16 +64,24 @@ def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[
 
 
 def clean_paragraphs(
-    corpus: CorpusConfig, cleaning: CleaningConfig, paragraphs: DataFrame, classifier: dict[str, Any], *tasks: Path
+    corpus: CorpusConfig,
+    cleaning: CleaningConfig,
+    pages: DataFrame,
+    paragraphs: DataFrame,
+    classifier: dict[str, Any],
+    *tasks: Path,
 ) -> tuple[DataFrame, dict[str, Any]]:
     """Return the paragraphs to learn from, and a report with counts and a sample of the dropped ones.
 
-    `tasks` are the data folders of `cleaning.evaluation`.
+    `tasks` are the data folders of `cleaning.evaluation`. Raises ValueError with the counts if no paragraph is left;
+    `pages` are read only then.
     """
     model = main_content.load_model(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
     judged = rules.mark_dropped_paragraphs(paragraphs, cleaning, corpus.files, model, evaluation)
     report = {"languages": rules.count_paragraphs(judged), "sample": rules.sample_dropped(judged)}
+    if not any(counts["paragraphs_out"] for counts in report["languages"].values()):
+        raise ValueError(explain_empty_corpus(corpus, page_tables.count_pages(pages, corpus), report["languages"]))
     if cleaning.evaluation:
         dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in report["languages"].values()]
         report["evaluation"] = {
@@ -81,6 +91,35 @@ def clean_paragraphs(
             "missing": missing,
         }
     return rules.select_kept(judged), report
+
+
+def explain_empty_corpus(
+    corpus: CorpusConfig, counts: Mapping[str, Any], languages: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Return the message that no paragraph is left, with the number of drops by reason.
+
+    `counts` are those of reading (`count_pages`), `languages` those of cleaning (`count_paragraphs`).
+    """
+    drops = {
+        "pages dropped": counts["dropped"],
+        "paragraphs dropped while reading (corpus.min_characters, corpus.list_items)": counts["paragraphs_dropped"],
+        "paragraphs dropped by the rules of cleaning": sum_dropped(languages),
+    }
+    lists = "".join(
+        f"; {title}: {', '.join(f'{reason} {number:,}' for reason, number in reasons.items())}"
+        for title, reasons in drops.items()
+        if reasons
+    )
+    return (
+        f"corpus.input: no paragraph is left of {', '.join(input_paths(corpus))} "
+        f"({count_noun(counts['pages_in'], 'page')}){lists}. "
+        "Relax these rules in conf/ (docs/cleaning.md), or name another text"
+    )
+
+
+def sum_dropped(languages: Mapping[str, Mapping[str, Any]]) -> Counter[str]:
+    """Return reason → number of paragraphs that cleaning dropped in all languages (`count_paragraphs`)."""
+    return sum((Counter(counts["dropped"]) for counts in languages.values()), Counter())
 
 
 def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[EvaluationTexts | None, dict[str, str]]:
@@ -111,7 +150,7 @@ def report_corpus(
     cleaned: dict[str, Any],
     classifier: dict[str, Any],
 ) -> tuple[dict[str, Any], str]:
-    """Return the counts of the corpus and the corpus card as HTML; ValueError if no paragraph is left.
+    """Return the counts of the corpus and the corpus card as HTML.
 
     `paragraphs_found` − `paragraphs_dropped` = `paragraphs_out`; `pages_out` − `pages_left_empty` = documents.
     """
@@ -120,8 +159,7 @@ def report_corpus(
     counts = page_tables.count_pages(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     counts["paragraphs_found"] += dropped.total()
-    for language in cleaned["languages"].values():
-        dropped.update(language["dropped"])
+    dropped.update(sum_dropped(cleaned["languages"]))
     counts["paragraphs_dropped"] = {reason: number for reason, number in dropped.items() if number}
     content = build_card(paragraphs)
     columns = ("paragraphs", "sentences", "links", "documents", "resolved")
@@ -129,8 +167,6 @@ def report_corpus(
     counts |= {f"{column}_out": totals[column] for column in ("paragraphs", "sentences", "links")}
     counts |= {"pages_left_empty": counts["pages_out"] - totals["documents"], "links_resolved": totals["resolved"]}
     LOG.info("corpus: %s", counts)
-    if not counts["paragraphs_out"]:
-        raise ValueError(f"the corpus holds no paragraph: {counts}; is corpus.input the right file?")
     if "evaluation" in cleaned:
         counts["evaluation"] = cleaned["evaluation"]
     if classifier:

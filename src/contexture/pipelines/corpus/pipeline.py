@@ -24,7 +24,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
             node(fixed(nodes.learn_main_content, cleaning), paragraphs, "main_content", name="learn_main_content"),
             node(
                 fixed(nodes.clean_paragraphs, corpus, cleaning),
-                [paragraphs, "main_content", *(f"{task}-data" for task in cleaning.evaluation)],
+                ["pages@spark", paragraphs, "main_content", *(f"{task}-data" for task in cleaning.evaluation)],
                 [kept, "cleaning_report"],
                 name="clean_paragraphs",
             ),
