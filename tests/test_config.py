@@ -214,6 +214,7 @@ UNI = "quick_thoughts.pretrain.runs.uni.objectives.quick_thoughts"
 OVER_TIME = "quick_thoughts.tasks.sentences.over_time"
 UNKNOWN = "no such parameter"
 RUNS = "two_tower.pretrain.runs"
+MINUTES = {"unit": "minutes", "amount": 5}
 
 
 @pytest.mark.parametrize(
@@ -395,6 +396,18 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
             "mlm reads joint or passages or sequences or short_sequences; 'passages' is none of them here",
         ),
         ("league.pretrain.budget", None, r"mlm\.schedule: a stage needs steps or a budget, because pretrain"),
+        # Budgets in minutes.
+        ("cmlm.pretrain.budget", MINUTES, r"cmlm\.pretrain\.budget\.unit: minutes need a sys"),
+        (
+            "mspp.pretrain.runs.mlm.schedule",
+            [schedule(2, mlm=1)["schedule"][0], {"mlm": 1, "budget": MINUTES}],
+            r"mspp\.pretrain\.runs\.mlm\.schedule\.1\.budget\.unit: minutes need .* the stream pairs: set seconds",
+        ),
+        (
+            "adapt.pretrain",
+            {"devices": 2, "budget": MINUTES, "runs": {"static": {"schedule": [{"in_batch_negatives": 1}]}}},
+            r"adapt\.pretrain\.budget\.unit: minutes need a single device",
+        ),
         # Runs that start from one another.
         ("mspp.pretrain.runs.base.start", "mlm", r"runs: base, mlm, mspp_ae, mspp_ie start from"),
         ("mspp.pretrain.runs.base.start", "base", "start from each other"),

@@ -27,8 +27,8 @@ def test_a_text_without_a_kept_paragraph_is_an_error(spark: SparkSession, tmp_pa
     with pytest.raises(ValueError, match=r"no paragraph is left") as raised:
         clean(file, "Too short.", numbers, f"1 {numbers}")
     assert str(raised.value) == (
-        f"corpus.input: no paragraph is left of {file} (3 pages); pages dropped: empty 1; paragraphs dropped while reading "
-        "(corpus.min_characters, corpus.list_items): too_short 1; paragraphs dropped by the rules of cleaning: "
+        f"corpus.input: no paragraph is left of {file} (3 pages); pages dropped: empty 1; paragraphs dropped while "
+        "reading (corpus.min_characters, corpus.list_items): too_short 1; paragraphs dropped by the rules of cleaning: "
         "few_letters 2. Relax these rules in conf/ (docs/cleaning.md), or name another text"
     )
     with pytest.raises(ValueError, match=r"\(1 page\); pages dropped: empty 1; .*: too_short 1\. Relax"):

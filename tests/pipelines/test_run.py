@@ -27,12 +27,14 @@ from contexture.encoders.files import load_encoder
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.hooks.record import git_tags, make_run_name
+from contexture.pipelines.pretrain.pipeline import create_pipeline
 from contexture.pipelines.system import resolve_all
 from contexture.pipelines.trainings import split_cores
 from contexture.reporting.index import read_summaries
 from contexture.settings import RUN_PARAMETERS
 from contexture.systems.registry import SYSTEMS
-from tests.environments import config_loader
+from contexture.systems.resolved import resolve_ablation
+from tests.environments import check_changed, config_loader
 from tests.pipelines.conftest import (
     PROJECT,
     SMALLEST,
@@ -430,6 +432,15 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     adapt = {node.name for node in pipelines["adapt"].nodes}
     assert {"adapt.evaluate_held_out", "adapt.export_encoder", "adapt.index_passages"} <= adapt - everything
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
+
+
+def test_an_ablation_with_a_budget_in_minutes_reads_the_passages_of_its_system() -> None:
+    budget = {"unit": "minutes", "amount": 5}
+    changes = {"pretrain": {"runs": {"ict": {"schedule": [{"in_batch_negatives": 1, "budget": budget}]}}}}
+    parameters = check_changed({"two_tower": changes})
+    ablation = resolve_ablation(resolve_all(parameters)["two_tower"])
+    inputs = create_pipeline(ablation, parameters.compute).inputs()
+    assert "two_tower.passages-examples@files" in inputs and "two_tower_ablation.passages-examples@files" not in inputs
 
 
 #: The first words of nodes' names.

@@ -119,6 +119,7 @@ class SystemConfig:
 
     def __post_init__(self) -> None:
         self._check_runs()
+        self._check_minutes()
         self._check_derive()
         for role in ROLES:
             if self.sampled_lengths.for_role(role) > self.lengths.for_role(role):
@@ -179,6 +180,21 @@ class SystemConfig:
                 raise
             except ValueError as error:
                 raise key_error(str(error), *key) from None
+
+    def _check_minutes(self) -> None:
+        """Raise a ValidationError for a budget in minutes in a system without passages, or on several devices.
+
+        The run subtracts the time to embed all passages, which one process estimates.
+        """
+        for name in self.runs_in_minutes:
+            stages = enumerate(self.pretrain.runs[name].schedule)
+            own = next((number for number, stage in stages if stage.budget and stage.budget.unit == "minutes"), None)
+            stage_key = () if own is None else ("runs", name, "schedule", str(own))
+            key = ("pretrain", *stage_key, "budget", "unit")
+            if "pairs" not in self.examples():
+                raise key_error("minutes need a system with the stream pairs: set seconds, or add this stream", *key)
+            if self.pretrain.devices > 1:
+                raise key_error("minutes need a single device: set seconds, or pretrain.devices to 1", *key)
 
     def _check_derive(self) -> None:
         """Raise a ValidationError if the settings of derived examples do not fit the streams and runs."""
