@@ -201,7 +201,11 @@ def test_pairs_are_counted(spark: SparkSession) -> None:
 
 
 def test_tables_are_passages_and_pairs_of_each_task(
-    passages: DataFrame, documents: DataFrame, paragraphs: DataFrame, tmp_path: Path
+    passages: DataFrame,
+    documents: DataFrame,
+    paragraphs: DataFrame,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     made = tables(PairsConfig(sampling=CONFIG), LENGTHS, 5)
     assert [(table.name, table.reads) for table in made.tables] == [
@@ -217,5 +221,9 @@ def test_tables_are_passages_and_pairs_of_each_task(
         assert task_pairs.collect() == sample(task, passages, documents).collect()
     counts = {task: count_pairs(task_pairs) for task, task_pairs in zip(PAIR_TASKS, pairs, strict=True)}
     assert made.count(*pairs, documents) == counts
-    with pytest.raises(ValueError, match="no pair could be sampled from this corpus"):
-        made.count(*(task_pairs.limit(0) for task_pairs in pairs), documents)
+    none = [task_pairs.limit(0) for task_pairs in pairs]
+    with pytest.raises(ValueError, match=r"no training pairs.* set streams\.pairs\.sampling\.required to false"):
+        made.count(*none, documents)
+    optional = tables(PairsConfig(sampling=replace(CONFIG, required=False)), LENGTHS, 5)
+    assert [count["pairs"] for count in optional.count(*none, documents).values()] == [0, 0, 0]
+    assert "no training pairs, which need two sentences, headings or links: nothing is trained" in caplog.text

@@ -8,7 +8,7 @@ import pytest
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.systems.adapt import page as adapt_page
-from contexture.systems.adapt.page import NOTE, TITLE, page
+from contexture.systems.adapt.page import NOT_TRAINED, NOTE, TITLE, page
 from tests.reporting.golden import check_golden, check_page
 from tests.reporting.make import COST, TRAINING, measured
 
@@ -138,6 +138,12 @@ OWN_QUESTIONS: list[Any] = [*records(), *(record | {"data": "questions"} for rec
 )
 def test_page(name: str, rows: list[Record], outcome: dict[str, Any]) -> None:
     check_page(name, rows, replace(CONTEXT, details={"held_out": outcome}), page)
+
+
+def test_a_text_without_pairs() -> None:
+    examples = {"ict": {"pairs": 0, "mean_query_tokens": 0.0}}
+    context = replace(CONTEXT, details={"held_out": DETAILS}, examples=examples, trainings={})
+    assert page([], context).findings[0] == NOT_TRAINED
 
 
 def test_the_users_questions_are_listed_worst_first(monkeypatch: pytest.MonkeyPatch) -> None:

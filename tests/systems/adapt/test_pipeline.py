@@ -10,6 +10,7 @@ from sentence_transformers import SentenceTransformer
 
 from contexture.encoders.models import load_model
 from contexture.retrieval.passage_search import PassageSearch
+from contexture.systems.adapt.page import NOT_TRAINED
 from tests.pipelines.conftest import read, records, run
 
 TOPICS = ("tide", "mill", "ferry", "bell", "orchard", "quarry", "lantern", "harvest")
@@ -37,6 +38,32 @@ def write_pages(folder: Path) -> None:
             )
             lines += [f"## {section}", "", " ".join(said[:3]), "", " ".join([*said[3:], beyond]), ""]
         (folder / f"page-{number}.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_single_sentences_are_searched_without_training(make_project: Callable[[], Path], tmp_path: Path) -> None:
+    """A sentence for each document gives questions (halves), but no pairs."""
+    rng = random.Random(0)
+    texts = [
+        f"They know that the {rng.choice(TOPICS)} of the village {rng.choice(VERBS)} the {rng.choice(THINGS)} and "
+        f"{rng.choice(VERBS)} {number} {rng.choice(THINGS)} which were left by the {rng.choice(TOPICS)}."
+        for number in range(150)
+    ]
+    text = tmp_path / "lines.jsonl"
+    text.write_text("\n".join(json.dumps({"id": str(n), "text": line}) for n, line in enumerate(texts)))
+    params = {
+        "corpus": {"input": str(text), "lang": "en"},
+        "cleaning": {"duplicate_documents": None, "duplicate_paragraphs": None},
+    }
+    project = make_project()
+    run(project, params, env="adapt", pipeline_names=["adapt"])
+    assert set(records(project, "adapt")["variant"]) == {"bm25", "static_none", "static_none+bm25"}
+    assert read(project, "07_model_output/adapt/held_out/details.json")["asked"]["halves"] >= 10
+    report = (project / "data/08_reporting/adapt/report/report.md").read_text(encoding="utf-8")
+    assert NOT_TRAINED in report and "**Pre-training**: none" in report
+    assert "adapt/static_none" in (project / "data/06_models/adapt/exported/README.md").read_text(encoding="utf-8")
+    (hit,) = PassageSearch(project / "data/06_models/search")(texts[7], 1)
+    assert hit.text == texts[7]
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Rankings against slow loops."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.held_out import evaluation
 from contexture.tasks.held_out.evaluation import evaluate_held_out, has_published_weights
 from contexture.tasks.held_out.evidence import KINDS, HeldOutEvidence, HeldOutQuestion
+from contexture.training.pretrain import SUMMARY_FILE
 from tests.tasks.held_out.toys import PASSAGES, make_evidence, make_paragraph, select_kind
 from tests.tasks.retrieval.toys import new_bag
 
@@ -171,6 +173,19 @@ def test_small_kinds_are_left_out_except_user_questions(
     measured = evaluate_held_out(encoders, make_evidence(tmp_path / "none"), tmp_path / "vectors")
     assert measured.records == [] and measured.tables == {} and "advice" not in measured.details
     assert measured.details["asked"] == {"headings": 4, "links": 0, "sentences": 4, "halves": 0, "questions": 0}
+
+
+@pytest.mark.parametrize("steps", [0, 5])
+def test_an_encoder_that_was_not_trained_is_measured_once(
+    steps: int, evidence: HeldOutEvidence, encoder: str, tmp_path: Path
+) -> None:
+    run = shutil.copytree(encoder, tmp_path / "run")
+    (run / SUMMARY_FILE).write_text(json.dumps({"steps": steps}))
+    runs = [EvaluatedEncoder("run", 0, (str(run),)), EvaluatedEncoder("run_none", 0, (encoder,))]
+    results = evaluate_held_out(runs, evidence, tmp_path / "vectors")
+    trained = {"run", "run+bm25"} if steps else set()
+    assert {record["variant"] for record in results.records} == {"bm25", "run_none", "run_none+bm25"} | trained
+    assert set(results.details["advice"]["learned"]) == ({"run"} if steps else set())
 
 
 def test_published_weights_are_recognized(tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:

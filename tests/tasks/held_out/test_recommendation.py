@@ -121,6 +121,7 @@ def test_the_encoder_is_that_of_the_recommended_search_or_the_best() -> None:
     assert select_encoder({"take": "a", "means": means}, ["a", "b"]) == "a"
     assert select_encoder({"take": "bm25", "means": means}, ["a", "b"]) == "b"
     assert select_encoder({"take": "hub", "means": means}, ["a", "other"]) == "other"
+    assert select_encoder({"take": "bm25", "means": means}, ["not measured", "a"]) == "a"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_the_encoder_is_that_of_the_recommended_search_or_the_best() -> None:
 def test_the_index_is_searched_as_recommended(take: str, scores: dict[str, float], method: SearchMethod) -> None:
     details = {"advice": {"take": take, "means": scores}, "weights": {"a": 0.3}}
     assert choose_search(details, "a") == SearchDefaults(method, 0.3)
-    assert choose_search({}, "a") == SearchDefaults("hybrid", 0.5)
+    assert choose_search({}, "a") == SearchDefaults("bm25")  # nothing was measured
 
 
 def is_first(rows: Rows) -> Any:

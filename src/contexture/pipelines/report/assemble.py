@@ -84,13 +84,14 @@ def collect_report_context(
     layout = DataLayout(data_dir(workspace))
     task_data = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
     details = {task: {"missing": {}} | task_data[task] | read_json(results[task] / DETAILS_FILE) for task in results}
+    trainings = summarize_trainings(config, models_dir)
     notes = (SPECS[task].documents_note for task in config.tasks)
     evaluation = next(filter(None, notes), None) or describe_held_out(corpus_report.get("evaluation"))
     return ReportContext(
         system=name,
         title=resolve(f"{system.page_module}:TITLE"),
         note=resolve(f"{system.page_module}:NOTE"),
-        run=summarize_run(config, text, evaluation, task_data, labels),
+        run=summarize_run(config, text, evaluation, task_data, labels, trainings),
         counts={
             "Corpus": corpus_report,
             **{f"Examples: {kind.replace('_', ' ')}": values for kind, values in counts.items()},
@@ -104,7 +105,7 @@ def collect_report_context(
         labels=labels,
         full_command=system.full_command,
         examples=count_by_table(counts),
-        trainings=summarize_trainings(config, models_dir),
+        trainings=trainings,
         objective_details=read_objective_details(config, models_dir),
         series=get_series(),
         workspace=workspace,
@@ -247,12 +248,13 @@ def summarize_run(
     evaluation: str,
     tasks: Mapping[str, Mapping[str, Any]],
     labels: Mapping[str, str],
+    trained: Iterable[str],
 ) -> dict[str, str]:
-    """Return the lines at the top of the report: training text, encoders, pre-training, tasks and seeds."""
+    """Return the lines at the top of the report: text, encoders, pre-training of `trained` runs, tasks and seeds."""
     used = {config.encoder_name(run) for run in config.pretrain.runs}
     encoders = [describe_encoder(encoder) for name, encoder in config.encoders.items() if name in used]
     amounts: dict[str, list[str]] = {}
-    for run in config.pretrain.runs:
+    for run in trained:
         if amount := describe_budget(config.pretraining(run).recipe):
             amounts.setdefault(amount, []).append(labels.get(run, run))
     measured = [

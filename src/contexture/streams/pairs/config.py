@@ -30,6 +30,8 @@ class PairSampling(Sampling):
     pairs_per_passage: Positive = 1
     # ICT: probability that the query is removed from the passage (1: paper; 0.9: ORQA, so that word overlap counts).
     remove_probability: Annotated[float, Field(ge=0, le=1)] = 1.0
+    # Whether a text without pairs, such as one of single sentences, is an error. false: nothing is trained on pairs.
+    required: bool = True
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -1,5 +1,6 @@
 """Sampling of pairs for two-tower retrieval (section 3): passages to one table of pairs per task."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, pairwise
@@ -25,6 +26,7 @@ from contexture.streams.pairs.draw import (
 from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import token_lists, tokenize_columns
 
+LOG = logging.getLogger(__name__)
 _PAIR_SCHEMA = (
     "pair_id string, query array<int>, title array<int>, passage array<int>, document string, document_pairs bigint"
 )
@@ -232,12 +234,15 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
         return ExampleTable(f"pairs/{task}", make_pairs, ("passages", "documents"))
 
     def count_by_task(*tables: DataFrame) -> dict[str, dict[str, float]]:
-        """Return task → counts of its pairs; ValueError if no task has any."""
+        """Return task → counts of its pairs; if no task has any, warn, or raise ValueError if pairs are required."""
         counts: dict[str, dict[str, float]] = {
             task: count_pairs(table) for task, table in zip(sampling.tasks, tables, strict=False)
         }
         if not any(counted["pairs"] for counted in counts.values()):
-            raise ValueError("no pair could be sampled from this corpus: add passages with more than one sentence")
+            message = "this text gives no training pairs, which need two sentences, headings or links"
+            if sampling.required:
+                raise ValueError(f"{message}: add such text, or set streams.pairs.sampling.required to false")
+            LOG.warning("%s: nothing is trained on pairs", message)
         return counts
 
     packed = ExampleTable("passages", make_passages, ("documents", "paragraphs"))

@@ -49,6 +49,11 @@ PAIR_LABELS = {
     "neighbours": "a sentence and the passage next to it",
     "hard_pairs": "one of these pairs with similar passages that do not answer",
 }
+#: Finding for a text without training pairs.
+NOT_TRAINED = (
+    "Nothing was trained, because this text gives no training pairs: they need two sentences in a document, headings, "
+    "or links between documents. The encoders are as they were before training."
+)
 
 
 def describe_next_step(workspace: str | None) -> str:
@@ -203,24 +208,25 @@ def format_points(interval: Sequence[float]) -> str:
 
 
 def too_small_card(details: Mapping[str, Any], workspace: str | None) -> Card:
-    """Return the card without a recommendation, for too few held-out documents."""
+    """Return the card without a recommendation, for too few questions from held-out documents."""
     return Card(
         title="Recommendation",
         subtitle=f"{details.get('held_out', 0):,} of {count_noun(details.get('documents', 0), 'document')} held out",
-        headline="Not enough text",
+        headline="No evidence",
         sentences=[
-            f"BM25 (keyword search, contexture search{name_option(workspace)} --by bm25) is the safe choice: the "
-            f"held-out documents give fewer than {details.get('least', 0)} questions of each kind.",
+            "There is no evidence: the held-out documents give fewer than "
+            f"{details.get('least', 0)} questions of each kind.",
+            f"BM25 (keyword search) is the safe choice: contexture search{name_option(workspace)} uses it.",
             describe_next_step(workspace),
         ],
     )
 
 
 def describe_training(examples: Mapping[str, Mapping[str, Any]], runs: Sequence[str]) -> list[str]:
-    """Return a sentence about the trained runs and their pairs."""
+    """Return a sentence about the trained runs and their pairs, or that there are no pairs to train on."""
     pairs = {task: int(counts["pairs"]) for task, counts in examples.items() if counts.get("pairs")}
     if not pairs:
-        return []
+        return [NOT_TRAINED] if any("pairs" in counts for counts in examples.values()) else []
     parts = "; ".join(f"{count:,} of {PAIR_LABELS.get(task, task)}" for task, count in pairs.items())
     return [f"Trained on {count_noun(sum(pairs.values()), 'pair')} from the text: {', '.join(runs)}. Pairs: {parts}."]
 

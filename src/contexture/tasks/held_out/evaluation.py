@@ -22,7 +22,7 @@ from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_scores
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NO_ROW, Ranking, Rows
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.held_out.config import MIN_USER_QUESTIONS
+from contexture.tasks.held_out.config import MIN_USER_QUESTIONS, UNTRAINED_SUFFIX
 from contexture.tasks.held_out.evidence import KINDS, MIN_QUESTIONS, HeldOutEvidence, HeldOutQuestion
 from contexture.tasks.held_out.recommendation import (
     fuse_encoders,
@@ -37,6 +37,7 @@ from contexture.tasks.passage_ranking import (
     measure_intervals,
     rank_all,
 )
+from contexture.training.pretrain import read_summary
 
 NAME = "held_out"
 #: Number of rows that are ranked for each question.
@@ -68,6 +69,7 @@ def evaluate_held_out(
     }
     if not questions:
         return Results(details=details)
+    encoders = drop_untrained(encoders)
     ranking = RankingMetrics(evidence, questions)
     variants = list(dict.fromkeys(encoder.variant for encoder in encoders))
     rankings = rank_all(
@@ -99,6 +101,20 @@ def evaluate_held_out(
         {name: rows for (name, seed), (_, rows) in (rankings | fused).items() if not seed}
     )
     return Results(records, details, {"questions": means})
+
+
+def drop_untrained(encoders: Sequence[EvaluatedEncoder]) -> list[EvaluatedEncoder]:
+    """Return the encoders without those that training left as they were, if their untrained start is evaluated, too.
+
+    Trainings without examples leave encoders as they were.
+    """
+    starts = {(encoder.variant, encoder.seed) for encoder in encoders}
+    return [
+        encoder
+        for encoder in encoders
+        if (encoder.variant + UNTRAINED_SUFFIX, encoder.seed) not in starts
+        or any(read_summary(Path(model))["steps"] for model in encoder.models)
+    ]
 
 
 def has_published_weights(encoder: EvaluatedEncoder) -> bool:

@@ -183,13 +183,14 @@ def select_encoder(advice: Mapping[str, Any], variants: Sequence[str]) -> str:
     recommended, means = str(advice["take"]).removesuffix(HYBRID), advice["means"]
     if recommended in variants:
         return recommended
-    return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
+    measured = [name for name in variants if name in means]
+    return max(measured, key=lambda name: max(means[name], means[name + HYBRID]))
 
 
 def choose_search(details: Mapping[str, Any], variant: str) -> SearchDefaults:
-    """Return how to search with an encoder: by words if BM25 is recommended, fused by default."""
+    """Return how to search with an encoder: by words if BM25 is recommended or nothing was measured, or fused."""
     if "advice" not in details:
-        return SearchDefaults()
+        return SearchDefaults("bm25")
     take, means = details["advice"]["take"], details["advice"]["means"]
     is_alone = not take.endswith(HYBRID) and means[variant] > means[variant + HYBRID]
     method: SearchMethod = "bm25" if take == BM25 else "vectors" if is_alone else "hybrid"
