@@ -187,10 +187,11 @@ class SystemConfig:
         The run subtracts the time to embed all passages, which one process estimates.
         """
         for name in self.runs_in_minutes:
-            stages = enumerate(self.pretrain.runs[name].schedule)
-            own = next((number for number, stage in stages if stage.budget and stage.budget.unit == "minutes"), None)
-            stage_key = () if own is None else ("runs", name, "schedule", str(own))
-            key = ("pretrain", *stage_key, "budget", "unit")
+            budgets = enumerate(stage.budget for stage in self.pretrain.runs[name].schedule)
+            stages = [
+                ("runs", name, "schedule", str(n)) for n, budget in budgets if budget and budget.unit == "minutes"
+            ]
+            key = ("pretrain", *(stages[0] if stages else ()), "budget", "unit")
             if "pairs" not in self.examples():
                 raise key_error("minutes need a system with the stream pairs: set seconds, or add this stream", *key)
             if self.pretrain.devices > 1:
