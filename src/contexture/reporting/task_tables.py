@@ -81,18 +81,21 @@ def compare(
     pairs: Sequence[tuple[str, str]],
     metric: str,
     protocol: str = "",
+    baseline_protocol: str = "",
 ) -> list[Comparison]:
     """Return the differences in a metric of each (variant, baseline) in `pairs`, over their shared seeds.
 
-    Pairs without a shared seed are left out. `protocol` selects the rows of a table with several protocols.
+    Pairs without a shared seed are left out. `protocol` selects the rows of a table with several protocols, and
+    `baseline_protocol` those of the baselines, if it differs.
     """
-    rows = tuple(row for row in published.rows if protocol in ("", row.protocol))
+    rows = tuple(row for row in published.rows if not protocol or row.protocol in (protocol, baseline_protocol))
     columns = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
     split = columns[0].split
-    title = protocol and protocol_name(protocol)
-    setting = ", ".join(filter(None, (DATA.get(data, data), title, f"{split} split" if split != "test" else "")))
-    gains = compare_means(records, replace(published, rows=rows), data, columns, pairs, "")
-    return [replace(gain, setting=setting) for gain in gains]
+    titles = [protocol_name(name) for name in (protocol, baseline_protocol if protocol else "") if name]
+    where = (DATA.get(data, data), " against ".join(titles), f"{split} split" if split != "test" else "")
+    table = replace(published, rows=rows)
+    gains = compare_means(records, table, data, columns, pairs, "", baseline_protocol=baseline_protocol)
+    return [replace(gain, setting=", ".join(filter(None, where))) for gain in gains]
 
 
 def compare_means(
@@ -103,16 +106,23 @@ def compare_means(
     pairs: Sequence[tuple[str, str]],
     setting: str,
     unseeded: Container[str] = (),
+    baseline_protocol: str = "",
 ) -> list[Comparison]:
     """Return the differences between means of variants and baselines over their shared columns, in points.
 
     Points are hundredths. All `columns` have one metric. Pairs (variant, baseline) without a shared column or seed are
-    left out. The single measurement of `unseeded` baselines counts for all seeds.
+    left out. The single measurement of `unseeded` baselines counts for all seeds. Baselines are measured by
+    `baseline_protocol`; empty: by the protocols of the columns.
     """
     comparisons = []
     for variant, baseline in pairs:
-        shared = [c for c in columns if all(values_by_seed(records, v, c.score_key(data)) for v in (variant, baseline))]
-        above, below = (_means(records, name, shared, data) for name in (variant, baseline))
+        protocols = {variant: "", baseline: baseline_protocol}
+        shared = [
+            column
+            for column in columns
+            if all(values_by_seed(records, name, column.score_key(data, p)) for name, p in protocols.items())
+        ]
+        above, below = (_means(records, name, shared, data, protocol) for name, protocol in protocols.items())
         if differences := pair_by_seed(above, below, baseline in unseeded):
             paper = [_published_mean(published, name, shared) for name in (variant, baseline)]
             gain = None if paper[0] is None or paper[1] is None else paper[0] - paper[1]
@@ -140,9 +150,14 @@ def compare_each_data(
     ]
 
 
-def _means(records: Sequence[Record], variant: str, columns: Sequence[ScoreColumn], data: str) -> dict[int, float]:
-    """Return seed → a variant's mean over the columns in hundredths, for seeds with all columns."""
-    values_by_column = [values_by_seed(records, variant, column.score_key(data)) for column in columns]
+def _means(
+    records: Sequence[Record], variant: str, columns: Sequence[ScoreColumn], data: str, protocol: str
+) -> dict[int, float]:
+    """Return seed → a variant's mean over the columns in hundredths, for seeds with all columns.
+
+    A `protocol` replaces those of the columns.
+    """
+    values_by_column = [values_by_seed(records, variant, column.score_key(data, protocol)) for column in columns]
     seeds = set.intersection(*map(set, values_by_column)) if values_by_column else set()
     return {
         seed: mean(

@@ -30,12 +30,13 @@ HEADINGS = {
     "claim_only": "Frozen: probe on the claim's vector",
 }
 
-#: (variant, baseline) to compare seed by seed, with either head.
-COMPARISONS = (("mspp_ie", "joint_ie"), ("mspp_ae", "joint_ie"))
+#: Models with MSPP, which are compared seed by seed with the pairwise model and with a joint model without MSPP.
+WITH_MSPP = ("mspp_ie", "mspp_ae")
+PAIRWISE, WITHOUT_MSPP = "pairwise", "joint_ie"
 #: Variant → protocols for `describe_results`, joint models with MSPP first.
 PROTOCOLS = {
-    **dict.fromkeys(("mspp_ie", "mspp_ae", "joint_ie"), tuple(JOINT)),
-    "pairwise": PAIRS,
+    **dict.fromkeys((*WITH_MSPP, WITHOUT_MSPP), tuple(JOINT)),
+    PAIRWISE: PAIRS,
     **dict.fromkeys(("word_overlap", "majority"), ("frozen",)),
 }
 
@@ -51,12 +52,19 @@ def build_tables(records: Sequence[Record], full_command: str) -> list[Table]:
 
 
 def compare_variants(records: Sequence[Record]) -> list[Comparison]:
-    """Return the gains of MSPP over the same joint model without it, on test claims, or on dev if there are none."""
+    """Return gains in accuracy by head of the models with MSPP, on test claims, or on dev if there are none.
+
+    They are over the pairwise model with either way of combining sentences, and over a joint model without MSPP.
+    """
+    baselines = [*((PAIRWISE, protocol) for protocol in PAIRS), (WITHOUT_MSPP, "")]
     return [
         gain
         for data, split in _list_measured_splits(records)
         for head in JOINT
-        for gain in compare(records, TABLES[split], data, COMPARISONS, "accuracy", head)
+        for baseline, protocol in baselines
+        for gain in compare(
+            records, TABLES[split], data, [(name, baseline) for name in WITH_MSPP], "accuracy", head, protocol
+        )
     ]
 
 
@@ -94,7 +102,7 @@ def _describe_best_model(records: Sequence[Record], data: str, split: str) -> It
             f"{word} {join_names(names)}" for word, names in (("more than", above), ("not more than", below)) if names
         ]
         yield (f"{LABELS[ours]} classifies {accuracy:.1f}% of the {split} claims correctly: {', but '.join(parts)}.")
-    for gain in compare(records, TABLES[split], data, [(ours, "joint_ie")], "accuracy", head):
+    for gain in compare(records, TABLES[split], data, [(ours, WITHOUT_MSPP)], "accuracy", head):
         yield gain.describe(f"claims, {JOINT[head]}")
 
 
