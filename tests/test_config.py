@@ -88,6 +88,11 @@ PRESETS: list[tuple[str, str, dict[str, Any]]] = [
         "streams.joint.positions": "slots", "streams.joint.pooling": "cls", "mspp_ie/mspp.style": "linear",
         "tasks.answer_selection.batch_size": 32, "tasks.answer_selection.epochs": 40,
     }),
+    ("bert_base", "mspp", {
+        "encoders.transformer.init_from": "bert-base-uncased", "streams.joint.pooling": "cls",
+        "tasks.fact_verification.batch_size": 64, "tasks.fact_verification.optimizer.learning_rate": 1e-5,
+        "variants.pairwise_bert.runs": ["base"], "variants.joint_bert.head": "ie_k",
+    }),
     ("released_code", "mspp", {
         "streams.joint.positions": "tokens", "streams.joint.pooling": "mean", "mspp_ie/mspp.style": "released",
         "streams.joint.sampling.positive_rule": "following", "streams.joint.sampling.candidate_sentences": 2,

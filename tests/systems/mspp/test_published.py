@@ -73,7 +73,7 @@ def test_published_accuracies_equal_tables_3_and_8(shared_data: Path) -> None:
         "JointRoBERTa-Base+FTIE1": ("joint_ie", "ie_1"),
         "GEAR": ("GEAR", "published"), "KGATwithRoBERTa-Base": ("KGAT with RoBERTa-Base", "published"),
         "Transformer-XH": ("Transformer-XH", "published"), "PairwiseBERT-Base": ("Pairwise BERT-Base", "published"),
-        "JointBERT-Base": ("Joint BERT-Base", "published"),
+        "JointBERT-Base": ("joint_bert", "ie_1"),
         "DOMLIN++": ("DOMLIN++ (further retrieval and data)", "published"),
         "DREAM": ("DREAM (XLNet)", "published"),
     }  # fmt: skip
