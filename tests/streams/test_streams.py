@@ -23,8 +23,8 @@ NEGATIVES = {"bitext", "contiguous", "hard_pairs", "pairs", "sentences"}
 #: Columns of the tokens that are counted.
 COUNTED = {
     "joint": ["sentences"], "bitext": ["source", "target"], "nli": ["premise", "hypothesis"], "contiguous": ["tokens"],
-    "sentences": ["tokens"], "passages": ["title", "passage"], "sequence_pairs": ["second"], "sequences": ["second"],
-    "sequence_samples": ["pieces"], "short_sequences": ["pieces"],
+    "sentences": ["tokens"], "passages": ["title", "passage"], "sequence_pairs": ["second"],
+    "sequences": ["first", "second"], "sequence_samples": ["pieces"], "short_sequences": ["pieces"],
 }  # fmt: skip
 
 

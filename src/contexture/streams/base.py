@@ -138,8 +138,12 @@ class TextPairStream(Stream):
 
 def batch_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
     """Batch first and second texts together as `document`. Texts of similar length share a chunk, on either side."""
-    both = Sentences(np.concatenate([first.tokens, second.tokens]), np.concatenate([first.lengths, second.lengths]))
-    return {"document": encoder.batch(both, "document", tokens_at_once)}
+    return {"document": encoder.batch(stack_texts(first, second), "document", tokens_at_once)}
+
+
+def stack_texts(first: Sentences, second: Sentences) -> Sentences:
+    """Return the examples of `first`, followed by those of `second`."""
+    return Sentences(np.concatenate([first.tokens, second.tokens]), np.concatenate([first.lengths, second.lengths]))
 
 
 class MixedBatches(Dataset[dict[str, Any]]):

@@ -1,1 +1,1 @@
-"""Consecutive sequences (CMLM): `sequence_pairs`, and `sequences`, the second of each pair."""
+"""Consecutive sequences (CMLM): `sequence_pairs`, and `sequences`, the same texts one by one."""

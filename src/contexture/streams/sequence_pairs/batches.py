@@ -1,4 +1,4 @@
-"""CMLM's batches: pairs of consecutive sequences, or the second of each pair."""
+"""CMLM's batches: pairs of consecutive sequences, or both sequences of each pair as separate texts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import row_lengths, select_rows, text_layout
-from contexture.streams.base import Stream, TokenStream, part_rows, read_token_columns
+from contexture.streams.base import Stream, TokenStream, part_rows, read_token_columns, stack_texts
 
 
 class SequencePairs(Stream):
@@ -34,13 +34,17 @@ class SequencePairs(Stream):
 
 
 class Sequences(TokenStream):
-    """Second sequences as batches of tokens."""
+    """Both sequences of each pair as separate texts: a batch of B pairs has 2·B rows of tokens.
 
-    columns = ("second",)
-    token_columns = ("second",)
+    So a baseline reads the text that CMLM reads, in as many steps.
+    """
+
+    columns = ("first", "second")
+    token_columns = ("first", "second")
 
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
-        """Batch the tokens of a part's second sequences."""
-        texts = read_token_columns(table, "second")
-        rows = part_rows(texts.lengths[:, 0], part, parts)
-        return text_layout(select_rows(texts, rows), self.encoder.specials, self.encoder.lengths.document)
+        """Batch the tokens of a part's pairs: all first sequences before all second ones."""
+        first, second = (read_token_columns(table, column) for column in self.columns)
+        rows = part_rows((first.lengths + second.lengths)[:, 0], part, parts)
+        texts = stack_texts(select_rows(first, rows), select_rows(second, rows))
+        return text_layout(texts, self.encoder.specials, self.encoder.lengths.document)

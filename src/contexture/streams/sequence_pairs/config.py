@@ -38,6 +38,6 @@ class SequencePairsConfig(StreamConfig):
 
 @dataclass(config=STRICT, frozen=True)
 class SequencesConfig(SequencePairsConfig):
-    """The second sequences of the pairs, for masked language modelling."""
+    """Both sequences of each pair as separate texts, for masked language modelling."""
 
     implementation: ClassVar[str] = "contexture.streams.sequence_pairs.batches:Sequences"
