@@ -82,6 +82,13 @@ PRESETS: list[tuple[str, str, dict[str, Any]]] = [
         "cmlm/cmlm.probability": 80 / 256, "cmlm_mask40/cmlm.probability": 40 / 256,
         "cmlm_mask60/cmlm.probability": 60 / 256, "cmlm_mask100/cmlm.probability": 100 / 256,
     }),
+    ("base", "cmlm_multilingual", {
+        "streams.sequence_pairs.sampling.smoothing": 0.3, "tasks.bitext_retrieval.pcr_sentences": 2000,
+    }),
+    ("multilingual_paper", "cmlm_multilingual", {
+        "streams.sequence_pairs.sampling.smoothing": 1.0, "streams.sequences.sampling.smoothing": 1.0,
+        "tasks.bitext_retrieval.pcr_sentences": "test", "tasks.language_bias.pcr_sentences": "test",
+    }),
     ("base", "two_tower", {"encoders.bow_mlp.norm": 4.5}),
     ("paper", "two_tower", {"encoders.bow_mlp.norm": None}),
     ("paper", "mspp", {
@@ -155,6 +162,11 @@ def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) 
     config = checked("paper").systems["cross_thought"]
     pipeline.create_pipeline(ResolvedSystem("cross_thought", config))
     assert set(lengths) == {(64, 70)} and len(lengths) == len(config.examples())
+
+
+def test_only_the_vocabulary_of_multilingual_cmlm_is_smoothed_in_the_paper() -> None:
+    """Section 4.4."""
+    assert checked("multilingual_paper").vocabulary.smoothing == 0.3
 
 
 def test_two_towers_of_the_paper() -> None:

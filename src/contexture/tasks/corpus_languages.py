@@ -3,12 +3,14 @@
 import heapq
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from contexture.metrics.language_components import first_component, remove_component
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
+from contexture.tasks.settings import TEST, PcrSentences
 from contexture.text.language_codes import two_letter_code
 from contexture.vocabulary.languages import PARTITION_PREFIX
 from contexture.vocabulary.tokenizers import paragraph_texts
@@ -44,19 +46,45 @@ def draw_all_corpus_sentences(paragraphs_dir: Path, count: int) -> dict[str, lis
     }
 
 
-def compute_language_components(
-    encoders: Sequence[str], languages: Mapping[str, str], sentences: Mapping[str, Sequence[str]], vectors_dir: Path
-) -> dict[str, Array]:
-    """Return language → first principal component (D,) of the encoders' vectors of its corpus sentences.
+@dataclass(frozen=True)
+class PcrTexts:
+    """The sentences that PCR is fitted on: those of the corpus, or those that a task evaluates, without their labels.
 
-    The keys are codes of the task. `languages` is a result of `match_languages`; `sentences` has those of all corpus
-    languages, whose vectors are cached in `vectors_dir`.
+    Attributes:
+        is_test: whether each component is fitted on the evaluated sentences of its language (CMLM, section 5.2).
+        corpus: language of the corpus → sentences.
     """
-    all_texts = sorted({text for texts in sentences.values() for text in texts})
-    if not languages or not all_texts:
-        return {}
-    lookup = VectorStore(vectors_dir)(encoders, all_texts, PURPOSE)
-    return {lang: first_component(lookup(sentences[code])) for lang, code in languages.items()}
+
+    is_test: bool = False
+    corpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def languages(self, evaluated: Iterable[str]) -> list[str]:
+        """Return the sorted languages of a task, by its codes, that have sentences to fit a component on."""
+        return sorted(set(evaluated)) if self.is_test else [*match_languages(evaluated, self.corpus)]
+
+    def compute_components(
+        self, encoders: Sequence[str], texts: Mapping[str, Sequence[str]], lookup: Lookup, vectors_dir: Path
+    ) -> dict[str, Array]:
+        """Return language → first principal component (D,) of the encoders' vectors, for `languages`.
+
+        `texts` has the evaluated sentences of each language, and `lookup` their vectors. Vectors of corpus sentences
+        are cached in `vectors_dir`.
+        """
+        if self.is_test:
+            return {lang: first_component(lookup(texts[lang])) for lang in self.languages(texts)}
+        languages = match_languages(texts, self.corpus)
+        all_texts = sorted({text for sentences in self.corpus.values() for text in sentences})
+        if not languages or not all_texts:
+            return {}
+        lookup = VectorStore(vectors_dir)(encoders, all_texts, PURPOSE)
+        return {lang: first_component(lookup(self.corpus[code])) for lang, code in languages.items()}
+
+
+def read_pcr_texts(sentences: PcrSentences, paragraphs_dir: Path) -> PcrTexts:
+    """Return the sentences that a setting `pcr_sentences` names."""
+    if sentences == TEST:
+        return PcrTexts(is_test=True)
+    return PcrTexts(corpus=draw_all_corpus_sentences(paragraphs_dir, sentences))
 
 
 def subtract_component(lookup: Lookup, component: Array | None) -> Lookup:

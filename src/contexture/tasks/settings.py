@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -14,6 +14,12 @@ from contexture.retrieval.config import Bm25Config
 from contexture.streams.base_config import StreamConfig
 from contexture.strict import STRICT, Positive
 from contexture.training.config import OptimizerConfig, Precision
+
+#: Value of `pcr_sentences`: the evaluated sentences.
+TEST: Literal["test"] = "test"
+#: Sentences of each language that PCR (CMLM, section 5.2) is fitted on: a number of sentences of the corpus, or test,
+#: all evaluated sentences of the language, without their labels.
+PcrSentences = Positive | Literal["test"]
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from contexture.corpus.bitext.config import BitextSet
 from contexture.metrics.language_components import first_component
@@ -16,7 +17,7 @@ from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, Bite
 from contexture.tasks.bitext_retrieval.evaluation import translation_accuracy
 from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES, read_set
 from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
-from contexture.tasks.corpus_languages import match_languages, subtract_component
+from contexture.tasks.corpus_languages import PcrTexts, match_languages, subtract_component
 from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.pairs import toys
 
@@ -87,6 +88,12 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(table[table["protocol"] == "frozen"].reset_index(drop=True), frozen)
     (message,) = (name for name in with_pcr.details["missing"] if name.startswith("PCR on tatoeba in afr, ara"))
     assert "deu" not in message and "xho" in message and "none" in with_pcr.details["missing"]
+    assert with_pcr.details["pcr_sentences"] == 3
+    # On the evaluated sentences, every language has a component, also without text in the corpus.
+    fitted_on_test = evaluate(BitextRetrievalSettings(pcr_sentences="test"))
+    table = pd.DataFrame(fitted_on_test.records)
+    by_protocol = {protocol: set(table.loc[table["protocol"] == protocol, "data"]) for protocol in ("frozen", "pcr")}
+    assert by_protocol["pcr"] == by_protocol["frozen"] and set(fitted_on_test.details["missing"]) == {"none"}
 
 
 def test_paper_languages_match_the_published_table() -> None:
@@ -111,6 +118,21 @@ def test_pcr_removes_the_language_component() -> None:
         (subtract_component(lookup, common["a"]), sources), (subtract_component(lookup, common["b"]), targets)
     )
     assert plain < 0.9 and removed == 1
+
+
+def test_pcr_of_the_paper_is_fitted_on_the_evaluated_sentences(tmp_path: Path) -> None:
+    """Section 5.2: the first right singular vector of the matrix of a language's sentences, without centring."""
+    lookup = make_lookup({"a1": [3.0, 4.0], "a2": [6.0, 8.0], "b1": [0.0, 2.0], "b2": [1.0, 0.0]})
+    texts = {"deu": ["a1", "a2"], "xho": ["b1", "b2"]}
+    fitted = PcrTexts(is_test=True)
+    components = fitted.compute_components([], texts, lookup, tmp_path)
+    assert fitted.languages(["xho", "deu", "xho"]) == [*components] == ["deu", "xho"]
+    np.testing.assert_allclose(np.abs(components["deu"]), [0.6, 0.8], atol=1e-6)
+    np.testing.assert_allclose(np.abs(components["xho"]), [0.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(subtract_component(lookup, components["xho"])(["b1", "b2"]), [[0, 0], [1, 0]], atol=1e-6)
+    assert not [*tmp_path.iterdir()]  # no vectors of the corpus
+    with pytest.raises(ValidationError, match="test"):
+        BitextRetrievalSettings(pcr_sentences="all")  # type: ignore[arg-type]
 
 
 def test_demo_sets_are_read(tmp_path: Path) -> None:

@@ -90,6 +90,9 @@ def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [*details["neighbours"]["px"]] == ["bag", "other"]
     assert np.sum(details["neighbours"]["px"]["other"]["frozen"], axis=1) == pytest.approx([1, 1])
     assert details["missing"]["language bias of px in ja"] == "the corpus has no text of them for PCR"
+    settings = LanguageBiasSettings(pcr_sentences="test")
+    on_test = TASK.evaluate(settings, encoders, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "none")
+    assert on_test.details["languages"]["px"] == ["de", "en", "ja"] and set(on_test.details["missing"]) == {"none"}
 
 
 def test_only_one_file_per_language_is_read(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from contexture.reporting.tables import Column, Estimate, Table, columns, estima
 from contexture.reporting.task_tables import compare_means, task_table
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
+from contexture.tasks.settings import TEST
 
 PUBLISHED = read_published("contexture.systems.cmlm_multilingual")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
@@ -99,7 +100,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             [
                 _claims_table(claim_tests),
                 *_xeval_tables(all_records),
-                *_bitext_tables(all_records),
+                *_bitext_tables(all_records, context.details.get(BITEXT, {})),
                 task_table(all_records, PUBLISHED.tables["table_6"], ""),
                 TABLE_7,
                 *pictured,
@@ -200,12 +201,16 @@ def _direction_columns(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn
     }
 
 
-def _bitext_tables(records: Sequence[Record]) -> list[Table]:
+def _bitext_tables(records: Sequence[Record], details: Mapping[str, Any]) -> list[Table]:
     """Return the tables of bitext retrieval: Tables 5 and 8, and a table of both directions for each data set."""
-    plain = [r for r in records if not r["variant"].endswith(PCR)]
+    plain, fitted = [r for r in records if not r["variant"].endswith(PCR)], _describe_pcr(details.get("pcr_sentences"))
+    table_8 = PUBLISHED.tables["table_8"]
     set_tables = [
         ScoreTable(
-            f"Bitext retrieval: {DATA.get(name, name)}, from query to searched language", directions, labels=LABELS
+            f"Bitext retrieval: {DATA.get(name, name)}, from query to searched language",
+            directions,
+            labels=LABELS,
+            note=fitted,
         )
         for name, directions in _direction_columns(records).items()
         if directions
@@ -213,8 +218,17 @@ def _bitext_tables(records: Sequence[Record]) -> list[Table]:
     return [
         *(task_table(records, table, "") for table in set_tables),
         task_table(plain, PUBLISHED.tables["table_5"], "tatoeba"),
-        task_table(records, PUBLISHED.tables["table_8"], "tatoeba"),
+        task_table(records, replace(table_8, note=f"{table_8.note} {fitted}".strip()), "tatoeba"),
     ]
+
+
+def _describe_pcr(sentences: int | str | None) -> str:
+    """Return a sentence on what PCR was fitted on, by the setting `pcr_sentences`; "" without PCR."""
+    if sentences is None:
+        return ""
+    if sentences == TEST:
+        return "PCR: fitted on the evaluated sentences of each language, as in the paper."
+    return f"PCR: fitted on {sentences:,} sentences of each language of the corpus; in the paper, on the evaluated sentences."
 
 
 def _list_measures(records: Sequence[Record]) -> list[Measure]:

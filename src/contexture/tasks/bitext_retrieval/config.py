@@ -7,8 +7,8 @@ from pydantic.dataclasses import dataclass
 
 from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.config import Lang
-from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import SourceSettings, TaskSettings
+from contexture.strict import STRICT
+from contexture.tasks.settings import PcrSentences, SourceSettings, TaskSettings
 
 SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
@@ -36,5 +36,6 @@ class BitextRetrievalConfig(SourceSettings):
 class BitextRetrievalSettings(TaskSettings):
     """Settings of the evaluation: nearest neighbours of frozen vectors by cosine."""
 
-    # Corpus sentences per language that PCR is fitted on; null: no PCR.
-    pcr_sentences: Positive | None = None
+    # Sentences of each language that PCR is fitted on: their number in the corpus, or test, the evaluated ones (paper).
+    # null: no PCR.
+    pcr_sentences: PcrSentences | None = None

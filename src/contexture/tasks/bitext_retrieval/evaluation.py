@@ -10,13 +10,7 @@ import pandas as pd
 from contexture.retrieval.search_index import find_nearest
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, Row, measure_rows
 from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES
-from contexture.tasks.corpus_languages import (
-    FROZEN,
-    PCR,
-    compute_language_components,
-    match_languages,
-    subtract_component,
-)
+from contexture.tasks.corpus_languages import FROZEN, PCR, PcrTexts, subtract_component
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
 NAME = "bitext_retrieval"
@@ -27,37 +21,36 @@ def evaluate_bitext(
     files: dict[str, Path],
     vectors_dir: Path,
     parallel_map: ParallelMap,
-    sentences: Mapping[str, Sequence[str]],
+    pcr: PcrTexts | None,
 ) -> Results:
     """Return the accuracy of all encoders in retrieving translations on every set.
 
     `files` has the table of each set, see `files.read_set`. `data` of a record is `<set>/<query language>-<searched
     language>`. `<set>/36-eng` and `<set>/eng-36` are means over the languages of the paper, if the set has all of them.
-    PCR is fitted on `sentences`, the corpus sentences of each language, and not measured without them. The detail
-    `missing` names languages without corpus text.
+    PCR is fitted on the sentences of `pcr`, and not measured without them. The detail `missing` names languages without
+    corpus text.
     """
     records: list[dict[str, Any]] = []
     missing = {}
     for name, file in files.items():
-        records += measure_rows(measure_retrieval, encoders, parallel_map, name, file, vectors_dir, sentences)
-        if sentences:
+        records += measure_rows(measure_retrieval, encoders, parallel_map, name, file, vectors_dir, pcr)
+        if pcr is not None:
             rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
             languages = {*rows["source_lang"], *rows["target_lang"]}
-            if without_text := sorted(languages - set(match_languages(languages, sentences))):
+            if without_text := sorted(languages - set(pcr.languages(languages))):
                 missing[f"PCR on {name} in {', '.join(without_text)}"] = "the corpus has no text of them to fit it on"
     return Results(records, {"missing": missing})
 
 
 def measure_retrieval(
-    encoders: Sequence[str], name: str, file: Path, vectors_dir: Path, sentences: Mapping[str, Sequence[str]]
+    encoders: Sequence[str], name: str, file: Path, vectors_dir: Path, pcr: PcrTexts | None
 ) -> list[Row]:
     """Return the accuracy of encoders in retrieving the translations of a set, by protocol and direction."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(vectors_dir)(encoders, sorted({*rows["source"], *rows["target"]}), name)
     accuracies = {FROZEN: _measure_both_directions(rows, lookup, {})}
-    if sentences:
-        languages = match_languages({*rows["source_lang"], *rows["target_lang"]}, sentences)
-        common = compute_language_components(encoders, languages, sentences, vectors_dir)
+    if pcr is not None:
+        common = pcr.compute_components(encoders, _texts_by_language(rows), lookup, vectors_dir)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
         accuracies[PCR] = _measure_both_directions(with_text, lookup, common)
     return [
@@ -65,6 +58,12 @@ def measure_retrieval(
         for protocol, by_direction in accuracies.items()
         for direction, value in by_direction.items()
     ]
+
+
+def _texts_by_language(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """Return language → its distinct sentences on either side, sorted."""
+    sides = [rows[[f"{side}_lang", side]].set_axis(["lang", "text"], axis=1) for side in ("source", "target")]
+    return {str(lang): sorted(set(texts)) for lang, texts in pd.concat(sides).groupby("lang")["text"]}
 
 
 def _measure_both_directions(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) -> dict[str, float]:

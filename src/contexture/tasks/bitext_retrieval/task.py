@@ -54,18 +54,19 @@ class BitextRetrievalTask(FrozenTask):
         """Return the scores of all encoders in retrieval and in mining of translations. Missing sets are skipped."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
         from contexture.tasks.bitext_retrieval.mining import measure_mining
-        from contexture.tasks.corpus_languages import draw_all_corpus_sentences
+        from contexture.tasks.corpus_languages import read_pcr_texts
 
         report = read_report(data_dir)
         files = {name: data_dir / f"{name}.parquet" for name in report["counts"] if name not in report["mining"]}
-        count = settings.pcr_sentences
-        sentences = draw_all_corpus_sentences(paragraphs, count) if count is not None and files else {}
-        results = evaluate_bitext(encoders, files, vectors_dir, parallel_map, sentences)
+        sentences = settings.pcr_sentences if files else None
+        pcr = None if sentences is None else read_pcr_texts(sentences, paragraphs)
+        results = evaluate_bitext(encoders, files, vectors_dir, parallel_map, pcr)
         for name, folder in report["mining"].items():
             results.records.extend(
                 measure_rows(measure_mining, encoders, parallel_map, name, Path(folder), vectors_dir)
             )
-        return Results(results.records, {"missing": report["missing"] | results.details["missing"]})
+        missing = report["missing"] | results.details["missing"]
+        return Results(results.records, {"missing": missing, "pcr_sentences": sentences})
 
 
 def _count_mining_parts(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT, Positive, check_names
-from contexture.tasks.settings import SourceSettings, TaskSettings
+from contexture.strict import STRICT, check_names
+from contexture.tasks.settings import PcrSentences, SourceSettings, TaskSettings
 
 SetName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
@@ -26,8 +26,8 @@ class LanguageBiasConfig(SourceSettings):
 class LanguageBiasSettings(TaskSettings):
     """Settings of the evaluation of frozen encoders."""
 
-    # Corpus sentences per language that PCR is fitted on.
-    pcr_sentences: Positive = 2000
+    # Sentences of each language that PCR is fitted on: their number in the corpus, or test, the evaluated ones (paper).
+    pcr_sentences: PcrSentences = 2000
     # Variants whose vectors are plotted.
     drawn: list[str] = Field(default_factory=list)
 

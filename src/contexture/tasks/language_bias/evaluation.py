@@ -15,9 +15,8 @@ from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, make_r
 from contexture.tasks.corpus_languages import (
     PCR,
     PROTOCOLS,
-    compute_language_components,
-    draw_all_corpus_sentences,
-    match_languages,
+    PcrTexts,
+    read_pcr_texts,
     subtract_component,
 )
 from contexture.tasks.language_bias.config import LanguageBiasSettings
@@ -52,20 +51,20 @@ def evaluate_bias(
     details: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
     first_seed = [encoder for encoder in encoders if not encoder.seed]
     drawn = {encoder.models for encoder in first_seed if encoder.variant in settings.drawn}
-    sentences = draw_all_corpus_sentences(paragraphs, settings.pcr_sentences) if files else {}
+    pcr = read_pcr_texts(settings.pcr_sentences, paragraphs) if files else PcrTexts()
     for name, file in files.items():
         table = pd.read_parquet(file)
-        languages = match_languages(table["lang"], sentences)
+        languages = pcr.languages(table["lang"])
         if without_text := sorted(set(table["lang"]) - set(languages)):
             reason = "the corpus has no text of them for PCR"
             details["missing"][f"language bias of {name} in {', '.join(without_text)}"] = reason
         if len(languages) < 2:
             continue
-        sizes = table["lang"].value_counts()[[*languages]]
-        details["languages"][name] = [*languages]
+        sizes = table["lang"].value_counts()[languages]
+        details["languages"][name] = languages
         details["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
         measured = measure_encoders(
-            measure_bias, encoders, parallel_map, name, file, languages, sentences, vectors_dir, drawn
+            measure_bias, encoders, parallel_map, name, file, languages, pcr, vectors_dir, drawn
         )
         for encoder in encoders:
             for protocol, result in measured[encoder.models].items():
@@ -92,8 +91,8 @@ def measure_bias(
     encoders: Sequence[str],
     name: str,
     file: Path,
-    languages: Mapping[str, str],
-    sentences: Mapping[str, Sequence[str]],
+    languages: Sequence[str],
+    pcr: PcrTexts,
     vectors_dir: Path,
     drawn: Collection[Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
@@ -101,7 +100,7 @@ def measure_bias(
     table = pd.read_parquet(file)
     texts = {lang: table.loc[table["lang"] == lang, "text"].tolist() for lang in languages}
     lookup = VectorStore(vectors_dir)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
-    common = compute_language_components(encoders, languages, sentences, vectors_dir)
+    common = pcr.compute_components(encoders, texts, lookup, vectors_dir)
     results: dict[str, dict[str, Any]] = {}
     for protocol in PROTOCOLS:
         sides = [
