@@ -88,6 +88,11 @@ PRESETS: list[tuple[str, str, dict[str, Any]]] = [
     ("multilingual_paper", "cmlm_multilingual", {
         "streams.sequence_pairs.sampling.smoothing": 1.0, "streams.sequences.sampling.smoothing": 1.0,
         "tasks.bitext_retrieval.pcr_sentences": "test", "tasks.language_bias.pcr_sentences": "test",
+        "tasks.reviews.finetune": True,
+    }),
+    ("mbert", "cmlm_multilingual", {
+        "encoders.transformer.init_from": "bert-base-multilingual-cased", "f_mbert.weights": {"cmlm": 1, "bitext": 0.2},
+        "f_mbert/bitext.scale": None, "tasks.reviews.finetune": True, "tasks.language_bias.pcr_sentences": "test",
     }),
     ("base", "two_tower", {"encoders.bow_mlp.norm": 4.5}),
     ("paper", "two_tower", {"encoders.bow_mlp.norm": None}),

@@ -87,6 +87,7 @@ TATOEBA = [
 REVIEWS = [
     *measured("cmlm", [0.8], "reviews", "amazon_en", "frozen", "accuracy"),
     *measured("cmlm", [0.7], "reviews", "amazon_de", "frozen", "accuracy"),
+    *measured("cmlm", [0.9], "reviews", "amazon_de", "finetuned", "accuracy"),
 ]
 NLI = [r for task in ("mr", "trec") for r in sentences(f"{BEST}_nli", [0.9] * 3, [0.9] * 3, task)]
 #: A variant without scores in the other language, and equal variants.
@@ -141,6 +142,22 @@ OWN_LANGUAGE = [
 )
 def test_page(name: str, records: list[Record]) -> None:
     check_page(f"cmlm_multilingual-{name}", records, CONTEXT, page)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "fitted"),
+    [
+        (2000, "PCR: fitted on 2,000 corpus sentences of each language; in the paper, on the evaluated sentences."),
+        ("test", "PCR: fitted on the evaluated sentences of each language, as in the paper."),
+    ],
+)
+def test_tables_name_the_sentences_that_pcr_is_fitted_on(sentences: int | str, fitted: str) -> None:
+    made = page(TATOEBA, replace(CONTEXT, details={"bitext_retrieval": {"pcr_sentences": sentences}}))
+    captions = {section.title: section.table.caption for section in made.sections if section.table}
+    assert [title for title, caption in captions.items() if fitted in caption] == [
+        "Bitext retrieval: Tatoeba, from query to searched language",
+        "Table 8: Tatoeba with and without the first component of each language (PCR)",
+    ]
 
 
 def test_language_bias_is_drawn() -> None:

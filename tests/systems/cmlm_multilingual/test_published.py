@@ -11,7 +11,7 @@ from contexture.systems.cmlm_multilingual.page import PCR, PUBLISHED
 from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES
 from tests.reporting.make import published_values
 
-TABLE_3, TABLE_4, TABLE_5, TABLE_6, TABLE_8 = TABLES = tuple(PUBLISHED.tables.values())
+TABLE_3, TABLE_4, TABLE_5, TABLE_6, TABLE_6_FINETUNED, TABLE_8 = TABLES = tuple(PUBLISHED.tables.values())
 #: Language code of the paper → language code of the test set.
 TATOEBA = {column.name: column.subset.removesuffix("-eng") for column in TABLE_5.columns[:-1]}
 Rows = dict[str, list[float | None]]
@@ -74,11 +74,13 @@ def test_table_5(paper: list[list[str]]) -> None:
 
 
 def test_table_6(paper: list[list[str]]) -> None:
+    """Its upper part, and after a heading its lower part."""
     first = next(position for position, row in enumerate(paper) if row[0].startswith("Eriguchi"))
-    expected = read(paper[first : first + 9])
-    assert {label.replace(" ", ""): scores for label, scores in typed(TABLE_6).items()} == {
-        label.replace(" ", ""): scores for label, scores in expected.items()
-    }
+    for table, start, count in ((TABLE_6, first, 9), (TABLE_6_FINETUNED, first + 10, 5)):
+        expected = read(paper[start : start + count])
+        assert {label.replace(" ", ""): scores for label, scores in typed(table).items()} == {
+            label.replace(" ", ""): scores for label, scores in expected.items()
+        }
 
 
 def test_table_8(paper: list[list[str]]) -> None:
@@ -100,7 +102,7 @@ def test_table_8(paper: list[list[str]]) -> None:
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.source)
 def test_values_are_percent(table: ScoreTable) -> None:
     values = [value for _, row in published_values(table) for value in row if value is not None]
-    assert len(values) > 20 and min(values) > 0 and max(values) < 100
+    assert len(values) >= 20 and min(values) > 0 and max(values) < 100
 
 
 @pytest.mark.parametrize(

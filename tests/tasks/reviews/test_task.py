@@ -1,15 +1,21 @@
 """Reviews as a task, from published formats to records."""
 
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+from pydantic import TypeAdapter
+from safetensors.torch import load_file
 
+from contexture.encoders.files import load_encoder
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import CATEGORIES, read_reviews
+from contexture.tasks.reviews.model import ReviewClassification, ReviewModelSettings
 from contexture.tasks.reviews.task import REVIEWS_FILE, ReviewsTask
 from tests.tasks.pairs import toys
 
@@ -62,6 +68,45 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     assert len(table) == 2 * len(values) == 6
     assert values["amazon_en"] == values["amazon_de"] > 0.9
     assert values["amazon_fr"] < 0.1
+
+
+def test_encoders_are_fine_tuned_on_english_reviews(tmp_path: Path) -> None:
+    """A vector of the initial encoder hardly tells the halves of the words apart; French words have the opposite."""
+    write_reviews(tmp_path / "cls", "en", "train", 60)
+    for language in ("en", "de", "fr"):
+        write_reviews(tmp_path / "cls", language, "test", 20, language == "fr")
+    toys.read_report(TASK, ReviewsConfig(str(tmp_path / "cls")), tmp_path, tmp_path / "data")
+    optimizer = {"learning_rate": 1e-2, "warmup_steps": 5}
+    settings = TypeAdapter(ReviewSettings).validate_python(
+        {"finetune": True, "steps": 40, "evaluate_every": 10, "batch_size": 16, "precision": "fp32"}
+        | {"tokens_at_once": 200, "optimizer": optimizer}
+    )
+    assert TASK.list_options(settings, None) == ["amazon"] and TASK.list_options(ReviewSettings(), None) == []
+    start = toys.new_encoder(tmp_path / "start", toys.vocabulary(tmp_path / "words"), toys.TRANSFORMER)
+    encoder = EvaluatedEncoder("toy", 0, (str(start),), tmp_path / "tuned")
+    (tmp_path / "tuned/amazon").mkdir(parents=True)
+    TASK.finetune(settings, "amazon", encoder, tmp_path / "data", tmp_path / "tuned/amazon")
+    untuned = replace(encoder, variant="untuned", finetuned_dir=tmp_path / "none")
+    results = TASK.evaluate(settings, [encoder, untuned], tmp_path / "data", tmp_path / "vectors")
+    table = pd.DataFrame(results.records).set_index(["protocol", "variant", "data"])["value"].sort_index()
+    assert set(table["finetuned"].index.get_level_values("variant")) == {"toy"}
+    values = table["finetuned", "toy"]
+    assert values["amazon_en"] == values["amazon_de"] > 0.9 and values["amazon_fr"] < 0.1
+    weights = [load_file(folder / "model.safetensors") for folder in (start, tmp_path / "tuned/amazon")]
+    assert any(not torch.equal(weights[0][name], tensor) for name, tensor in weights[1].items())
+
+
+def test_the_loss_of_a_review_by_hand(tmp_path: Path) -> None:
+    """Logits are (0, 1): the loss of a positive review is log(1 + 1/e), of a negative one log(1 + e)."""
+    encoder = load_encoder(toys.new_encoder(tmp_path / "start", toys.vocabulary(tmp_path / "words"), toys.TRANSFORMER))
+    head = ReviewClassification(ReviewModelSettings(), encoder).eval()
+    torch.nn.init.zeros_(head.linear.weight)
+    with torch.no_grad():
+        head.linear.weight[1, 0] = 1.0
+    vectors = torch.zeros(1, encoder.dimension).index_fill(1, torch.tensor([0]), 1.0)
+    for label, expected in ((1, math.log(1 + math.exp(-1))), (0, math.log(1 + math.e))):
+        loss = head(encoder, vectors, {"labels": torch.tensor([label])}).value
+        assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_stars_headline_and_text(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT
-from contexture.tasks.settings import SourceSettings, TaskSettings
+from contexture.tasks.settings import SourceSettings, StepSettings
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -15,5 +15,8 @@ class ReviewsConfig(SourceSettings):
 
 
 @dataclass(config=STRICT, frozen=True)
-class ReviewSettings(TaskSettings):
-    """Logistic regression on frozen vectors; it has no settings."""
+class ReviewSettings(StepSettings):
+    """Logistic regression on frozen vectors, and fine-tuning. The CMLM paper does not report values of fine-tuning."""
+
+    # Whether to fine-tune the encoders, too. false: they are measured frozen only.
+    finetune: bool = False

@@ -1,14 +1,18 @@
-"""Frozen encoders on reviews: a sentiment classifier trained in English and tested in every language."""
+"""Encoders on reviews: a sentiment classifier, trained in English on frozen vectors or with the encoder."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import torch
 
 from contexture.tasks.base import Row
 from contexture.tasks.pairs.features import classify
 from contexture.tasks.reviews.files import AMAZON
+from contexture.tasks.reviews.finetune import make_inputs
+from contexture.tasks.reviews.model import ReviewModel
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "reviews"
@@ -22,9 +26,20 @@ def measure_reviews(encoders: Sequence[str], file: Path, vectors_dir: Path) -> l
     device = "cuda" if torch.cuda.is_available() else "cpu"
     features = {part: torch.from_numpy(lookup(table["text"].tolist())).to(device) for part, table in parts.items()}
     labels = {part: table["label"].to_numpy() for part, table in parts.items()}
-    is_right = pd.Series(classify(features, labels, 2)["test"] == labels["test"], index=parts["test"].index)
-    accuracies = is_right.groupby(parts["test"]["language"], sort=False).mean()
+    return _accuracy_rows(parts["test"], classify(features, labels, 2)["test"] == labels["test"], "frozen")
+
+
+def measure_finetuned(folder: Path, file: Path) -> list[Row]:
+    """Return the accuracy in each language of a model that was fine-tuned on English reviews."""
+    model, rows = ReviewModel.load(folder), pd.read_parquet(file)
+    test = rows[rows["part"] == "test"]
+    return _accuracy_rows(test, make_inputs(test, model).is_right(model), "finetuned")
+
+
+def _accuracy_rows(test: pd.DataFrame, is_right: npt.NDArray[np.bool_], protocol: str) -> list[Row]:
+    """Return the share of the test reviews of each language that is predicted right."""
+    accuracies = pd.Series(is_right, index=test.index).groupby(test["language"], sort=False).mean()
     return [
-        Row(task=NAME, data=f"{AMAZON}_{language}", protocol="frozen", split="test", metric="accuracy", value=value)
+        Row(task=NAME, data=f"{AMAZON}_{language}", protocol=protocol, split="test", metric="accuracy", value=value)
         for language, value in accuracies.to_dict().items()
     ]

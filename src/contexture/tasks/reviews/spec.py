@@ -16,5 +16,5 @@ SPEC = TaskSpec(
         "amazon_fr": "Amazon reviews, French",
         "amazon_jp": "Amazon reviews, Japanese",
     },
-    protocols={"frozen": "frozen"},
+    protocols={"frozen": "frozen", "finetuned": "fine-tuned"},
 )

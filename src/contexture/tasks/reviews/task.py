@@ -1,4 +1,4 @@
-"""Reviews in several languages as a task of frozen encoders."""
+"""Reviews in several languages as a task."""
 
 import logging
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import AMAZON, read_reviews
 from contexture.tasks.task_folder import catch_missing, read_report, report_missing, write_task
@@ -16,8 +16,8 @@ LOG = logging.getLogger(__name__)
 REVIEWS_FILE = "reviews.parquet"
 
 
-class ReviewsTask(FrozenTask):
-    """Classify reviews as positive or negative: train in English, test in every language."""
+class ReviewsTask:
+    """Classify reviews as positive or negative, frozen and fine-tuned: train in English, test in every language."""
 
     def prepare_data(self, source: ReviewsConfig, demo_dir: Path, output_dir: Path) -> None:
         """Write the table of reviews (`files.read_reviews`), and count reviews by part, language and category."""
@@ -32,6 +32,22 @@ class ReviewsTask(FrozenTask):
                 rows.to_parquet(work / REVIEWS_FILE)
                 report["counts"] = _count_reviews(rows)
 
+    def check_settings(self, settings: ReviewSettings, data_dir: Path) -> None:
+        """Accept all settings."""
+
+    def list_options(self, settings: ReviewSettings, head: str | None) -> list[str]:
+        """Return the name of the only set if encoders are fine-tuned."""
+        return [AMAZON] if settings.finetune else []
+
+    def finetune(
+        self, settings: ReviewSettings, option: str, encoder: EvaluatedEncoder, data_dir: Path, model_dir: Path
+    ) -> None:
+        """Fine-tune the encoder on the English reviews; write nothing if they are missing."""
+        from contexture.tasks.reviews.finetune import finetune_reviews
+
+        if (file := data_dir / REVIEWS_FILE).exists():
+            finetune_reviews(settings, encoder, pd.read_parquet(file), model_dir)
+
     def evaluate(
         self,
         settings: ReviewSettings,
@@ -41,11 +57,18 @@ class ReviewsTask(FrozenTask):
         parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """Return the accuracy of all encoders on reviews in each language. Without files there are no records."""
-        from contexture.tasks.reviews.evaluation import measure_reviews
+        from contexture.tasks.reviews.evaluation import measure_finetuned, measure_reviews
 
         if not read_report(data_dir)["counts"].get("test"):
             return Results()
-        return Results(measure_rows(measure_reviews, encoders, parallel_map, data_dir / REVIEWS_FILE, vectors_dir))
+        file = data_dir / REVIEWS_FILE
+        records = measure_rows(measure_reviews, encoders, parallel_map, file, vectors_dir)
+        folders = [(encoder, encoder.finetuned_dir / AMAZON) for encoder in encoders if encoder.finetuned_dir]
+        tuned = [(encoder, folder) for encoder, folder in folders if folder.exists()]
+        rows_by_model = parallel_map(measure_finetuned, [(folder, file) for _, folder in tuned])
+        for (encoder, _), rows in zip(tuned, rows_by_model, strict=True):
+            records += [{"variant": encoder.variant, "seed": encoder.seed, **row} for row in rows]
+        return Results(records)
 
 
 def _count_reviews(rows: pd.DataFrame) -> dict[str, Any]:
