@@ -16,16 +16,20 @@ from contexture.systems.league.tables import (
     gains_table,
     league_text,
     standings_table,
+    starts_table,
 )
 from tests.reporting.golden import check_page
 from tests.systems.league.toys import RECORDS, make_costly_records, make_records
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "untrained": "Random network"}
-DETAILS = {"explained": {"mlm": "predicts masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0}}
+DETAILS = {
+    "explained": {"mlm": "predicts masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0},
+    "epochs": {"mlm": 1.25, "ict": 12.0}, "starts": {"mlm": "untrained", "ict": "untrained"},
+}  # fmt: skip
 
 
 def test_standings_table() -> None:
-    table = standings_table(League(RECORDS, LABELS), {"mlm": "predicts masked words"})
+    table = standings_table(League(RECORDS, LABELS), {"mlm": "predicts masked words"}, {})
     assert [(column.group, column.name) for column in table.columns[1:]] == [
         ("Search: R@10", "frozen"),
         ("Search: R@10", "fine-tuned on 80%"),
@@ -48,15 +52,43 @@ def test_standings_table() -> None:
     assert table.shades[4, 1] == pytest.approx((30 - 5) / (42 - 5))
     assert "3 seeds" in table.caption
     assert "Baselines have the same score" in table.caption
-    single_seed = standings_table(League(make_records("mlm", [0.5])), {})
+    single_seed = standings_table(League(make_records("mlm", [0.5])), {}, {})
     assert single_seed.caption.startswith(
         "1 seed: preliminary, differences of a few points may be due to chance. Bold: "
     )
 
 
 def test_best_of_all_and_best_trained_here_are_bold() -> None:
-    table = standings_table(League([*RECORDS, *make_records("web", [0.8], trained=False)]), {})
+    table = standings_table(League([*RECORDS, *make_records("web", [0.8], trained=False)]), {}, {})
     assert {table.rows[row][0] for row, column in table.bold if column == 1} == {"web", "ict"}
+
+
+def test_epochs_stand_beside_the_scores() -> None:
+    table = standings_table(League(RECORDS, LABELS), {}, {"mlm": 1.25, "ict": 12.0})
+    assert (table.columns[-1].group, table.columns[-1].name) == ("Training", "Epochs")
+    assert {row[0]: row[-1] for row in table.rows} == {
+        "ICT": "12.00", "BFS": "–", "MLM": "1.25", "two towers: ict": "–", "BM25": "–", "Random network": "–"
+    }  # fmt: skip
+    assert "Epochs: tokens read in training" in table.caption and all(column < 4 for _, column in table.bold)
+
+
+def test_gains_over_the_untrained_start() -> None:
+    """Rows without a measured start are left out."""
+    starts = {"ict": "untrained", "mlm": "untrained", "bfs": "untrained_cross"}
+    table = starts_table(League(RECORDS, LABELS), starts)
+    assert [column.name for column in table.columns[:2]] == ["Model", "Start"]
+    assert table.rows == (
+        ("ICT", "Random network", "+37.0*", "–", "–"),  # 35, 38, 38: t = 37/(1.73/√3) = 37
+        ("MLM", "Random network", "+7.0*", "–", "–"),  # 5, 8, 8: t = 7
+    )
+    assert starts_table(League(RECORDS, LABELS), {}).rows == ()
+
+
+def test_untrained_encoders_are_baselines() -> None:
+    """Also those with another name than `untrained`: their training has no steps."""
+    league = League([*RECORDS, *make_costly_records("untrained_cross", [0.6], steps=0, tokens=0, flops=0.0)])
+    assert league.references == ["untrained_cross", "bm25", "untrained"]
+    assert "untrained_cross" not in league.trained_variants
 
 
 def test_gains_over_the_baseline() -> None:

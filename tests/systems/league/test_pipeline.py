@@ -14,7 +14,8 @@ from contexture.systems.registry import SYSTEMS
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
 #: Runs without the name of an objective.
-MIXTURES = {"untrained", "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
+UNTRAINED = {"untrained", "untrained_cross", "untrained_last"}
+MIXTURES = {*UNTRAINED, "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
 INCLUDED = {
     "mspp": ["mspp_ie"],
     "cmlm": ["mlm"],
@@ -99,11 +100,11 @@ def test_every_variant_and_task_is_recorded(project: Path) -> None:
 @pytest.mark.slow
 def test_every_run_spends_the_budget(project: Path) -> None:
     table = records(project, "league").drop_duplicates("variant").set_index("variant")
-    trained = table.loc[sorted(TRAINED - {"untrained"})]
+    trained = table.loc[sorted(TRAINED - UNTRAINED)]
     # Up to one step more or less.
     step = trained["flops"] / trained["steps"]
     assert ((trained["flops"] - BUDGET).abs() <= step).all()
-    assert (table.loc[["untrained", "two_tower: bow_mlp_none", "quick_thoughts: untrained"], "flops"] == 0).all()
+    assert (table.loc[[*UNTRAINED, "two_tower: bow_mlp_none", "quick_thoughts: untrained"], "flops"] == 0).all()
     assert (table.loc[sorted(TRAINED), "training_text"].nunique()) == 1
 
 

@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.paths import (
@@ -71,14 +73,15 @@ def collect_report_context(
     corpus_report: dict[str, Any],
     models_dir: Path,
     speed: dict[str, float],
+    epochs: dict[str, float],
     results: Mapping[str, Path],
     data: Mapping[str, Path],
     counts: Mapping[str, dict[str, Any]],
 ) -> ReportContext:
     """Return all that the page of a system shows besides records: labels, counts, details, trainings.
 
-    `speed` maps variants to sentences embedded per second, `results` and `data` tasks to folders, `counts` kinds of
-    examples to counts.
+    `speed` maps variants to sentences embedded per second, `epochs` to passes over the text in training, `results` and
+    `data` tasks to folders, `counts` kinds of examples to counts.
     """
     config, name, labels = system.config, system.name, get_labels(system)
     layout = DataLayout(data_dir(workspace))
@@ -101,7 +104,7 @@ def collect_report_context(
             f"{layout.results_dir / name}": "scores, ranks and vectors",
             f"{layout.models_dir / name}": "encoders and fine-tuned models, with their curves",
         },
-        details=details | {"league": {"explained": explain_variants(config), "speed": speed}},
+        details=details | {"league": describe_league(system, speed, epochs)},
         labels=labels,
         full_command=system.full_command,
         examples=count_by_table(counts),
@@ -182,6 +185,66 @@ def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
                     stage = f"finetune {folder.name}" if folder.name != "model" else "finetune"
                     histories.append(History(stage, variant, seed, read_curves(folder)))
     return [history for history in histories if not history.log.empty]
+
+
+def describe_league(system: ResolvedSystem, speed: dict[str, float], epochs: dict[str, float]) -> dict[str, Any]:
+    """Return what the league shows of variants besides scores and costs, each by variant."""
+    explained = explain_variants(system.config)
+    return {"explained": explained, "speed": speed, "epochs": epochs, "starts": find_starts(system)}
+
+
+def count_tokens(documents_dir: Path) -> int:
+    """Return the number of tokens of a table of documents, from the metadata of its files."""
+    row_groups = (
+        metadata.row_group(number)
+        for metadata in map(pq.read_metadata, sorted(documents_dir.rglob("*.parquet")))
+        for number in range(metadata.num_row_groups)
+    )
+    columns = (row_group.column(number) for row_group in row_groups for number in range(row_group.num_columns))
+    # Documents have no empty paragraphs and sentences, so that each value is a token.
+    return sum(column.num_values for column in columns if ".sentences." in column.path_in_schema)
+
+
+def count_epochs(system: ResolvedSystem, records: Iterable[Mapping[str, Any]], text_tokens: int) -> dict[str, float]:
+    """Return variant → tokens that its training read, special tokens included, divided by those of the text.
+
+    Variants of systems with another kind of vocabulary, and those without training, are left out.
+    """
+    vocabularies = {other: included.config.vocabulary for other, included in system.included.items()}
+    return {
+        record["variant"]: record["tokens"] / text_tokens
+        for record in records
+        if record.get("tokens") and text_tokens
+        if vocabularies.get(record["variant"].partition(": ")[0], system.config.vocabulary) == system.config.vocabulary
+    }
+
+
+def find_starts(system: ResolvedSystem) -> dict[str, str]:
+    """Return variant → the variant with its initial weights, for trained variants of one run that have such a variant.
+
+    Both have the same encoder, and continue the same encoder from outside of the system, if any.
+    """
+    config = system.config
+    run_by_variant = {name: runs[0] for name in config.all_variants if len(runs := config.run_names(name)) == 1}
+
+    def is_trained(run: str) -> bool:
+        return any(config.pretrain.runs[name].schedule for name in config.run_chain(run))
+
+    def get_initial_weights(run: str) -> tuple[str, Path | None]:
+        return config.encoder_name(run), config.previous_dir(config.run_chain(run)[-1])
+
+    untrained: dict[tuple[str, Path | None], str] = {}
+    for name, run in run_by_variant.items():
+        if not is_trained(run):
+            untrained.setdefault(get_initial_weights(run), name)
+    starts = {
+        name: untrained[weights]
+        for name, run in run_by_variant.items()
+        if is_trained(run) and (weights := get_initial_weights(run)) in untrained
+    }
+    for other, included in system.included.items():
+        starts |= {f"{other}: {name}": f"{other}: {start}" for name, start in find_starts(included).items()}
+    return starts
 
 
 def explain_variants(config: SystemConfig) -> dict[str, str]:

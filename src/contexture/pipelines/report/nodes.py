@@ -24,6 +24,7 @@ def write_report(
     workspace: str | None,
     sources: dict[str, Any],
     corpus_report: dict[str, Any],
+    documents_dir: Path,
     models_dir: Path,
     report_dir: Path,
     ablation_dir: Path,
@@ -34,15 +35,22 @@ def write_report(
     `inputs` are `results/<task>`, `data/<task>`, `counts/<kind of examples>` and `speed/embedding`, if it was measured;
     others are only waited for.
     """
-    from contexture.pipelines.report.assemble import collect_records, collect_report_context, read_histories
+    from contexture.pipelines.report.assemble import (
+        collect_records,
+        collect_report_context,
+        count_epochs,
+        count_tokens,
+        read_histories,
+    )
     from contexture.reporting.index import summarize
     from contexture.reporting.report import render_report
 
     text = get_text_name(sources)
     results, data, counts, speed = (select_group(inputs, group) for group in ("results", "data", "counts", "speed"))
     records = collect_records(system, text, models_dir, ablation_dir, results)
+    epochs = count_epochs(system, records, count_tokens(documents_dir))
     context = collect_report_context(
-        system, workspace, text, corpus_report, models_dir, speed.get("embedding", {}), results, data, counts
+        system, workspace, text, corpus_report, models_dir, speed.get("embedding", {}), epochs, results, data, counts
     )
     histories = read_histories(system.config, models_dir)
     report = render_report(records, histories, context, resolve(f"{system.page_module}:page"))

@@ -7,6 +7,9 @@ from contexture.pipelines.report.nodes import log_metrics, register, write_repor
 from contexture.systems.config import BEST
 from contexture.systems.resolved import ResolvedSystem
 
+#: Folder of the documents that examples are made of, by the kind of vocabulary.
+DOCUMENTS = {"subwords": "documents@files", "words": "word_documents@files"}
+
 
 def create_pipeline(system: ResolvedSystem, workspace: str | None = None) -> Pipeline:
     """Return the stage `report`: results, counts and curves → page, records, and scores of main variants in MLflow."""
@@ -16,6 +19,7 @@ def create_pipeline(system: ResolvedSystem, workspace: str | None = None) -> Pip
     inputs = {
         "sources": "sources",
         "corpus_report": "corpus_report",
+        "documents_dir": DOCUMENTS[config.vocabulary],
         "models_dir": "params:models_dir",
         "report_dir": "params:report_dir",
         "ablation_dir": "params:ablation_dir",
@@ -32,5 +36,6 @@ def create_pipeline(system: ResolvedSystem, workspace: str | None = None) -> Pip
     if not system.is_ablation and (run := config.main_run(system.main_variants)):
         encoder = "exported" if run == BEST else f"{run}-pretrained"
         nodes.append(node(fixed(register, system.name, workspace), encoder, None, name="register_encoder"))
-    shared = {"sources", "corpus_report", *data.values(), *(counts.values() if system.is_ablation else ())}
+    shared = {"sources", "corpus_report", DOCUMENTS[config.vocabulary], *data.values()}
+    shared |= {*counts.values()} if system.is_ablation else set()
     return Pipeline(nodes, namespace=system.name, inputs=shared, tags="report")

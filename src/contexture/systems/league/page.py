@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from contexture.reporting.default_page import all_tables
-from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.records import Record
 from contexture.systems.league.pictures import scatter
 from contexture.systems.league.scores import TIE_POINTS, League, data_name
-from contexture.systems.league.tables import costs_table, gains_table, standings_table
+from contexture.systems.league.tables import costs_table, gains_table, standings_table, starts_table
 from contexture.systems.league.verdicts import make_cards
 
 TITLE = "The league: which encoder for which use"
@@ -18,6 +17,8 @@ NOTE = (
     "All rows in the first block of the table are the same network, trained on the same text with the same budget; "
     "only the objective differs. All rows are evaluated on the same tasks. Darker cells are better."
 )
+#: Labels of rows that are not named after their objectives.
+LABELS = {"untrained_cross": "Untrained, cross-sequence layers", "untrained_last": "Untrained, last state"}
 #: Cost of training → its label; the figures show the cost in which variants differ most.
 COSTS = {"seconds": "seconds of training", "flops": "FLOPs of training"}
 #: Costs whose largest ratio is lower count as equal and are not drawn.
@@ -27,8 +28,8 @@ MIN_COST_RATIO = 1.02
 def page(records: Sequence[Record], context: ReportContext) -> Page:
     """Return the league's report page: recommendations, scores, gains over the baseline, and quality by cost.
 
-    `context.details["league"]` may have "explained" (variant → description) and "speed" (variant → embedded texts per
-    second).
+    `context.details["league"]` may have, by variant, "explained" (a description), "speed" (embedded texts per second),
+    "epochs" (passes over the text in training) and "starts" (the variant with its initial weights).
     """
     details = context.details.get("league", {})
     league = League(records, context.labels)
@@ -40,7 +41,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         cards=make_cards(league),
         sections=sections(
             [
-                standings_table(league, details.get("explained", {})),
+                standings_table(league, details.get("explained", {}), details.get("epochs", {})),
+                starts_table(league, details.get("starts", {})),
                 *_scatter_sections(league, figures, *_widest_costs(league), "Quality by cost of training"),
                 *_scatter_sections(league, figures, speed, "texts embedded per second", "Quality by speed"),
                 gains_table(league),
@@ -86,7 +88,7 @@ def _scatter_sections(
             continue
         several = sum(c.use == column.use and c.tuning == column.tuning for c in league.columns) > 1
         name = f"{title} {column.use.name} {column.data if several else ''}".strip().replace(" ", "_").lower()
-        across = [variant for variant in REFERENCES if variant not in costs]
+        across = [variant for variant in league.references if variant not in costs]
         where = f" ({data_name(column)})" if several else ""
         figures[name] = scatter(league, column, costs, f"{column.use.name}{where}: {column.use.score}", unit, across)
         names.insert(0, name)

@@ -155,6 +155,11 @@ class League:
         return {kind: variants for kind, variants in groups.items() if variants}
 
     @property
+    def references(self) -> list[str]:
+        """Variants without encoder training, sorted from the best."""
+        return self.groups.get("references", [])
+
+    @property
     def order(self) -> list[str]:
         """All variants, sorted by group and mean rank."""
         return [variant for variants in self.groups.values() for variant in variants]
@@ -165,7 +170,9 @@ class League:
             return "references"
         if ": " in variant:
             return "included"
-        return "objectives" if variant in self.costs else "published"
+        if variant not in self.costs:
+            return "published"
+        return "objectives" if self.costs[variant]["steps"] else "references"
 
 
 def _list_columns(records: Iterable[Record]) -> list[LeagueColumn]:

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from textwrap import wrap
 
-from contexture.reporting.names import REFERENCES
 from contexture.reporting.phrases import count_noun
 from contexture.reporting.records import Record
 from contexture.reporting.tables import NOTHING, Column, Estimate, Table, best, columns
 from contexture.reporting.training_tables import format_count
-from contexture.systems.league.scores import BASELINE, League, LeagueColumn, data_name
+from contexture.systems.league.scores import BASELINE, League, data_name
 
 GROUPS = {
     "objectives": "Same network, text and budget; different objective",
@@ -21,9 +20,19 @@ GROUPS = {
 MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 
 
-def standings_table(league: League, explained: Mapping[str, str]) -> Table:
-    """Return the table of mean scores and intervals by use; rows are grouped by kind and sorted by mean rank."""
-    cells = [(league.label(v), *(_format_score(league.scores[c].get(v)) for c in league.columns)) for v in league.order]
+def standings_table(league: League, explained: Mapping[str, str], epochs: Mapping[str, float]) -> Table:
+    """Return the table of mean scores and intervals by use; rows are grouped by kind and sorted by mean rank.
+
+    The last column has the `epochs` of variants, if there are any.
+    """
+    cells = [
+        (
+            league.label(variant),
+            *(_format_score(league.scores[column].get(variant)) for column in league.columns),
+            *([f"{epochs[variant]:,.2f}" if variant in epochs else NOTHING] if epochs else []),
+        )
+        for variant in league.order
+    ]
     numbers = range(1, 1 + len(league.columns))
     trained = range(len(league.trained_variants))
     if league.seeds > 1:
@@ -33,9 +42,15 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
     if not all(column.is_frozen for column in league.columns):
         caption += "Baselines have the same score in frozen and fine-tuned columns. "
     caption += "Bold: best of all, and best of those trained here."
+    if epochs:
+        caption += " Epochs: tokens read in training, special tokens included, divided by the tokens of the text."
     return Table(
         title="Scores",
-        columns=(Column("Model"), *_table_columns(league)),
+        columns=(
+            Column("Model"),
+            *_table_columns(league),
+            *columns(numbers=["Epochs"] if epochs else [], group="Training"),
+        ),
         rows=tuple(cells),
         caption=" ".join([caption, *dict.fromkeys(column.use.description for column in league.columns)]),
         bold=frozenset(best(cells, range(len(cells)), numbers) | best(cells, trained, numbers)),
@@ -47,17 +62,29 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
 
 def gains_table(league: League) -> Table:
     """Return the table of paired gains over the baseline in points; no rows without the baseline."""
-    rows = [
-        (league.label(variant), *(_format_gain(league, variant, column) for column in league.columns))
-        for variant in league.order
-        if variant != BASELINE and BASELINE in league.variants
-    ]
-    tested = " *: significant at 95% by Student's paired t-test. Expect about 5% false positives."
+    others = [variant for variant in league.order if variant != BASELINE and BASELINE in league.variants]
     return Table(
         title=f"Gains over {league.label(BASELINE)}",
         columns=(Column("Model"), *_table_columns(league)),
-        rows=tuple(rows),
-        caption="Points: mean difference between models of the same seed." + (tested if league.seeds > 1 else ""),
+        rows=tuple((league.label(variant), *_format_gains(league, variant, BASELINE)) for variant in others),
+        caption=_gains_caption(league),
+    )
+
+
+def starts_table(league: League, starts: Mapping[str, str]) -> Table:
+    """Return the table of each variant's paired gains over the variant with its initial weights, `starts`, in points.
+
+    Variants whose start was not measured have no row.
+    """
+    pairs = [(variant, starts[variant]) for variant in league.order if starts.get(variant) in league.variants]
+    return Table(
+        title="Gains over the untrained start",
+        columns=(*columns("Model", "Start"), *_table_columns(league)),
+        rows=tuple(
+            (league.label(variant), league.label(start), *_format_gains(league, variant, start))
+            for variant, start in pairs
+        ),
+        caption=f"What training adds to the initial weights of the same encoder. {_gains_caption(league)}",
     )
 
 
@@ -105,7 +132,7 @@ def _wrap_headings(league: League) -> list[list[str]]:
 def _select_rows(league: League) -> tuple[list[str], int]:
     """Return the variants that fit into the text table (baselines first, then the best), and the number of others."""
     room = MAX_LINES - 2 - max(map(len, _wrap_headings(league)))  # rule and notes
-    needed = [v for v in league.order if v == BASELINE or v in REFERENCES]
+    needed = [v for v in league.order if v == BASELINE or v in league.references]
     kept: list[str] = []
     for variant in [*needed, *(v for v in league.mean_ranks if v not in needed)]:
         room -= len(wrap(league.label(variant), NAME_CHARS))
@@ -138,12 +165,19 @@ def _format_lines(league: League, rows: Sequence[str], intervals: bool) -> list[
     return [*lines[:deep], "-" * min(MAX_LINE_CHARS, len(lines[0])), *lines[deep:]]
 
 
-def _format_gain(league: League, variant: str, column: LeagueColumn) -> str:
-    """Return a variant's mean gain over the baseline as text, with * if it is significant."""
-    gain = league.compare(variant, BASELINE, column)
-    if gain is None:
-        return NOTHING
-    return f"{mean(gain.differences):+z.1f}{'*' if gain.test and gain.test[1] < 0.05 else ''}"
+def _format_gains(league: League, variant: str, baseline: str) -> list[str]:
+    """Return a variant's mean gain over a baseline in each column as text, with * if it is significant."""
+    gains = (league.compare(variant, baseline, column) for column in league.columns)
+    return [
+        NOTHING if gain is None else f"{mean(gain.differences):+z.1f}{'*' if gain.test and gain.test[1] < 0.05 else ''}"
+        for gain in gains
+    ]
+
+
+def _gains_caption(league: League) -> str:
+    """Return the caption of a table of gains."""
+    tested = " *: significant at 95% by Student's paired t-test. Expect about 5% false positives."
+    return "Points: mean difference between models of the same seed." + (tested if league.seeds > 1 else "")
 
 
 def _format_score(score: Estimate | None) -> str:

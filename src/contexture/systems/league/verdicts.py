@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import RECOMMENDATION, Bar, Card
 from contexture.reporting.phrases import join_names, lower_first
 from contexture.systems.league.scores import BASELINE, USES, League, LeagueColumn, data_name
@@ -43,7 +42,7 @@ def recommend(league: League, column: LeagueColumn) -> str:
         return f"{RECOMMENDATION}{_lower_label(league, best)} {use}, {score}{compared}.{doubts}"
     baselines = _list_baselines(league, column, trained)
     trained_score = f"{_lower_label(league, trained)} with {scores[trained].mean:z.1f}"
-    if best in REFERENCES:
+    if best in league.references:
         compared = _format_baseline_scores(league, column, [v for v in baselines if v != best])
         return (
             f"{RECOMMENDATION}{_lower_label(league, best)} {use}, {score}. No encoder trained here is better; the best "
@@ -58,7 +57,7 @@ def recommend(league: League, column: LeagueColumn) -> str:
 
 def _list_baselines(league: League, column: LeagueColumn, variant: str) -> list[str]:
     """List what a variant is compared with: the baseline, the untrained network, and the best reference."""
-    reference = league.best(column, among=REFERENCES)
+    reference = league.best(column, among=league.references)
     candidates = dict.fromkeys((BASELINE, UNTRAINED, reference))
     return [v for v in candidates if v is not None and v in league.scores[column] and v != variant]
 
@@ -97,9 +96,9 @@ def _make_card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], 
     scores = league.scores[first]
     best = league.best(first)
     trained = league.best(first, among=league.trained_variants)
-    variants = {best, trained, BASELINE, UNTRAINED, league.best(first, among=REFERENCES)}
+    variants = {best, trained, BASELINE, UNTRAINED, league.best(first, among=league.references)}
     headline = league.label(best)
-    if trained is not None and best in REFERENCES:
+    if trained is not None and best in league.references:
         headline += f"; best trained here: {league.label(trained)}"
     return Card(
         title=f"{use.name} ({data_name(first)})" if several else use.name,
