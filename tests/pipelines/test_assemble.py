@@ -1,0 +1,71 @@
+"""What the league shows of trainings: epochs, and the untrained start of each variant."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from contexture.pipelines.report.assemble import count_epochs, count_tokens, find_starts
+from contexture.pipelines.system import resolve_all
+from contexture.streams.tokens import tokenize_paragraphs
+from contexture.systems.resolved import ResolvedSystem
+from tests.environments import checked
+from tests.streams.make import MadeParagraph, paragraphs_table
+from tests.systems.league.toys import make_costly_records
+from tests.training.toys import write_tokenizer
+
+
+@pytest.fixture(scope="module")
+def league() -> ResolvedSystem:
+    return resolve_all(checked("base"))["league"]
+
+
+def test_tokens_of_a_text_are_counted_from_the_metadata(spark: SparkSession, tmp_path: Path) -> None:
+    made = [
+        MadeParagraph("en:1", 0, ["kana lona", "mipo"]),
+        MadeParagraph("en:1", 1, ["rudi"]),
+        MadeParagraph("en:2", 0, ["sega"]),
+    ]
+    tokenizer = write_tokenizer(tmp_path / "tokenizer")
+    documents = tokenize_paragraphs(paragraphs_table(spark, made), tokenizer).cache()
+    documents.write.parquet(str(tmp_path / "documents"))
+    expected = sum(
+        len(sentence)
+        for row in documents.collect()
+        for paragraph in row["paragraphs"]
+        for sentence in paragraph["sentences"]
+    )
+    assert count_tokens(tmp_path / "documents") == expected >= 5
+    assert count_tokens(tmp_path / "none") == 0
+
+
+def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSystem) -> None:
+    """Variants with words instead of subwords, and those without training, are left out."""
+    records = [
+        *make_costly_records("mlm", [0.5, 0.6], tokens=3000),
+        *make_costly_records("untrained", [0.5], tokens=0),
+        *make_costly_records("cmlm: cmlm", [0.5], tokens=500),
+        *make_costly_records("quick_thoughts: uni", [0.5], tokens=500),
+    ]
+    assert count_epochs(league, records, 2000) == {"mlm": 1.5, "cmlm: cmlm": 0.25}
+    assert count_epochs(league, records, 0) == {}
+
+
+@pytest.mark.parametrize(
+    ("variant", "start"),
+    [
+        ("mlm", "untrained"),
+        ("mlm_mspp_ict", "untrained"),
+        ("cross_thought", "untrained_cross"),
+        ("lm", "untrained_last"),
+        ("cmlm: mlm", "cmlm: untrained"),
+        # Another encoder than `cmlm: untrained` has.
+        ("cmlm: cmlm_proj", None),
+        ("untrained", None),
+        ("two_tower: static_ict", "two_tower: static_none"),
+        # Two runs.
+        ("quick_thoughts: combine", None),
+    ],
+)
+def test_the_start_of_a_variant_has_its_encoder(variant: str, start: str | None, league: ResolvedSystem) -> None:
+    assert find_starts(league).get(variant) == start
