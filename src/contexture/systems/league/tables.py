@@ -62,11 +62,11 @@ def standings_table(league: League, explained: Mapping[str, str], epochs: Mappin
 
 def gains_table(league: League) -> Table:
     """Return the table of paired gains over the baseline in points; no rows without the baseline."""
-    others = [variant for variant in league.order if variant != BASELINE and BASELINE in league.variants]
+    compared = [variant for variant in league.order if variant != BASELINE and BASELINE in league.variants]
     return Table(
         title=f"Gains over {league.label(BASELINE)}",
         columns=(Column("Model"), *_table_columns(league)),
-        rows=tuple((league.label(variant), *_format_gains(league, variant, BASELINE)) for variant in others),
+        rows=tuple((league.label(variant), *_format_gains(league, variant, BASELINE)) for variant in compared),
         caption=_gains_caption(league),
     )
 
