@@ -1,6 +1,7 @@
 """A small run of MSPP, options of `kedro run`, and all pipelines."""
 
 import copy
+import json
 import re
 import shutil
 import subprocess
@@ -31,6 +32,7 @@ from contexture.pipelines.pretrain.pipeline import create_pipeline
 from contexture.pipelines.system import resolve_all
 from contexture.pipelines.trainings import split_cores
 from contexture.reporting.index import read_summaries
+from contexture.reporting.provenance import hash_corpus
 from contexture.settings import RUN_PARAMETERS
 from contexture.systems.registry import SYSTEMS
 from contexture.systems.resolved import resolve_ablation
@@ -223,36 +225,94 @@ def test_mlflow_has_scores_of_the_main_variants_and_a_table_of_all(demo: Path) -
     parent, client = parent_of(demo)
     table = records(demo, "mspp").query("split == 'test'")
     scores = table.query("protocol == 'grouped' and metric == 'map'").set_index("variant")["value"]
-    metrics = {f"mspp/{name} map": pytest.approx(100 * scores[name]) for name in ("mspp_ie", "joint_ie")}
+    name = "mspp.answer_selection.map.grouped"
+    metrics = {f"{name}.{variant}": pytest.approx(100 * scores[variant]) for variant in ("mspp_ie", "joint_ie")}
     assert parent.data.metrics == metrics
     logged = client.load_table(parent.info.experiment_id, "mspp/test_means.json", run_ids=[parent.info.run_id])
     assert len(logged) == len(table) and set(logged["variant"]) == set(table["variant"])
 
 
+def test_each_training_has_the_scores_of_its_model(demo: Path) -> None:
+    """`base` is the run of two variants, of which the first one counts."""
+    parent, client = parent_of(demo)
+    runs = client.search_runs([parent.info.experiment_id], max_results=100)
+    logged = {r.info.run_name: {k: v for k, v in r.data.metrics.items() if k.startswith("mspp.")} for r in runs}
+    table = records(demo, "mspp").query("split == 'test'")
+    names = "mspp." + table["task"] + "." + table["metric"] + "." + table["protocol"]
+    scores = (100 * table["value"]).groupby([table["variant"], names]).first()
+    for run, variant in {"mspp_ie": "mspp_ie", "mspp_ae": "mspp_ae", "base": "pairwise", "mlm": "joint_ie"}.items():
+        assert logged[f"pretrain mspp {run} seed 0"] == pytest.approx(scores[variant].to_dict())
+    answers = {name: value for name, value in scores["joint_ae"].items() if ".answer_selection." in str(name)}
+    assert logged["finetune mspp joint_ae on answer_selection demo seed 0"] == pytest.approx(answers)
+    claims = {name: value for name, value in scores["joint_ie"].items() if str(name).endswith(".ae_1")}
+    assert logged["finetune mspp joint_ie on fact_verification ae_1 seed 0"] == pytest.approx(claims)
+
+
+def test_each_training_has_its_card_and_the_folder_of_its_model(demo: Path) -> None:
+    parent, client = parent_of(demo)
+    query = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
+    children = client.search_runs([parent.info.experiment_id], query)
+    folders = {child.data.tags["model_folder"]: child.info.run_id for child in children}
+    assert set(folders) == {f"data/06_models/mspp/{name}" for name in weights(demo)}
+    for folder, run_id in folders.items():
+        card = Path(client.download_artifacts(run_id, "README.md"))
+        assert card.read_text(encoding="utf-8") == (demo / folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_data_are_inputs_of_the_run(demo: Path) -> None:
+    parent, client = parent_of(demo)
+    inputs = client.get_run(parent.info.run_id).inputs.dataset_inputs
+    contexts = {item.dataset.name: item.tags[0].value for item in inputs}
+    tasks = {"answer_selection: demo": "evaluation", "fact_verification: demo": "evaluation"}
+    assert contexts == {"the demo's made-up world": "training"} | tasks
+    data = {item.dataset.name: item.dataset for item in inputs}
+    counts = read(demo, "08_reporting/corpus/counts.json")
+    expected = {key: counts[key] for key in ("pages_out", "paragraphs_out", "sentences_out")}
+    assert json.loads(data["the demo's made-up world"].profile) == expected
+    sources = read(demo, "01_raw/sources.json")
+    assert data["the demo's made-up world"].digest == hash_corpus(sources)[:16]
+    assert json.loads(data["fact_verification: demo"].profile)["test"]["claims"] > 0
+    assert len({dataset.digest for dataset in data.values()}) == 3
+    assert str(demo) not in str(data)
+
+
 def test_the_encoder_of_a_system_is_registered_by_its_name(demo: Path) -> None:
     parent, client = parent_of(demo)
     (model,) = client.search_registered_models()
-    assert model.name == "mspp"
+    assert model.name == "mspp" and model.tags == {"system": "mspp"} and "MSPP" in model.description
     assert [(str(version.version), version.run_id) for version in model.latest_versions] == [("1", parent.info.run_id)]
-    served = mlflow.pyfunc.load_model("models:/mspp/1")
+    version = client.get_model_version_by_alias("mspp", "best")
+    assert str(version.version) == "1" and version.description.startswith("# mspp/mspp_ie\n")
+    name = "mspp.answer_selection.map.grouped.mspp_ie"
+    assert version.tags == {
+        "system": "mspp", "run": "mspp_ie", "seed": "0", "training_text": "the demo's made-up world",
+        "metric": name, "score": repr(parent.data.metrics[name]),
+    }  # fmt: skip
+    served = mlflow.pyfunc.load_model("models:/mspp@best")
     encoder = load_encoder(demo / "data/06_models/mspp/pretrained/mspp_ie/seed-0")
     np.testing.assert_allclose(served.predict(["a town"]), encoder.embed(["a town"]), atol=1e-5)
     assert not [*(demo / "mlruns").rglob("*.pkl")]
 
 
-def test_artifacts_of_a_moved_project(demo: Path, tmp_path: Path) -> None:
-    """Run the code of docs/mlflow.md."""
-    shutil.copytree(demo / "mlruns", tmp_path / "mlruns")
-    shutil.copy(demo / "mlflow.db", tmp_path)
-    section = (PROJECT / "docs/mlflow.md").read_text(encoding="utf-8").partition("## Move the project folder")[2]
-    code = section.partition("```python\n")[2].partition("```")[0]
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
-    parent, client = parent_of(tmp_path)
-    (encoder,) = client.search_logged_models([parent.info.experiment_id])
-    downloaded = client.get_model_version_download_uri("mspp", "1")
-    for path in map(Path, (parent.info.artifact_uri, encoder.artifact_location, downloaded)):
-        assert path.is_relative_to(tmp_path) and path.is_dir()
-    assert {file.path for file in client.list_artifacts(parent.info.run_id, "mspp")} >= {"mspp/metrics.json"}
+def test_a_copied_project_has_artifacts_of_its_own(demo: Path, tmp_path: Path) -> None:
+    original, client = parent_of(demo)
+    before = sorted((demo / "mlruns").rglob("*"))
+    copied = tmp_path / "copied"
+    shutil.copytree(demo, copied)
+    settings = copied / "conf/base/mlflow.yml"
+    settings.write_text(settings.read_text().replace(str(demo), str(copied)))
+    run_without_spark(copied, node_names=["mspp.write_report", "mspp.log_metrics", "mspp.register_encoder"])
+    assert sorted((demo / "mlruns").rglob("*")) == before
+    _, client = parent_of(copied)
+    runs = client.search_runs(["1"], "tags.`mlflow.runName` LIKE 'mspp%'", order_by=["attributes.start_time"])
+    assert len(runs) == 2 and runs[0].info.run_id == original.info.run_id
+    downloaded = [client.get_model_version_download_uri("mspp", version) for version in ("1", "2")]
+    for path in map(Path, (*(tracked.info.artifact_uri for tracked in runs), *downloaded)):
+        assert path.is_relative_to(copied) and path.is_dir()
+    for tracked in runs:
+        files = {file.path for file in client.list_artifacts(tracked.info.run_id, "mspp")}
+        assert files >= {"mspp/metrics.json", "mspp/test_means.json"}
+    assert str(client.get_model_version_by_alias("mspp", "best").version) == "2"  # both have the same score
 
 
 def test_make_ui_prints_the_address_of_the_runs(demo: Path) -> None:

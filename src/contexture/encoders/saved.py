@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 from contexture.encoders.config import AnyEncoderConfig, EncoderConfig, Lengths
 
 SETTINGS_FILE, WEIGHTS_FILE = "encoder.json", "model.safetensors"
+#: Model card.
+CARD_FILE = "README.md"
 
 #: Name of an encoder's folder, or of the folder of its fine-tuned models.
 _SEED_DIR = re.compile(r"seed-\d+")

@@ -14,7 +14,7 @@ from typing import Any
 from contexture.config import ComputeConfig
 from contexture.folders import IDENTITY
 from contexture.pipelines.hooks.console import say
-from contexture.pipelines.tracking import child_run
+from contexture.pipelines.tracking.child_runs import child_run
 from contexture.progress import DelayedBar, progress
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import ParallelMap

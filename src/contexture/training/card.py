@@ -10,7 +10,7 @@ from typing import Any
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from contexture import __version__
-from contexture.encoders.saved import SETTINGS_FILE, SavedSettings, model_name, read_settings
+from contexture.encoders.saved import CARD_FILE, SETTINGS_FILE, SavedSettings, model_name, read_settings
 from contexture.folders import UNFINISHED
 from contexture.streams.base_config import StreamConfig
 from contexture.training.config import Pretraining, Stage
@@ -18,7 +18,6 @@ from contexture.training.corpus_info import read_corpus_info
 from contexture.training.pretrain import SUMMARY_FILE, read_summary
 from contexture.training.recorder import read_totals
 
-CARD_FILE = "README.md"
 UNKNOWN_LICENSE = "unknown"
 MODULES_FILE = "modules.json"
 #: A name on the Hub: owner and model.

@@ -1,6 +1,7 @@
-"""What MLflow keeps of `kedro run`: its name, code version, configuration, and fingerprints of its data."""
+"""What MLflow keeps of `kedro run`: its name, code version, configuration, and its data by name and digest."""
 
 import importlib.metadata
+import logging
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,9 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from contexture.pipelines.parameters import RunParameters
+from contexture.tasks.registry import TASKS
 
+LOG = logging.getLogger(__name__)
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
 
@@ -22,6 +25,17 @@ def run_opener() -> Any:
     from kedro_mlflow.framework.hooks import MlflowHook
 
     class OpenRun(MlflowHook):  # type: ignore[misc]
+        @hook_impl
+        def after_context_created(self, context: KedroContext) -> None:
+            """Do as kedro-mlflow, which opens the database; if the project was copied or moved, correct its paths."""
+            from contexture.pipelines.tracking.locations import ARTIFACTS_DIR, update_locations
+
+            super().after_context_created(context)
+            artifacts_dir = context.project_path / ARTIFACTS_DIR
+            for former in update_locations(self.mlflow_config.server.mlflow_tracking_uri, context.project_path):
+                message = "the project was copied or moved: MLflow's artifacts are in %s now, not in %s"
+                LOG.warning(message, artifacts_dir, former)
+
         @hook_impl
         def before_node_run(
             self, node: Node, catalog: CatalogProtocol[Any, Any], inputs: dict[str, Any], is_async: bool
@@ -33,7 +47,7 @@ def run_opener() -> Any:
 
 
 class RecordRun:
-    """Log code version, configuration and fingerprints of the data to the MLflow run."""
+    """Log code version, configuration, and names and digests of the data to the MLflow run."""
 
     def __init__(self, parameters: RunParameters) -> None:
         self.run_parameters = parameters
@@ -53,7 +67,7 @@ class RecordRun:
         from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
 
         from contexture.pipelines.sources.nodes import get_text_name, input_paths
-        from contexture.pipelines.tracking import format_settings
+        from contexture.pipelines.tracking.child_runs import format_settings
 
         if mlflow.active_run() is None:
             return
@@ -73,11 +87,23 @@ class RecordRun:
     def after_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Log the source files, with fingerprints, before kedro-mlflow closes the run."""
+        """Log the source files, and the data by name and digest, before kedro-mlflow closes the run."""
         import mlflow
 
-        if mlflow.active_run() is not None and catalog.exists("sources"):
-            mlflow.log_dict(catalog.load("sources"), "data/sources.json")
+        from contexture.pipelines.sources.nodes import get_text_name
+        from contexture.pipelines.tracking.inputs import log_corpus, log_task
+
+        if mlflow.active_run() is None:
+            return
+        if catalog.exists("sources"):
+            sources = catalog.load("sources")
+            counts = catalog.load("corpus_report") if catalog.exists("corpus_report") else {}
+            mlflow.log_dict(sources, "data/sources.json")
+            log_corpus(get_text_name(sources), sources, counts)
+        for task in TASKS:
+            data = f"{task}-data"
+            if data in pipeline.datasets() and catalog.exists(data):
+                log_task(task, catalog.load(data))
 
 
 def make_run_name(options: Mapping[str, Any], text: str) -> str:

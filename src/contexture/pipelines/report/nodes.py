@@ -72,34 +72,46 @@ def save_report(report: "Report", summary: "Summary", report_dir: Path) -> Path:
 
 
 def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
-    """Log a table of all test results to MLflow, and one score for each main variant.
+    """Log the scores of a system to MLflow.
 
-    The score is that of the system's first use in the league, fine-tuned if possible.
+    Each training gets those of its encoder, the whole run one of each main variant and a table of all test results.
     """
     import mlflow
     import pandas as pd
 
-    from contexture.systems.league.scores import League
+    from contexture.pipelines.tracking.metrics import log_trainings, select_headlines
 
-    if mlflow.active_run() is None or not metrics:
+    run = mlflow.active_run()
+    if run is None or not metrics:
         return
     tested = pd.DataFrame(metrics).query("split == 'test'")
     means = tested.groupby(["task", "data", "protocol", "metric", "variant"])["value"].mean()
     mlflow.log_table(means.reset_index(), f"{system.name}/{MEANS_FILE}")
-    league = League(metrics)
-    if not league.columns:
-        return
-    first = league.columns[0]
-    column = [column for column in league.columns if (column.use, column.data) == (first.use, first.data)][-1]
-    scores = league.scores[column]
-    variants = [name for name in system.main_variants if name in scores]
-    keys = [f"{system.name}/{name.replace('=', '_')} {column.use.metric}" for name in variants]
-    mlflow.log_metrics({key: scores[name].mean for key, name in zip(keys, variants, strict=True)})
+    mlflow.log_metrics(dict(select_headlines(system, metrics).values()))
+    log_trainings(mlflow.MlflowClient(), run.info.experiment_id, system, metrics)
 
 
-def register(system: str, workspace: str | None, encoder: Path) -> None:
-    """Register the encoder of the first seed in MLflow as model `<system>`, or `<system>-<workspace>`."""
+def register(system: ResolvedSystem, workspace: str | None, encoder: Path, metrics: "list[Record]") -> None:
+    """Register the encoder of the first seed in MLflow as model `<system>`, or `<system>-<workspace>`.
+
+    `metrics` are the system's records.
+    """
     from contexture.encoders.saved import seed_dir
-    from contexture.pipelines.tracking import register_encoder
+    from contexture.pipelines.report.assemble import get_short_title
+    from contexture.pipelines.tracking.metrics import select_headlines
+    from contexture.pipelines.tracking.models import EncoderVersion, register_encoder
 
-    register_encoder(f"{system}-{workspace}" if workspace else system, seed_dir(encoder, 0))
+    headlines = select_headlines(system, metrics)
+    scores = [headlines[variant] for variant in headlines if encoder.name in system.config.run_names(variant)]
+    version = EncoderVersion(
+        folder=seed_dir(encoder, 0),
+        description=f"Encoder of the system {system.name}: {get_short_title(system)}",
+        tags={
+            "system": system.name,
+            "run": encoder.name,
+            "seed": "0",
+            "training_text": next((record["training_text"] for record in metrics if "training_text" in record), ""),
+        },
+        score=scores[0] if scores else None,
+    )
+    register_encoder(f"{system.name}-{workspace}" if workspace else system.name, version)

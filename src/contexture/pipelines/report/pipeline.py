@@ -12,7 +12,7 @@ DOCUMENTS = {"subwords": "documents@files", "words": "word_documents@files"}
 
 
 def create_pipeline(system: ResolvedSystem, workspace: str | None = None) -> Pipeline:
-    """Return the stage `report`: results, counts and curves → page, records, and scores of main variants in MLflow."""
+    """Return the stage `report`: results, counts and curves → page, records, and scores in MLflow."""
     config = system.config
     data = {task: f"{task}-data" for task in config.tasks}
     counts = {kind: system.examples_dataset(f"{kind}-counts") for kind in config.examples()}
@@ -35,7 +35,7 @@ def create_pipeline(system: ResolvedSystem, workspace: str | None = None) -> Pip
     ]
     if not system.is_ablation and (run := config.main_run(system.main_variants)):
         encoder = "exported" if run == BEST else f"{run}-pretrained"
-        nodes.append(node(fixed(register, system.name, workspace), encoder, None, name="register_encoder"))
+        nodes.append(node(fixed(register, system, workspace), [encoder, "metrics"], None, name="register_encoder"))
     shared = {"sources", "corpus_report", DOCUMENTS[config.vocabulary], *data.values()}
     shared |= {*counts.values()} if system.is_ablation else set()
     return Pipeline(nodes, namespace=system.name, inputs=shared, tags="report")

@@ -1,6 +1,5 @@
-"""Child runs of MLflow for all trainings, and the encoder of a system as a registered model."""
+"""Child runs of MLflow for all trainings, with settings, curves and the card of the model."""
 
-import importlib.metadata
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,8 +13,11 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 from contexture.folders import UNFINISHED
 from contexture.pipelines.parameters import flatten
+from contexture.encoders.saved import CARD_FILE
 from contexture.training.curves import read_curves
 
+#: Tag of a child run: where the model is.
+FOLDER_TAG = "model_folder"
 POLL_SECONDS = 30.0
 #: Numbers in one request to MLflow.
 MAX_BATCH_METRICS = 1000
@@ -26,20 +28,24 @@ MAX_SETTING_CHARS = 250
 def child_run(name: str, tags: dict[str, str], settings: dict[str, Any], folder: Path) -> Iterator[None]:
     """Open a child run of MLflow with the settings of a training, and log the curves in `folder` as they grow.
 
-    An error of the block marks the run FAILED. Without an active run, nothing is tracked.
+    Its artifact is the model's card. The weights are in `folder`, which the tag `model_folder` names, relative to the
+    working folder if possible. An error of the block marks the run FAILED. Without an active run, nothing is tracked.
     """
     parent = mlflow.active_run()
     if parent is None:
         yield
         return
     client = MlflowClient()
-    tags = tags | {MLFLOW_PARENT_RUN_ID: parent.info.run_id}
+    path = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    tags = tags | {MLFLOW_PARENT_RUN_ID: parent.info.run_id, FOLDER_TAG: path.as_posix()}
     run = client.create_run(parent.info.experiment_id, run_name=name, tags=tags)
     client.log_batch(run.info.run_id, params=[Param(*item) for item in format_settings(settings).items()])
     curves, status = _CurveLogger(client, run.info.run_id, folder), "FAILED"
     try:
         yield
         status = "FINISHED"
+        if (card := folder / CARD_FILE).exists():
+            client.log_artifact(run.info.run_id, str(card))
     finally:
         curves.close()
         client.set_terminated(run.info.run_id, status)
@@ -84,25 +90,3 @@ class _CurveLogger:
         for start in range(0, len(points), MAX_BATCH_METRICS):
             self.client.log_batch(self.run_id, metrics=points[start : start + MAX_BATCH_METRICS])
         self.last_step = int(table["step"].max())
-
-
-def register_encoder(name: str, encoder: Path) -> None:
-    """Log an encoder to the active MLflow run and register it as the next version of the model `name`.
-
-    Does nothing without an active run. `mlflow models serve` serves the model. Its code is logged as a file and its
-    weights as safetensors: nothing is pickled.
-    """
-    run = mlflow.active_run()
-    if run is None:
-        return
-    model = mlflow.pyfunc.log_model(
-        name=name,
-        python_model=str(Path(__file__).with_name("served_encoder.py")),
-        artifacts={"encoder": str(encoder)},
-        pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
-        input_example=["a text to embed"],
-    )
-    client = MlflowClient()  # unlike mlflow.register_model, it prints nothing
-    if not client.search_registered_models(f"name = '{name}'"):
-        client.create_registered_model(name)
-    client.create_model_version(name, model.model_uri, run.info.run_id, model_id=model.model_id)

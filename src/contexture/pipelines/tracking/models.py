@@ -1,0 +1,84 @@
+"""The encoder of a system as a registered model of MLflow."""
+
+import importlib.metadata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import mlflow
+from huggingface_hub import ModelCard
+from mlflow import MlflowClient
+from mlflow.entities.model_registry import ModelVersion
+
+from contexture.encoders.saved import CARD_FILE
+
+#: Alias of the version with the highest score.
+BEST_ALIAS = "best"
+#: Tags of a version: name and value of its score.
+METRIC_TAG, SCORE_TAG = "metric", "score"
+#: MLflow allows so many characters.
+MAX_DESCRIPTION_CHARS = 5000
+
+
+@dataclass(frozen=True)
+class EncoderVersion:
+    """An encoder to register, and what MLflow shows of it."""
+
+    folder: Path
+    #: Of the registered model, which all versions share.
+    description: str
+    tags: Mapping[str, str]
+    #: Name and value of its metric; None: it was not measured.
+    score: tuple[str, float] | None = None
+
+    @property
+    def card(self) -> str:
+        """Text of its model card."""
+        return str(ModelCard.load(self.folder / CARD_FILE).text).strip()[:MAX_DESCRIPTION_CHARS]
+
+    @property
+    def version_tags(self) -> dict[str, str]:
+        """Tags of the version, with its score."""
+        score = {} if self.score is None else {METRIC_TAG: self.score[0], SCORE_TAG: repr(self.score[1])}
+        return {**self.tags, **score}
+
+
+def register_encoder(name: str, encoder: EncoderVersion) -> None:
+    """Log an encoder to the active MLflow run and register it as the next version of the model `name`.
+
+    The version has the encoder's card as its description. The alias `best` moves to it unless an older version has a
+    higher score in the same metric. Does nothing without an active run. `mlflow models serve` serves the model. Its
+    code is logged as a file and its weights as safetensors: nothing is pickled.
+    """
+    run = mlflow.active_run()
+    if run is None:
+        return
+    model = mlflow.pyfunc.log_model(
+        name=name,
+        python_model=str(Path(__file__).with_name("served_encoder.py")),
+        artifacts={"encoder": str(encoder.folder)},
+        pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
+        input_example=["a text to embed"],
+    )
+    client = MlflowClient()  # unlike mlflow.register_model, it prints nothing
+    if not client.search_registered_models(f"name = '{name}'"):
+        client.create_registered_model(name, {"system": encoder.tags["system"]}, encoder.description)
+    client.update_registered_model(name, encoder.description)
+    version = client.create_model_version(
+        name,
+        model.model_uri,
+        run.info.run_id,
+        tags=encoder.version_tags,
+        description=encoder.card,
+        model_id=model.model_id,
+    )
+    versions = client.search_model_versions(f"name = '{name}'")
+    client.set_registered_model_alias(name, BEST_ALIAS, select_best(version, versions).version)
+
+
+def select_best(newest: ModelVersion, versions: list[ModelVersion]) -> ModelVersion:
+    """Return the version with the highest score in the metric of the newest one, which wins ties."""
+    rivals = [version for version in versions if version.tags.get(METRIC_TAG) == newest.tags.get(METRIC_TAG)]
+    if METRIC_TAG not in newest.tags:
+        return newest
+    return max(rivals, key=lambda version: (float(version.tags[SCORE_TAG]), int(version.version)))
