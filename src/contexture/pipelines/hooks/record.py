@@ -31,10 +31,9 @@ def run_opener() -> Any:
             from contexture.pipelines.tracking.locations import ARTIFACTS_DIR, update_locations
 
             super().after_context_created(context)
-            artifacts_dir = context.project_path / ARTIFACTS_DIR
             for former in update_locations(self.mlflow_config.server.mlflow_tracking_uri, context.project_path):
-                message = "the project was copied or moved: MLflow's artifacts are in %s now, not in %s"
-                LOG.warning(message, artifacts_dir, former)
+                message = "the project was copied or moved: MLflow now uses this project's %s, not %s"
+                LOG.warning(message, ARTIFACTS_DIR, former)
 
         @hook_impl
         def before_node_run(

@@ -11,9 +11,9 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
+from contexture.encoders.saved import CARD_FILE
 from contexture.folders import UNFINISHED
 from contexture.pipelines.parameters import flatten
-from contexture.encoders.saved import CARD_FILE
 from contexture.training.curves import read_curves
 
 #: Tag of a child run: where the model is.
