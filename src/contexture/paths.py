@@ -11,6 +11,10 @@ WORKSPACE_PATTERN = r"[a-z0-9]+(-[a-z0-9]+)*"
 
 #: All records of a system, next to its page.
 METRICS_FILE = "metrics.json"
+#: How these records were made, next to them.
+RUN_FILE = "run.json"
+#: Results that are kept in the repository, one file for each name.
+RESULTS_DIR = Path("docs/results")
 #: Files of a task's results.
 RECORDS_FILE, DETAILS_FILE = "records.json", "details.json"
 

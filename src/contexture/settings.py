@@ -6,6 +6,7 @@ from contexture.pipelines.config_loader import ARGUMENTS
 from contexture.pipelines.hooks.announce import Announce
 from contexture.pipelines.hooks.check import CheckParameters
 from contexture.pipelines.hooks.console import Console
+from contexture.pipelines.hooks.provenance import WriteProvenance
 from contexture.pipelines.hooks.record import RecordRun, run_opener
 from contexture.pipelines.hooks.start import StartSpark, StartWorkers
 from contexture.pipelines.hooks.workspace import ForgetBuild
@@ -20,6 +21,7 @@ HOOKS = (
     StartWorkers(RUN_PARAMETERS),
     run_opener(),
     RecordRun(RUN_PARAMETERS),
+    WriteProvenance(RUN_PARAMETERS),
     Announce(RUN_PARAMETERS),
     ForgetBuild(RUN_PARAMETERS),
     _console,

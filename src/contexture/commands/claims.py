@@ -13,8 +13,9 @@ def add_arguments(claims: argparse.ArgumentParser) -> None:
         "--metrics",
         type=Path,
         nargs="+",
-        metavar="FOLDER",
-        help="folders data/08_reporting, one of each run (default: data/08_reporting in this folder or its parents)",
+        metavar="PATH",
+        help="folders data/08_reporting, one of each run, or files docs/results/NAME.json of `contexture results save` "
+        "(default: data/08_reporting in this folder or its parents)",
     )
     claims.add_argument("--output", type=Path, metavar="FILE.html", help="also write the claims to this HTML page")
 

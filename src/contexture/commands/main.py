@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from contexture import __version__
-from contexture.commands import adapt, claims, embed, evaluate, search, serve, train, workspaces
+from contexture.commands import adapt, claims, embed, evaluate, results, search, serve, train, workspaces
 from contexture.messages import explain_unknown
 
 
@@ -28,6 +28,7 @@ def _build_parsers() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Arg
     embed.add_arguments(commands.add_parser("embed", help="write the vectors of texts"))
     evaluate.add_arguments(commands.add_parser("evaluate", help="print scores of any model: SentEval, STS, MTEB"))
     claims.add_arguments(commands.add_parser("claims", help="decide the claims of the papers on your runs"))
+    results.add_arguments(commands.add_parser("results", help="save the results of runs, list and compare them"))
     train.add_arguments(commands.add_parser("train", help="pre-train or fine-tune an encoder from files"))
     return parser, commands.choices
 
@@ -49,8 +50,8 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     """Train an encoder on your own text (`adapt`, `list`), search passages (`search`, `serve`).
 
-    Also embed texts (`embed`), print scores of any model (`evaluate`), decide the claims of the papers (`claims`), and
-    train from files (`train`).
+    Also embed texts (`embed`), print scores of any model (`evaluate`), decide the claims of the papers (`claims`), keep
+    and compare results (`results`), and train from files (`train`).
     """
     args = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     try:

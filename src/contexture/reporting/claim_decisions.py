@@ -18,6 +18,7 @@ from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow,
 from contexture.reporting.names import DATA, RECORD_SPECS, REFERENCES
 from contexture.reporting.phrases import count_noun, join_names
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, check_records, score_key
+from contexture.reporting.saved_results import SavedResults
 from contexture.reporting.tables import ROUNDING, estimate
 from contexture.tasks.question_scores import read_question_scores
 
@@ -44,10 +45,10 @@ class SeedScores:
 
 
 class RunRecords:
-    """The records of a run, a folder `data/08_reporting`."""
+    """The records of a run: a folder `data/08_reporting`, or a file of saved results."""
 
     def __init__(self, records: Iterable[Record], folder: Path | None = None) -> None:
-        """`folder`: has the tables of questions in `../07_model_output`; None: there are none."""
+        """`folder`: folder or file of the records; a folder has the tables of questions in `../07_model_output`."""
         self.folder = folder
         self._values: dict[tuple[str, str], dict[ScoreKey, dict[int, float]]] = {}
         self._costs: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
@@ -60,7 +61,12 @@ class RunRecords:
 
     @classmethod
     def read(cls, folder: Path) -> "RunRecords":
-        """Read the `metrics.json` of all systems in a folder; ValueError if there are none or one is invalid."""
+        """Read a file of saved results, or the `metrics.json` of all systems in a folder.
+
+        Raises ValueError if there are none or one is invalid.
+        """
+        if folder.is_file():
+            return cls(SavedResults.read(folder).records, folder)
         files = sorted(folder.glob(f"*/{METRICS_FILE}"))
         if not files:
             raise ValueError(f"{folder}: no */{METRICS_FILE}; name a folder data/08_reporting of a run")
@@ -94,7 +100,7 @@ class RunRecords:
     def read_questions(self, system: str, variant: str, seed: int, key: ScoreKey) -> "pd.Series[float] | None":
         """Return the score of each question, in points, by id; None if no saved table agrees with the record."""
         value = self._values[system, variant][key][seed]
-        if self.folder is None:
+        if self.folder is None or not self.folder.is_dir():
             return None
         results_dir = DataLayout(self.folder.parent).results_dir / system / RECORD_SPECS[key.task].name
         table = read_question_scores(results_dir, key.data, key.metric)

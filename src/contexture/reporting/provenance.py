@@ -1,9 +1,42 @@
-"""Where results come from: the text, by a checksum of its files."""
+"""How results were made: command, code, text, seeds, budget, duration and processor."""
 
 import hashlib
 import json
+import os
+import platform
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from pydantic.dataclasses import dataclass
+
+from contexture.strict import STRICT
+
+_CPU_FILE = Path("/proc/cpuinfo")
+
+
+@dataclass(config=STRICT, frozen=True)
+class Provenance:
+    """How the records of a system were made; null: unknown, as for runs of older versions."""
+
+    # Repeats the run with the system. Paths are those of the machine that ran it.
+    command: str | None = None
+    # Git commit, and whether files differed from it.
+    commit: str | None = None
+    changed_files: bool | None = None
+    # Time of the end, such as 2026-01-31T12:00.
+    finished: str | None = None
+    # Duration of the run, which reuses finished trainings.
+    minutes: float | None = None
+    seeds: int | None = None
+    # Of each training, such as "9 minutes"; null: the schedules have their own steps.
+    budget: str | None = None
+    # Text of the trainings, and SHA-256 of its files (`hash_corpus`).
+    text: str | None = None
+    text_sha256: str | None = None
+    processor: str | None = None
+    cores: int | None = None
 
 
 def hash_json(value: Any) -> str:
@@ -17,3 +50,13 @@ def hash_corpus(sources: Mapping[str, Any]) -> str:
     It is the same in another folder, and for files with other names.
     """
     return hash_json(sorted(file["fingerprint"] for file in sources["corpus"]))
+
+
+def describe_processor() -> dict[str, Any]:
+    """Return the name of the `processor` and its `cores`; the GPU if this process uses one."""
+    lines = _CPU_FILE.read_text(encoding="utf-8").splitlines() if _CPU_FILE.exists() else []
+    names = (line.partition(": ")[2] for line in lines if line.startswith("model name"))
+    processor = next(names, platform.processor() or platform.machine())
+    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
+        processor = torch.cuda.get_device_name()
+    return {"processor": processor, "cores": os.cpu_count()}

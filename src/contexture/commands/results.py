@@ -1,0 +1,111 @@
+"""`contexture results`: save the results of a run to a file of the repository, list, show and compare them."""
+
+import argparse
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from contexture.messages import errors_at, explain_unknown
+from contexture.paths import RESULTS_DIR, WORKSPACE_PATTERN, DataLayout
+
+
+def add_arguments(results: argparse.ArgumentParser) -> None:
+    """Add the options of `contexture results`."""
+    actions = results.add_subparsers(dest="action", required=True, metavar="save|list|show")
+    save = actions.add_parser("save", help="save the results of a run to docs/results/NAME.json")
+    save.set_defaults(work=save_results)
+    save.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
+    save.add_argument("--systems", nargs="+", metavar="SYSTEM", help="only these (default: all of the run)")
+    save.add_argument(
+        "--metrics",
+        type=Path,
+        metavar="FOLDER",
+        help="folder data/08_reporting of the run (default: data/08_reporting in this folder or its parents)",
+    )
+    save.add_argument("--command", dest="repeat", metavar="TEXT", help="the command that repeats the run")
+    listing = actions.add_parser("list", help="print a table of all saved results")
+    listing.set_defaults(work=list_results)
+    show = actions.add_parser("show", help="print the scores of saved results, or the differences of two")
+    show.set_defaults(work=show_results)
+    show.add_argument("name", metavar="NAME", help="saved results: a name, or a file")
+    show.add_argument("other", metavar="OTHER", nargs="?", help="results that are compared with NAME")
+    show.add_argument(
+        "--rows", nargs="+", default=[], metavar="WORD", help="only rows with all of these words, such as a metric"
+    )
+
+
+def save_results(args: argparse.Namespace) -> None:
+    """Write the records of a run, and how they were made, to a file."""
+    if not re.fullmatch(WORKSPACE_PATTERN, args.name):
+        raise ValueError(f"NAME {args.name}: use lower-case letters, digits and hyphens")
+    from contexture.folders import find_upwards, whole_file
+    from contexture.reporting.saved_results import SavedResults
+
+    file = _find_results_dir() / f"{args.name}.json"
+    if file.exists():
+        raise ValueError(f"NAME {args.name}: {file} exists; choose another name, or delete the file")
+    with errors_at("--metrics" if args.metrics else "data/08_reporting"):
+        results = SavedResults.collect(args.metrics or find_upwards(DataLayout().reports_dir), args.systems)
+    if args.repeat:
+        results = replace(results, runs={name: replace(run, command=args.repeat) for name, run in results.runs.items()})
+    for system, run in results.runs.items():
+        if run.finished is None:
+            print(
+                f"{system}: commit, text and processor are unknown, because an older version made these results"
+                + ("" if run.command else "; --command adds how to repeat them"),
+                file=sys.stderr,
+            )
+        if run.changed_files:
+            print(f"{system}: the code differed from commit {run.commit}", file=sys.stderr)
+    with whole_file(file) as stream:
+        stream.write(results.to_json().encode())
+    print(f"{len(results.records):,} records of {', '.join(results.runs)}: {file}")
+
+
+def list_results(args: argparse.Namespace) -> None:
+    """Print a table of all saved results."""
+    from contexture.reporting.saved_results import SavedResults, runs_table
+    from contexture.reporting.tables import to_markdown
+
+    files = sorted(_find_results_dir().glob("*.json"))
+    if not files:
+        print(f"There are no saved results here: contexture results save NAME writes {RESULTS_DIR}/NAME.json.")
+        return
+    print(to_markdown(runs_table({file.stem: SavedResults.read(file) for file in files})))
+
+
+def show_results(args: argparse.Namespace) -> None:
+    """Print how results were made, and their scores; with two results, their differences."""
+    files = {name: _find_results(name) for name in (args.name, args.other) if name is not None}
+    from contexture.reporting.saved_results import SavedResults, differences_table, runs_table, scores_table
+    from contexture.reporting.tables import to_markdown
+
+    results = {name: SavedResults.read(file) for name, file in files.items()}
+    first, *others = results.values()
+    table = differences_table(first, others[0], args.rows) if others else scores_table(first, args.rows)
+    if not table.rows:
+        shared = " that both results have" if others else ""
+        raise ValueError(f"{'--rows: ' if args.rows else ''}there are no rows with test scores{shared}")
+    print(to_markdown(runs_table(results)), to_markdown(table), sep="\n\n", end="\n\n")
+    for name, saved in results.items():
+        for system, run in saved.runs.items():
+            print(f"repeat {name}, {system}: {run.command or 'unknown'}")
+
+
+def _find_results_dir() -> Path:
+    """Return the folder of saved results: in this folder or a parent, or next to `data` there."""
+    from contexture.folders import find_upwards
+
+    folder = find_upwards(RESULTS_DIR)
+    return folder if folder.is_dir() else find_upwards(DataLayout().root).parent / RESULTS_DIR
+
+
+def _find_results(name: str) -> Path:
+    """Return the file of saved results by name or path; ValueError if there is none."""
+    if (file := Path(name)).is_file():
+        return file
+    known = {file.stem: file for file in _find_results_dir().glob("*.json")}
+    if name not in known:
+        raise ValueError(explain_unknown("results", [name], known))
+    return known[name]

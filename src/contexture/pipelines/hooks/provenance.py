@@ -1,0 +1,84 @@
+"""After a run: write how the results of each system were made."""
+
+import json
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kedro.framework.hooks import hook_impl
+from kedro.io import CatalogProtocol
+from kedro.pipeline import Pipeline
+
+from contexture.folders import whole_file
+from contexture.paths import METRICS_FILE, RUN_FILE, DataLayout, data_dir
+from contexture.pipelines.hooks.record import git_tags
+from contexture.pipelines.parameters import RunParameters, flatten
+
+
+class WriteProvenance:
+    """Write `run.json` next to the records of each system that the run reports on."""
+
+    def __init__(self, parameters: RunParameters) -> None:
+        self.run_parameters = parameters
+
+    @hook_impl
+    def before_pipeline_run(self) -> None:
+        """Store the start time."""
+        self.start = time.monotonic()
+
+    @hook_impl
+    def after_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Write the file of each system with records."""
+        from contexture.pipelines.sources.nodes import get_text_name
+        from contexture.reporting.provenance import Provenance, describe_processor, hash_corpus
+        from contexture.systems.resolved import ABLATION_SUFFIX
+
+        parameters = self.run_parameters.get()
+        layout = DataLayout(data_dir(parameters.workspace))
+        systems = {str(node.namespace) for node in pipeline.nodes if node.short_name == "write_report"}
+        systems = {system for system in systems if (layout.reports_dir / system / METRICS_FILE).exists()}
+        if not systems:
+            return
+        git = git_tags(Path(run_params["project_path"]))
+        sources = catalog.load("sources") if catalog.exists("sources") else None
+        for system in sorted(systems):
+            config = parameters.systems[system.removesuffix(ABLATION_SUFFIX)]
+            budget = config.pretrain.budget
+            provenance = Provenance(
+                command=format_command(run_params, system),
+                commit=git.get("git_revision"),
+                changed_files=git["git_changed_files"] != "none" if git else None,
+                finished=datetime.now().isoformat(timespec="minutes"),
+                minutes=round((time.monotonic() - self.start) / 60, 1),
+                seeds=config.seeds,
+                budget=f"{budget.amount:g} {budget.unit}" if budget else None,
+                text=None if sources is None else get_text_name(sources),
+                text_sha256=None if sources is None else hash_corpus(sources),
+                **describe_processor(),
+            )
+            with whole_file(layout.reports_dir / system / RUN_FILE) as file:
+                file.write(json.dumps(asdict(provenance), indent=1, ensure_ascii=False).encode())
+
+
+def format_command(options: Mapping[str, Any], system: str) -> str:
+    """Return the command that repeats a run with a system, with all its stages.
+
+    A run of the pipeline `demo`, which trains other variants than the system alone, is repeated as a whole.
+    """
+    names = options.get("pipeline_names") or []
+    command = ["kedro", "run", "--pipelines", "demo" if "demo" in names else system]
+    if (environment := options.get("env")) not in (None, "local"):
+        command += ["--env", str(environment)]
+    params = [f"{key}={_format_value(value)}" for key, value in flatten(options.get("runtime_params") or {})]
+    return shlex.join(command + (["--params", ",".join(params)] if params else []))
+
+
+def _format_value(value: Any) -> str:
+    """Format the value of a parameter as YAML in one line, which `--params` reads."""
+    return value if isinstance(value, str) and value.isprintable() and "," not in value else json.dumps(value)

@@ -1,0 +1,177 @@
+"""Results in a file of the repository: the records of a run, and how they were made."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from contexture.messages import errors_at, explain_unknown
+from contexture.paths import METRICS_FILE, RUN_FILE
+from contexture.reporting.provenance import Provenance
+from contexture.reporting.records import METRICS, Record, check_records
+from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estimate, pair_by_seed
+
+#: An absolute path in a command, which is shortened to its last part.
+_ABSOLUTE_PATH = re.compile(r"(?<![\w./~-])~?/(?:[^\s,\]\"'/]+/)*(?=[^\s,\]\"'/])")
+_PROVENANCE = TypeAdapter(Provenance)
+
+
+@dataclass(frozen=True)
+class SavedResults:
+    """The records of systems and how each of them was made."""
+
+    runs: Mapping[str, Provenance]
+    records: list[Record]
+
+    @classmethod
+    def collect(cls, reports_dir: Path, systems: Collection[str] | None = None) -> "SavedResults":
+        """Read records and provenance of a folder `data/08_reporting`, by default of all systems with records.
+
+        Absolute paths in commands become names of files. Raises ValueError for unknown systems and invalid records.
+        """
+        found = {file.parent.name: file for file in sorted(reports_dir.glob(f"*/{METRICS_FILE}"))}
+        if not found:
+            raise ValueError(f"{reports_dir}: no */{METRICS_FILE}; name a folder data/08_reporting of a run")
+        if unknown := [system for system in systems or () if system not in found]:
+            raise ValueError(explain_unknown("system", unknown, found))
+        runs, records = {}, []
+        for system in systems or found:
+            with errors_at(str(found[system])):
+                records += check_records(json.loads(found[system].read_text(encoding="utf-8")))
+            run = read_provenance(found[system].with_name(RUN_FILE))
+            runs[system] = replace(run, command=run.command and _ABSOLUTE_PATH.sub("", run.command))
+        return cls(runs, records)
+
+    @classmethod
+    def read(cls, file: Path) -> "SavedResults":
+        """Read a file that `to_json` wrote; ValueError if it is damaged."""
+        with errors_at(str(file)):
+            values = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(values, dict) or values.keys() != {"runs", "records"}:
+                raise ValueError("expected the keys runs and records; contexture results save writes such files")
+            runs = {system: _parse_provenance(run) for system, run in values["runs"].items()}
+            return cls(runs, check_records(values["records"]))
+
+    def to_json(self) -> str:
+        """Return the results as JSON, with one record on each line."""
+        runs = json.dumps({system: asdict(run) for system, run in self.runs.items()}, indent=1, ensure_ascii=False)
+        records = ",\n".join(json.dumps(record, ensure_ascii=False) for record in self.records)
+        return f'{{"runs": {runs},\n"records": [\n{records}\n]}}\n'
+
+    @property
+    def training_minutes(self) -> dict[str, float]:
+        """System → duration of all its trainings in minutes."""
+        seconds = {(r["system"], r["variant"], r["seed"]): r["seconds"] for r in self.records if "seconds" in r}
+        return {
+            system: sum(value for key, value in seconds.items() if key[0] == system) / 60
+            for system in dict.fromkeys(record["system"] for record in self.records)
+        }
+
+
+def read_provenance(file: Path) -> Provenance:
+    """Read how records were made; everything is unknown without a file, which older versions did not write."""
+    if not file.exists():
+        return Provenance()
+    with errors_at(str(file)):
+        return _parse_provenance(json.loads(file.read_text(encoding="utf-8")))
+
+
+def _parse_provenance(values: object) -> Provenance:
+    """Return checked values; ValueError with the faulty key."""
+    try:
+        return _PROVENANCE.validate_python(values)
+    except ValidationError as error:
+        faults = (": ".join([*map(str, fault["loc"]), fault["msg"]]) for fault in error.errors())
+        raise ValueError("; ".join(faults)) from None
+
+
+@dataclass(frozen=True, order=True)
+class RowKey:
+    """What a row of the tables is of: a variant of a system, on a task."""
+
+    system: str
+    task: str
+    data: str
+    protocol: str
+    metric: str
+    variant: str
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells of text of its row."""
+        return (self.system, self.task, self.data, self.protocol, METRICS[self.metric].label, self.variant)
+
+
+ROW_COLUMNS = columns("System", "Task", "Data", "Protocol", "Metric", "Variant")
+
+
+def group_by_row(results: SavedResults, words: Iterable[str] = ()) -> dict[RowKey, dict[int, float]]:
+    """Return row → seed → test score in the metric's unit, of rows that have all `words` in their names."""
+    rows: dict[RowKey, dict[int, float]] = {}
+    for record in results.records:
+        key = RowKey(*(record[name] for name in ("system", "task", "data", "protocol", "metric", "variant")))
+        names = (*key.cells, key.metric)
+        if record["split"] == "test" and all(any(word in name for name in names) for word in words):
+            rows.setdefault(key, {})[record["seed"]] = METRICS[key.metric].scale * record["value"]
+    return dict(sorted(rows.items()))
+
+
+def scores_table(results: SavedResults, words: Iterable[str] = ()) -> Table:
+    """Return a table of mean scores with their 95% intervals over seeds."""
+    rows = [
+        (*key.cells, *_format_estimate(estimate([*scores.values()]), key), str(len(scores)))
+        for key, scores in group_by_row(results, words).items()
+    ]
+    return Table("Scores", (*ROW_COLUMNS, *columns(numbers=["Mean", "95% interval", "Seeds"])), tuple(rows))
+
+
+def differences_table(results: SavedResults, other: SavedResults, words: Iterable[str] = ()) -> Table:
+    """Return a table of the rows that both results have: means, and their difference over shared seeds.
+
+    The difference is `other` − `results`, with the interval of Student's paired t-test.
+    """
+    before, after = group_by_row(results, words), group_by_row(other, words)
+    rows = []
+    for key in (key for key in before if key in after):
+        differences = pair_by_seed(after[key], before[key])
+        means = (_format_estimate(estimate([*scores[key].values()]), key)[0] for scores in (before, after))
+        rows.append((*key.cells, *means, *_format_estimate(estimate(differences), key, True), str(len(differences))))
+    numbers = ["First", "Second", "Difference", "95% interval", "Shared seeds"]
+    return Table("Differences", (*ROW_COLUMNS, *columns(numbers=numbers)), tuple(rows))
+
+
+def _format_estimate(score: Estimate | None, key: RowKey, signed: bool = False) -> tuple[str, str]:
+    """Format a mean and the ends of its interval; an interval needs two seeds."""
+    if score is None:
+        return NOTHING, NOTHING
+    style = f"{'+' if signed else ''}z.{METRICS[key.metric].decimals}f"
+    if score.interval is None:
+        return format(score.mean, style), NOTHING
+    low, high = score.mean - score.interval, score.mean + score.interval
+    return format(score.mean, style), f"{low:{style}} to {high:{style}}"
+
+
+def runs_table(results: Mapping[str, SavedResults]) -> Table:
+    """Return a table of results by name: one row for each system, with how it was made."""
+    rows = [
+        (
+            name,
+            system,
+            run.text or NOTHING,
+            (run.text_sha256 or NOTHING)[:8],
+            (run.commit or NOTHING)[:8] + ("+" if run.changed_files else ""),
+            run.finished or NOTHING,
+            run.processor or NOTHING,
+            run.budget or NOTHING,
+            str(len({record["seed"] for record in saved.records if record["system"] == system})),
+            f"{saved.training_minutes.get(system, 0):.1f}",
+            str(sum(record["system"] == system for record in saved.records)),
+        )
+        for name, saved in results.items()
+        for system, run in saved.runs.items()
+    ]
+    text = columns("Name", "System", "Text", "Checksum", "Commit", "Finished", "Processor", "Budget")
+    return Table("Results", (*text, *columns(numbers=["Seeds", "Training minutes", "Records"])), tuple(rows))
