@@ -177,12 +177,19 @@ def plain(docstring: str) -> str:
     return docstring.split("\nAttributes:")[0].strip()
 
 
+def subcommands(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield name and parser of all subcommands, and of theirs."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for subcommand, inner in action.choices.items():
+                yield f"{name} {subcommand}", inner
+                yield from subcommands(f"{name} {subcommand}", inner)
+
+
 def command_line_page() -> str:
     """Return a page with the help of `contexture` and its subcommands."""
-    parser = build_parser()
     lines = ["# Command line", "", "`kedro run` runs pipelines; `contexture` has the commands below."]
-    (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    for name, command in subparsers.choices.items():
+    for name, command in subcommands("contexture", build_parser()):
         command.formatter_class = functools.partial(argparse.HelpFormatter, width=100)
-        lines += ["", f"## contexture {name}", "", "```text", command.format_help().strip(), "```"]
+        lines += ["", f"## {name}", "", "```text", command.format_help().strip(), "```"]
     return "\n".join(lines) + "\n"

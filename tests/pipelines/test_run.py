@@ -3,11 +3,13 @@
 import copy
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import click
 import mlflow
 import numpy as np
 import pandas as pd
@@ -23,15 +25,18 @@ from mlflow.entities import Run
 from pyspark.sql import SparkSession
 from safetensors.torch import load_file
 
+from contexture.cli import split_params
 from contexture.encoders.files import load_encoder
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
+from contexture.pipelines.hooks.provenance import format_command
 from contexture.pipelines.hooks.record import git_tags, make_run_name
 from contexture.pipelines.pretrain.pipeline import create_pipeline
 from contexture.pipelines.system import resolve_all
 from contexture.pipelines.trainings import split_cores
 from contexture.reporting.index import read_summaries
 from contexture.reporting.provenance import hash_corpus
+from contexture.reporting.saved_results import read_provenance
 from contexture.settings import RUN_PARAMETERS
 from contexture.systems.registry import SYSTEMS
 from contexture.systems.resolved import resolve_ablation
@@ -257,6 +262,34 @@ def test_each_training_has_its_card_and_the_folder_of_its_model(demo: Path) -> N
     for folder, run_id in folders.items():
         card = Path(client.download_artifacts(run_id, "README.md"))
         assert card.read_text(encoding="utf-8") == (demo / folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_how_results_were_made_is_written_next_to_the_records(demo: Path) -> None:
+    run_file = demo / "data/08_reporting/mspp/run.json"
+    provenance = read_provenance(run_file)
+    assert (provenance.text, provenance.seeds) == ("the demo's made-up world", 1)
+    assert provenance.text_sha256 == hash_corpus(read(demo, "01_raw/sources.json"))
+    assert provenance.budget is None and provenance.processor and provenance.cores and provenance.minutes
+    # The command has the same parameters as the run.
+    options = shlex.split(provenance.command or "")
+    assert options[:-1] == ["kedro", "run", "--pipelines", "mspp", "--params"]
+    assert split_params(click.Context(click.Command("run")), click.Option(["--params"]), options[-1]) == SMALLEST
+    assert not (demo / "data/08_reporting/claims/run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({"pipeline_names": ["__default__"], "tags": ["report"], "env": "local"}, "kedro run --pipelines mspp"),
+        ({"pipeline_names": ["demo"]}, "kedro run --pipelines demo"),
+        (
+            {"pipeline_names": None, "env": "books", "runtime_params": {"corpus": {"input": "a, b", "lang": None}}},
+            "kedro run --pipelines mspp --env books --params 'corpus.input=\"a, b\",corpus.lang=null'",
+        ),
+    ],
+)
+def test_commands_that_repeat_a_run(options: dict[str, Any], command: str) -> None:
+    assert format_command(options, "mspp") == command
 
 
 def test_the_data_are_inputs_of_the_run(demo: Path) -> None:

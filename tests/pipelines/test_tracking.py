@@ -103,7 +103,8 @@ def test_the_digest_of_a_text_depends_on_its_files_alone() -> None:
     assert dataset["digest"] == digest[:16] and json.loads(dataset["profile"]) == {"pages_out": 2}
 
 
-def test_paths_of_what_was_not_copied_stay(tmp_path: Path) -> None:
+def test_paths_of_what_was_not_copied_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # MLflow's own experiment has artifacts in the working folder
     client, uri = open_store(tmp_path)
     experiment = create_experiment(client, tmp_path / "old")
     copied, left = (client.create_run(experiment).info for _ in range(2))

@@ -40,7 +40,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error(explain_unknown("command", arguments[:1], commands))
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
-        command = commands[args.command]
+        command = getattr(args, "parser", commands[args.command])  # of `contexture results save`, for example
         options = re.findall(r"(?<=[ \[,])--[a-z-]+", command.format_help())
         named = [argument.partition("=")[0] for argument in unknown if argument.startswith("--")]
         command.error(explain_unknown("option", named[:1], set(options)) if named else f"unknown: {' '.join(unknown)}")

@@ -14,7 +14,7 @@ def add_arguments(results: argparse.ArgumentParser) -> None:
     """Add the options of `contexture results`."""
     actions = results.add_subparsers(dest="action", required=True, metavar="save|list|show")
     save = actions.add_parser("save", help="save the results of a run to docs/results/NAME.json")
-    save.set_defaults(work=save_results)
+    save.set_defaults(work=save_results, parser=save)
     save.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
     save.add_argument("--systems", nargs="+", metavar="SYSTEM", help="only these (default: all of the run)")
     save.add_argument(
@@ -25,13 +25,13 @@ def add_arguments(results: argparse.ArgumentParser) -> None:
     )
     save.add_argument("--command", dest="repeat", metavar="TEXT", help="the command that repeats the run")
     listing = actions.add_parser("list", help="print a table of all saved results")
-    listing.set_defaults(work=list_results)
+    listing.set_defaults(work=list_results, parser=listing)
     show = actions.add_parser("show", help="print the scores of saved results, or the differences of two")
-    show.set_defaults(work=show_results)
+    show.set_defaults(work=show_results, parser=show)
     show.add_argument("name", metavar="NAME", help="saved results: a name, or a file")
     show.add_argument("other", metavar="OTHER", nargs="?", help="results that are compared with NAME")
     show.add_argument(
-        "--rows", nargs="+", default=[], metavar="WORD", help="only rows with all of these words, such as a metric"
+        "--rows", nargs="+", default=[], metavar="NAME", help="only rows with all of these names, such as mr accuracy"
     )
 
 

@@ -1,6 +1,5 @@
 """Decide the claims of papers on the records of runs: shown, refuted or undecided."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,14 +9,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from contexture.messages import errors_at
 from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.metrics.power import MAX_SEEDS, count_needed_seeds
-from contexture.paths import METRICS_FILE, DataLayout
+from contexture.paths import DataLayout
 from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaim, PaperClaims
 from contexture.reporting.names import DATA, RECORD_SPECS, REFERENCES
 from contexture.reporting.phrases import count_noun, join_names
-from contexture.reporting.records import COST_KEYS, Record, ScoreKey, check_records, score_key
+from contexture.reporting.records import COST_KEYS, Record, ScoreKey, score_key
 from contexture.reporting.saved_results import SavedResults
 from contexture.reporting.tables import ROUNDING, estimate
 from contexture.tasks.question_scores import read_question_scores
@@ -65,16 +63,8 @@ class RunRecords:
 
         Raises ValueError if there are none or one is invalid.
         """
-        if folder.is_file():
-            return cls(SavedResults.read(folder).records, folder)
-        files = sorted(folder.glob(f"*/{METRICS_FILE}"))
-        if not files:
-            raise ValueError(f"{folder}: no */{METRICS_FILE}; name a folder data/08_reporting of a run")
-        records: list[Record] = []
-        for file in files:
-            with errors_at(str(file)):
-                records += check_records(json.loads(file.read_text(encoding="utf-8")))
-        return cls(records, folder)
+        results = SavedResults.read(folder) if folder.is_file() else SavedResults.collect(folder)
+        return cls(results.records, folder)
 
     def get_costs(self, system: str, variant: str) -> dict[int, dict[str, Any]]:
         """Return seed → cost of a variant's training; {} if it was not trained here."""

@@ -34,7 +34,9 @@ class SavedResults:
         """
         found = {file.parent.name: file for file in sorted(reports_dir.glob(f"*/{METRICS_FILE}"))}
         if not found:
-            raise ValueError(f"{reports_dir}: no */{METRICS_FILE}; name a folder data/08_reporting of a run")
+            raise ValueError(
+                f"{reports_dir}: no */{METRICS_FILE}; name a folder data/08_reporting of a run, or a file of saved results"
+            )
         if unknown := [system for system in systems or () if system not in found]:
             raise ValueError(explain_unknown("system", unknown, found))
         runs, records = {}, []
@@ -109,12 +111,11 @@ ROW_COLUMNS = columns("System", "Task", "Data", "Protocol", "Metric", "Variant")
 
 
 def group_by_row(results: SavedResults, words: Iterable[str] = ()) -> dict[RowKey, dict[int, float]]:
-    """Return row → seed → test score in the metric's unit, of rows that have all `words` in their names."""
+    """Return row → seed → test score in the metric's unit, of rows that have all `words` as names."""
     rows: dict[RowKey, dict[int, float]] = {}
     for record in results.records:
         key = RowKey(*(record[name] for name in ("system", "task", "data", "protocol", "metric", "variant")))
-        names = (*key.cells, key.metric)
-        if record["split"] == "test" and all(any(word in name for name in names) for word in words):
+        if record["split"] == "test" and {*key.cells, key.metric}.issuperset(words):
             rows.setdefault(key, {})[record["seed"]] = METRICS[key.metric].scale * record["value"]
     return dict(sorted(rows.items()))
 

@@ -1,0 +1,193 @@
+"""`contexture results` saves the results of a run, lists them, and shows the scores or the differences of two."""
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contexture.commands.main import main
+from contexture.reporting.provenance import Provenance
+from contexture.reporting.records import Record
+from contexture.reporting.saved_results import SavedResults
+from tests.commands.test_claims import claims_output, find_counts, sentence_records, write_run
+from tests.reporting.make import COST, measured
+
+RUN = Provenance(
+    command="kedro run --pipelines cmlm --params 'corpus.input=/home/me/novels/a.txt,cmlm.seeds=3'",
+    commit="0123456789abcdef",
+    changed_files=False,
+    finished="2026-01-31T12:00",
+    minutes=9.5,
+    seeds=3,
+    budget="9 minutes",
+    text="novels",
+    text_sha256="fedcba9876543210",
+    processor="A processor",
+    cores=2,
+)
+
+
+def cmlm_records(mlm: list[float], cmlm: list[float]) -> list[Record]:
+    untrained = sentence_records("untrained", [0.60, 0.61, 0.62])
+    return [*untrained, *sentence_records("mlm", mlm), *sentence_records("cmlm", cmlm)]
+
+
+MLM, CMLM = [0.70, 0.71, 0.72], [0.80, 0.812, 0.82]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: a project with the records of one run."""
+    reports = write_run(tmp_path / "data", "cmlm", cmlm_records(MLM, CMLM))
+    (reports / "cmlm/run.json").write_text(json.dumps(asdict(RUN)))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def results_output(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    main(["results", *map(str, arguments)])
+    return capsys.readouterr().out
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """Return the cells of the rows of Markdown tables, without heads."""
+    lines = [line for line in text.splitlines() if line.startswith("| ") and "---" not in line]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_saved_results_have_all_records_and_how_they_were_made(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert results_output(capsys, "save", "first") == "9 records of cmlm: docs/results/first.json\n"
+    file = project / "docs/results/first.json"
+    saved = json.loads(file.read_text())
+    assert saved["records"] == json.loads((project / "data/08_reporting/cmlm/metrics.json").read_text())
+    command = "kedro run --pipelines cmlm --params 'corpus.input=a.txt,cmlm.seeds=3'"
+    assert saved["runs"] == {"cmlm": asdict(RUN) | {"command": command}}
+    assert "/home/me" not in file.read_text()
+    assert SavedResults.read(file).training_minutes == {"cmlm": 9.0}
+
+
+@pytest.mark.parametrize(
+    ("path", "shortened"),
+    [
+        ("input=~/a/b.bz2", "input=b.bz2"),
+        ("input=data/01_raw/b", "input=data/01_raw/b"),
+        ("'input=[/a/b.bz2, /c/d]'", "'input=[b.bz2, d]'"),
+        ('input={"en":"/a/b c/d"}', 'input={"en":"b c/d"}'),
+    ],
+)
+def test_paths_of_the_machine_are_shortened(
+    path: str, shortened: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results_output(capsys, "save", "first", "--command", "kedro run")
+    (project / "data/08_reporting/cmlm/run.json").write_text(json.dumps({"command": path}))
+    assert SavedResults.collect(project / "data/08_reporting").runs["cmlm"].command == shortened
+
+
+def test_results_of_older_versions_are_saved_without_how_they_were_made(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "data/08_reporting/cmlm/run.json").unlink()
+    main(["results", "save", "first"])
+    assert "cmlm: commit, text and processor are unknown" in capsys.readouterr().err
+    main(["results", "save", "second", "--command", "kedro run --pipelines cmlm"])
+    assert "--command" not in capsys.readouterr().err
+    runs = [SavedResults.read(project / f"docs/results/{name}.json").runs["cmlm"] for name in ("first", "second")]
+    assert runs == [Provenance(), Provenance(command="kedro run --pipelines cmlm")]
+
+
+def test_the_list_has_one_row_for_each_system(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert results_output(capsys, "list").startswith("There are no saved results here")
+    results_output(capsys, "save", "first")
+    (project / "docs/results/page.md").write_text("# A page")
+    _, row = table_rows(results_output(capsys, "list"))
+    assert row == [
+        *("first", "cmlm", "novels", "fedcba98", "01234567", "2026-01-31T12:00", "A processor", "9 minutes"),
+        *("3", "9.0", "9"),
+    ]
+
+
+def test_show_prints_means_with_intervals_and_the_command(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results_output(capsys, "save", "first")
+    text = results_output(capsys, "show", "first", "--rows", "mr", "mlm")
+    (row,) = table_rows(text)[3:]
+    # t(0.975, 2) = 4.303, standard deviation 1, 3 seeds: 71 ± 2.48.
+    assert row == ["cmlm", "mr", "senteval", "senteval", "accuracy", "mlm", "71.0", "68.5 to 73.5", "3"]
+    assert len(table_rows(results_output(capsys, "show", "first"))[3:]) == 3
+    assert text.splitlines()[-1].startswith("repeat first, cmlm: kedro run --pipelines cmlm --params ")
+
+
+def test_show_prints_differences_over_shared_seeds(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results_output(capsys, "save", "first")
+    # Seeds 0 and 1 gain one and three points: 2 ± 12.7 (t(0.975, 1) = 12.706, standard deviation 1.414).
+    other = [*sentence_records("mlm", [0.71, 0.74]), *sentence_records("new", [0.5, 0.5])]
+    (project / "data/08_reporting/cmlm/metrics.json").write_text(json.dumps(other))
+    results_output(capsys, "save", "second")
+    *_, row = table_rows(results_output(capsys, "show", "first", "docs/results/second.json"))
+    assert row[5:] == ["mlm", "71.0", "72.5", "+2.0", "-10.7 to +14.7", "2"]
+
+
+def test_claims_are_decided_on_saved_results(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results_output(capsys, "save", "first")
+    (project / "data").rename(project / "moved")
+    text = claims_output(capsys, "--metrics", "docs/results/first.json")
+    assert find_counts(text) == [1, 0, 31] and "records of docs/results/first.json" in text
+
+
+def test_only_named_systems_are_saved(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(project / "data", "mspp", measured("mspp_ie", [0.5], "answer_selection", "wikiqa", "grouped", "map"))
+    results_output(capsys, "save", "first", "--systems", "cmlm")
+    assert set(SavedResults.read(project / "docs/results/first.json").runs) == {"cmlm"}
+    with pytest.raises(SystemExit, match="unknown system 'cmml'; did you mean 'cmlm'"):
+        main(["results", "save", "second", "--systems", "cmml"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("save", "First"), "NAME First: use lower-case letters"),
+        (("save", "first"), "NAME first: .*first.json exists; choose another name"),
+        (("save", "second", "--metrics", "docs"), r"--metrics: docs: no \*/metrics.json"),
+        (("show", "frist"), "unknown results 'frist'; did you mean 'first'"),
+        (("show", "first", "--rows", "xyz"), "--rows: there are no rows"),
+    ],
+)
+def test_errors_name_the_option(
+    arguments: tuple[str, ...], message: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results_output(capsys, "save", "first")
+    with pytest.raises(SystemExit, match=f"^contexture results: {message}"):
+        main(["results", *arguments])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"records": [{}]}, "metrics record 0: system: Field required"),
+        ({"runs": {"cmlm": {"comit": "a"}}}, "comit: Unexpected keyword argument"),
+        ({"more": 1}, "expected the keys runs and records"),
+    ],
+)
+def test_damaged_files_are_errors(
+    change: dict[str, Any], message: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results_output(capsys, "save", "first")
+    file = project / "docs/results/first.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(SystemExit, match=rf"first\.json: {message}"):
+        main(["results", "show", "first"])
+
+
+def test_unknown_options_have_suggestions(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["results", "show", "first", "--row", "map", "--metric"])
+    assert re.search("unknown option '--metric'", capsys.readouterr().err)
+
+
+def test_the_cost_counts_once_for_each_training() -> None:
+    records = [*measured("a", [0.5, 0.6], cost=COST), *measured("a", [0.5, 0.6], "cr", cost=COST)]
+    assert SavedResults({}, records).training_minutes == {"some": 2.0}
