@@ -34,9 +34,7 @@ class SavedResults:
         """
         found = {file.parent.name: file for file in sorted(reports_dir.glob(f"*/{METRICS_FILE}"))}
         if not found:
-            raise ValueError(
-                f"{reports_dir}: no */{METRICS_FILE}; name a folder data/08_reporting of a run, or a file of saved results"
-            )
+            raise ValueError(f"{reports_dir}: no */{METRICS_FILE}; name a folder data/08_reporting of a run")
         if unknown := [system for system in systems or () if system not in found]:
             raise ValueError(explain_unknown("system", unknown, found))
         runs, records = {}, []
