@@ -329,13 +329,13 @@ def test_the_encoder_of_a_system_is_registered_by_its_name(demo: Path) -> None:
 
 def test_a_copied_project_has_artifacts_of_its_own(demo: Path, tmp_path: Path) -> None:
     original, _ = parent_of(demo)
-    before = sorted((demo / "mlruns").rglob("*"))
+    artifacts = sorted((demo / "mlruns").rglob("*"))
     copied = tmp_path / "copied"
     shutil.copytree(demo, copied)
     settings = copied / "conf/base/mlflow.yml"
     settings.write_text(settings.read_text().replace(str(demo), str(copied)))
     run_without_spark(copied, node_names=["mspp.write_report", "mspp.log_metrics", "mspp.register_encoder"])
-    assert sorted((demo / "mlruns").rglob("*")) == before
+    assert sorted((demo / "mlruns").rglob("*")) == artifacts
     mlflow.set_tracking_uri(f"sqlite:///{copied}/mlflow.db")
     client = MlflowClient()
     runs = client.search_runs(["1"], "tags.`mlflow.runName` LIKE 'mspp%'", order_by=["attributes.start_time"])

@@ -82,10 +82,11 @@ def show_results(args: argparse.Namespace) -> None:
     from contexture.reporting.tables import to_markdown
 
     results = {name: SavedResults.read(file) for name, file in files.items()}
-    first, *others = results.values()
-    table = differences_table(first, others[0], args.rows) if others else scores_table(first, args.rows)
+    first = results[args.name]
+    other = results[args.other] if args.other else None
+    table = differences_table(first, other, args.rows) if other else scores_table(first, args.rows)
     if not table.rows:
-        shared = " that both results have" if others else ""
+        shared = " that both results have" if other else ""
         raise ValueError(f"{'--rows: ' if args.rows else ''}there are no rows with test scores{shared}")
     print(to_markdown(runs_table(results)), to_markdown(table), sep="\n\n", end="\n\n")
     for name, saved in results.items():

@@ -32,16 +32,16 @@ class SavedResults:
 
         Absolute paths in commands become names of files. Raises ValueError for unknown systems and invalid records.
         """
-        found = {file.parent.name: file for file in sorted(reports_dir.glob(f"*/{METRICS_FILE}"))}
-        if not found:
+        metrics_files = {file.parent.name: file for file in sorted(reports_dir.glob(f"*/{METRICS_FILE}"))}
+        if not metrics_files:
             raise ValueError(f"{reports_dir}: no */{METRICS_FILE}; name a folder data/08_reporting of a run")
-        if unknown := [system for system in systems or () if system not in found]:
-            raise ValueError(explain_unknown("system", unknown, found))
+        if unknown := [system for system in systems or () if system not in metrics_files]:
+            raise ValueError(explain_unknown("system", unknown, metrics_files))
         runs, records = {}, []
-        for system in systems or found:
-            with errors_at(str(found[system])):
-                records += check_records(json.loads(found[system].read_text(encoding="utf-8")))
-            run = read_provenance(found[system].with_name(RUN_FILE))
+        for system in systems or metrics_files:
+            with errors_at(str(metrics_files[system])):
+                records += check_records(json.loads(metrics_files[system].read_text(encoding="utf-8")))
+            run = read_provenance(metrics_files[system].with_name(RUN_FILE))
             runs[system] = replace(run, command=run.command and _ABSOLUTE_PATH.sub("", run.command))
         return cls(runs, records)
 
@@ -132,11 +132,11 @@ def differences_table(results: SavedResults, other: SavedResults, words: Iterabl
 
     The difference is `other` − `results`, with the interval of Student's paired t-test.
     """
-    before, after = group_by_row(results, words), group_by_row(other, words)
+    first, second = group_by_row(results, words), group_by_row(other, words)
     rows = []
-    for key in (key for key in before if key in after):
-        differences = pair_by_seed(after[key], before[key])
-        means = (_format_estimate(estimate([*scores[key].values()]), key)[0] for scores in (before, after))
+    for key in (key for key in first if key in second):
+        differences = pair_by_seed(second[key], first[key])
+        means = (_format_estimate(estimate([*scores[key].values()]), key)[0] for scores in (first, second))
         rows.append((*key.cells, *means, *_format_estimate(estimate(differences), key, True), str(len(differences))))
     numbers = ["First", "Second", "Difference", "95% interval", "Shared seeds"]
     return Table("Differences", (*ROW_COLUMNS, *columns(numbers=numbers)), tuple(rows))
