@@ -559,15 +559,15 @@ def test_main_variants_of_systems(pipelines: dict[str, Pipeline]) -> None:
     assert demo == {name: main[name] for name in DEFAULT_SYSTEMS}
     for name in ("demo", "__default__"):
         registered = {
-            node.namespace: node.inputs for node in pipelines[name].nodes if node.short_name == "register_encoder"
+            node.namespace: node.inputs[0] for node in pipelines[name].nodes if node.short_name == "register_encoder"
         }
         assert registered == {
-            "mspp": ["mspp.mspp_ie-pretrained"],
-            "quick_thoughts": ["quick_thoughts.bow-pretrained"],
-            "cmlm": ["cmlm.cmlm-pretrained"],
-            "cross_thought": ["cross_thought.ct_1_64-pretrained"],
-            "two_tower": ["two_tower.static_ict-pretrained"],
-            "league": ["league.mlm_ict_quick_thoughts-pretrained"],
+            "mspp": "mspp.mspp_ie-pretrained",
+            "quick_thoughts": "quick_thoughts.bow-pretrained",
+            "cmlm": "cmlm.cmlm-pretrained",
+            "cross_thought": "cross_thought.ct_1_64-pretrained",
+            "two_tower": "two_tower.static_ict-pretrained",
+            "league": "league.mlm_ict_quick_thoughts-pretrained",
         }
 
 
