@@ -19,12 +19,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
+from programs import run_measured
 
 CORES = 2
 SETTINGS = Path(__file__).parents[1] / "conf" / "base" / "spark.yml"
@@ -103,47 +102,6 @@ def run(command: list[str]) -> tuple[float, str]:
     return time.perf_counter() - began, done.stdout
 
 
-def measured(command: list[str]) -> tuple[str, float]:
-    """What a program printed, and the highest memory, in GB, of it and all of its descendants together."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    peak, ended = [0], threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(0.5):
-            peak[0] = max(peak[0], sum(_proportional(pid) for pid in _descendants(process.pid)))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    out, _ = process.communicate()
-    ended.set()
-    watcher.join()
-    return out, peak[0] / 1e9
-
-
-def _descendants(root: int) -> Iterator[int]:
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                stat = (entry / "stat").read_text()
-            except OSError:  # ended meanwhile
-                continue
-            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
-    todo = [root]
-    while todo:
-        pid = todo.pop()
-        yield pid
-        todo += [child for child, parent in parents.items() if parent == pid]
-
-
-def _proportional(pid: int) -> int:
-    try:
-        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return int(re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)[1]) * 1024  # type: ignore[index]
-
-
 def main() -> None:
     """Compare and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -177,9 +135,9 @@ def main() -> None:
         print(f"\ntwice the input takes {twice / once:.2f} times as long")
         if args.memory:
             size = repeated(args.export, 1000, export)
-            out, peak = measured(_ours(export, folder))
+            out, peak = run_measured(_ours(export, folder))
             took = sum(float(part) for part in out.split()[1:3])
-            print(f"{size:.0f} MB of XML: {took:.0f} s, {size / took:.1f} MB/s, at most {peak:.2f} GB of memory")
+            print(f"{size:.0f} MB of XML: {took:.0f} s, {size / took:.1f} MB/s, at most {peak / 1e9:.2f} GB of memory")
 
 
 def _ours(export: Path, folder: Path) -> list[str]:

@@ -10,16 +10,13 @@ exponent of growth between the first and the last size: 1 is linear. Linux only.
 import argparse
 import json
 import math
-import os
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
-from benchmarks.search_choice import ADAPT, copy_project, print_table, project_environment
+from benchmarks.programs import copy_project, measure_adapt, print_table
 
-STAGES_FILE = Path("logs/stages.json")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+#: Made-up words are in no language.
+PARAMS = {"corpus.lang": "en", "cleaning.filters.wrong_language": "null"}
 NUM_WORDS, NUM_CHARS = 50_000, 100
 
 
@@ -37,38 +34,6 @@ def write_texts(file: Path, count: int) -> None:
             lines.write(json.dumps({"id": str(number), "text": text}) + "\n")
 
 
-def run_adapt(folder: Path, text: Path) -> tuple[dict[str, float], float]:
-    """Return the seconds of each stage, and the largest memory of all processes in bytes."""
-    copy_project(folder)
-    # Made-up words are in no language.
-    params = f"corpus.input={text},corpus.lang=en,cleaning.filters.wrong_language=null"
-    command = [*ADAPT, "--params", params]
-    process = subprocess.Popen(
-        command, cwd=folder, env=project_environment(folder), stdin=subprocess.DEVNULL, start_new_session=True
-    )
-    memory = 0
-    while process.poll() is None:
-        memory = max(memory, measure_memory(process.pid))
-        time.sleep(0.5)
-    if process.returncode:
-        raise SystemExit(process.returncode)
-    stages: dict[str, float] = json.loads((folder / STAGES_FILE).read_text(encoding="utf-8"))
-    return stages, memory
-
-
-def measure_memory(session: int) -> int:
-    """Return the resident memory of all processes of a session, in bytes; shared pages count once for each."""
-    pages = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # ended
-            continue
-        if int(fields[3]) == session:
-            pages += int(fields[21])
-    return pages * PAGE_BYTES
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output_dir", type=Path)
@@ -82,7 +47,8 @@ def main() -> None:
         folder.mkdir(parents=True)
         text = folder / "texts.jsonl"
         write_texts(text, size)
-        results.append(run_adapt(folder, text))
+        copy_project(folder)
+        results.append(measure_adapt(folder, {"corpus.input": str(text)} | PARAMS))
     rows = []
     for stage in results[0][0]:
         seconds = [stages[stage] for stages, _ in results]

@@ -17,16 +17,14 @@ is without limits.
 
 import argparse
 import itertools
-import os
-import shutil
 import subprocess
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from benchmarks.programs import adapt_command, copy_project, print_table, project_environment
 from benchmarks.real_texts import READERS, find_text, write_texts
 from scipy.stats import kendalltau
 
@@ -42,11 +40,8 @@ from contexture.tasks.held_out.questions import read_questions
 from contexture.tasks.held_out.recommendation import FROM_TEXT, PUBLISHED, WEIGHTS, Calibration
 from contexture.tasks.passage_ranking import BM25, rank_all
 
-PROJECT = Path(__file__).parents[1]
 ENCODERS_DIR = Path("data/06_models/adapt/pretrained")
 NDCG_FILE = "ndcg.parquet"
-#: Runs the stages of `contexture adapt`.
-ADAPT = (sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt")
 #: Limits that are tried: of weights, and of the share of the gain of encoders from the text.
 LIMITS, LIMITS_FROM_TEXT, SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.9), (0.1, 0.2, 0.3, 0.4, 0.9), (0.05, 0.1, 0.2, 1.0)
 
@@ -133,22 +128,8 @@ def train(folder: Path, project: Path, encoder: str, settings: Mapping[str, str]
     plan = make_plan(str(find_text(folder)), 600, encoder, folder, None)
     untrained = ("adapt.pretrain.runs.published.", "adapt.pretrain.budget")
     parameters = {key: value for key, value in plan.parameters.items() if not key.startswith(untrained)} | settings
-    params = ",".join(f"{key}={value}" for key, value in parameters.items())
-    command = [*ADAPT, "--to-nodes", "adapt.pretrain", "--params", params]
+    command = adapt_command(parameters, "--to-nodes", "adapt.pretrain")
     subprocess.run(command, cwd=project, check=True, env=project_environment(project), stdin=subprocess.DEVNULL)
-
-
-def copy_project(project: Path) -> None:
-    """Copy configuration and source to a project folder."""
-    project.mkdir(exist_ok=True)
-    for name in ("conf", "src"):
-        shutil.copytree(PROJECT / name, project / name, dirs_exist_ok=True)
-    shutil.copy(PROJECT / "pyproject.toml", project)
-
-
-def project_environment(project: Path) -> dict[str, str]:
-    """Return the environment variables of a process that runs the source of a project folder."""
-    return os.environ | {"PYTHONPATH": str(project / "src")}
 
 
 def rank_text(folder: Path, project: Path) -> pd.DataFrame:
@@ -196,13 +177,6 @@ def fit_calibrations(texts: Sequence[MeasuredText]) -> dict[str, Calibrations]:
     distances = np.array([[(text.best_value - text.choose(limits).value) ** 2 for text in texts] for limits in tried])
     sums = distances.sum(axis=1, keepdims=True) - distances
     return {text.name: tried[best] for text, best in zip(texts, sums.argmin(axis=0), strict=True)}
-
-
-def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a Markdown table."""
-    print("\n| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
-    for row in rows:
-        print("| " + " | ".join(row) + " |")
 
 
 def print_choices(texts: Sequence[MeasuredText], limits: Calibrations) -> None:

@@ -13,8 +13,9 @@ reused.
 import argparse
 from pathlib import Path
 
+from benchmarks.programs import print_table
 from benchmarks.real_texts import READERS, write_texts
-from benchmarks.search_choice import MeasuredText, measure_text, print_table
+from benchmarks.search_choice import MeasuredText, measure_text
 
 from contexture.tasks.held_out.recommendation import FROM_TEXT, PUBLISHED
 from contexture.tasks.passage_ranking import BM25, HYBRID

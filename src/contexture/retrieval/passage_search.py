@@ -26,7 +26,7 @@ from contexture.retrieval.fusion import fuse_scores
 from contexture.retrieval.parquet_rows import ROWS_PER_BATCH, ROWS_PER_GROUP, ParquetRows
 from contexture.retrieval.passages import TEXT_COLUMNS, searched_text
 from contexture.retrieval.top import NO_ROW, Rows, Scores
-from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_numpy, write_vectors
+from contexture.retrieval.vectors import Array, Vectors, check_identity, open_vectors, search_numpy, write_vectors
 
 #: Layout of an index folder.
 ENCODER_DIR, PASSAGES_FILE, VECTORS_DIR, BM25_DIR = "encoder", "passages.parquet", "vectors", "bm25"
@@ -65,40 +65,49 @@ def build_passage_index(
 
     An interrupted build keeps its finished vectors. Raises ValueError if there are no passages or no words.
     """
-    # `PassageSearch` does not need torch.
-    from contexture.encoders.base import prepare_for_inference
-    from contexture.encoders.files import load_encoder
-    from contexture.retrieval.candidates import build_bm25
+    from contexture.retrieval.candidates import build_bm25  # `PassageSearch` does not need torch
 
     bm25, defaults = bm25 or Bm25Config(), defaults or SearchDefaults()
     files = sorted(passages.glob("*.parquet"))
     rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files)
     if not rows:
         raise ValueError(f"{passages} contains no passages: there is nothing to search")
-    encoder_identity = {"encoder": encoder_checksum(encoder)}
     size = sum(file.stat().st_size for file in files)
-    identity = encoder_identity | {"passages": rows, "bytes": size, "bm25": asdict(bm25), "search": asdict(defaults)}
+    identity = {"encoder": encoder_checksum(encoder), "passages": rows, "bytes": size}
+    identity |= {"bm25": asdict(bm25), "search": asdict(defaults)}
     discard_other(folder, identity)
     with work_folder(folder, identity) as work_dir:
         shutil.copytree(encoder, work_dir / ENCODER_DIR, dirs_exist_ok=True)
         (work_dir / DEFAULTS_FILE).write_text(json.dumps(asdict(defaults)), encoding="utf-8")
-        schema = pq.read_schema(files[0]).empty_table().select(PASSAGE_COLUMNS).schema
-        with pq.ParquetWriter(work_dir / PASSAGES_FILE, schema) as writer:
-            for file in files:
-                for batch in pq.ParquetFile(file).iter_batches(ROWS_PER_BATCH, columns=PASSAGE_COLUMNS):
-                    writer.write_batch(batch.select(PASSAGE_COLUMNS), row_group_size=ROWS_PER_GROUP)
-        passage_rows, model = ParquetRows(work_dir / PASSAGES_FILE), prepare_for_inference(load_encoder(encoder))
-        write_vectors(
-            work_dir / VECTORS_DIR,
-            rows,
-            model.document.size,
-            lambda chosen: model.embed(
-                list(starmap(searched_text, passage_rows.read_range(chosen, TEXT_COLUMNS))), "document"
-            ),
-            encoder_identity,
-        )
+        passage_rows = merge_passages(files, work_dir / PASSAGES_FILE)
+        embed_passages(passage_rows, encoder, work_dir / VECTORS_DIR)
         texts = starmap(searched_text, passage_rows.tuples(TEXT_COLUMNS))
         build_bm25(map(" ".join, texts), work_dir / BM25_DIR, bm25)
+
+
+def merge_passages(files: Sequence[Path], target: Path) -> ParquetRows:
+    """Write the stored columns of Parquet files to one file, and return its rows."""
+    schema = pq.read_schema(files[0]).empty_table().select(PASSAGE_COLUMNS).schema
+    with pq.ParquetWriter(target, schema) as writer:
+        for file in files:
+            for batch in pq.ParquetFile(file).iter_batches(ROWS_PER_BATCH, columns=PASSAGE_COLUMNS):
+                writer.write_batch(batch.select(PASSAGE_COLUMNS), row_group_size=ROWS_PER_GROUP)
+    return ParquetRows(target)
+
+
+def embed_passages(passages: ParquetRows, encoder: Path, folder: Path) -> Vectors:
+    """Write the vectors of passages to `folder`, which keeps finished shards, and return them."""
+    from contexture.encoders.base import prepare_for_inference
+    from contexture.encoders.files import load_encoder
+
+    model = prepare_for_inference(load_encoder(encoder))
+    return write_vectors(
+        folder,
+        len(passages),
+        model.document.size,
+        lambda chosen: model.embed(list(starmap(searched_text, passages.read_range(chosen, TEXT_COLUMNS))), "document"),
+        {"encoder": encoder_checksum(encoder)},
+    )
 
 
 class PassageSearch:
