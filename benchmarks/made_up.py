@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tokenizers import Tokenizer, models
+from numpy.typing import NDArray
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.streams.joint.config import JointConfig
 from contexture.streams.pairs.config import PAIR_TASKS
-from contexture.vocabulary.tokenizers import SpecialTokens
+from contexture.vocabulary.tokenizers import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
 
 #: BERT's: layers, hidden size, heads; `small` is that of Turc et al. (2019).
@@ -23,7 +25,56 @@ PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
 LENGTHS = Lengths(query=64, document=288)
 WORDS = 30_522
 
+# Tokens of titles and, apart from them and from special tokens, of passages: 145 a document on average.
+_TITLE, _PASSAGE = (1, 6), (16, 262)
+
 Rows = list[np.ndarray[Any, Any]]
+
+
+class Texts:
+    """Made-up texts of words that a vocabulary of this size has."""
+
+    def __init__(self, vocabulary: int, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+        numbers = np.arange(vocabulary - len(SPECIALS["wordpiece"]))
+        self.words = np.array(["".join(syllables[n // 70**k % 70] for k in range(3)) for n in numbers])
+        # Words are as rare as in any language (Zipf).
+        weights = 1 / (numbers + 3)
+        self.odds = np.cumsum(weights / weights.sum())
+
+    def draw(self, lengths: NDArray[np.int64]) -> list[str]:
+        """Texts by number of words."""
+        words = self.words[np.searchsorted(self.odds, self.rng.random(lengths.sum())).clip(max=len(self.words) - 1)]
+        return [" ".join(text) for text in np.split(words, np.cumsum(lengths)[:-1])]
+
+    def queries(self, count: int) -> list[str]:
+        """Sentences of 26 words on average, 62 at most."""
+        return self.draw(self.rng.gamma(3.5, 26.5 / 3.5, count).astype(np.int64).clip(3, LENGTHS.query - 2))
+
+    def titles(self, count: int) -> list[str]:
+        """Titles of one word to five."""
+        return self.draw(self.rng.integers(*_TITLE, count))
+
+    def passages(self, count: int) -> list[str]:
+        """Passages of 139 words on average."""
+        return self.draw(self.rng.integers(*_PASSAGE, count))
+
+    def tokenizer(self, folder: Path) -> None:
+        """Write a tokenizer that knows all words."""
+        names = SPECIALS["wordpiece"]
+        vocabulary = {token: number for number, token in enumerate([*names.values(), *self.words])}
+        tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=names["unk"]))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.add_special_tokens(list(names.values()))
+        tokenizer.post_processor = processors.BertProcessing(
+            (names["sep"], vocabulary[names["sep"]]), (names["cls"], vocabulary[names["cls"]])
+        )
+        folder.mkdir()
+        tokenizer.save(str(folder / TOKENIZER_FILE))
+        config = {"tokenizer_class": "PreTrainedTokenizerFast"} | {f"{k}_token": v for k, v in names.items()}
+        pd.Series(config).to_json(folder / CONFIG_FILE)
 
 
 def transformer(size: str, **settings: Any) -> TransformerConfig:

@@ -37,7 +37,7 @@ def passages(folder: Path, count: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
     import torch
-    from two_tower import Texts
+    from made_up import Texts
 
     from contexture.encoders.base import build_encoder
     from contexture.encoders.config import Lengths, StaticConfig

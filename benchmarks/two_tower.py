@@ -34,8 +34,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from numpy.typing import NDArray
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from made_up import Texts
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder, build_encoder, to_device
@@ -52,65 +52,15 @@ from contexture.retrieval.vectors import write_vectors
 from contexture.streams.base import Batching
 from contexture.streams.pairs.batches import Pairs
 from contexture.streams.pairs.config import PairsConfig
-from contexture.vocabulary.tokenizers import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, load_tokenizer
+from contexture.vocabulary.tokenizers import load_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
 LIMITS = Limits(query=64, document=288)
 _CLIP = 1.0
-# Tokens of titles and, apart from them and from special tokens, of passages: 145 a document on average.
-_TITLE, _PASSAGE = (1, 6), (16, 262)
-
 _QUERIES = 1000
 
-Lengths = NDArray[np.int64]
 #: Number of a step → its loss.
 LossOf = Callable[[int], Tensor]
-
-
-class Texts:
-    """Made-up texts of words that a vocabulary of this size has."""
-
-    def __init__(self, vocabulary: int, seed: int = 0) -> None:
-        self.rng = np.random.default_rng(seed)
-        syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
-        numbers = np.arange(vocabulary - len(SPECIALS["wordpiece"]))
-        self.words = np.array(["".join(syllables[n // 70**k % 70] for k in range(3)) for n in numbers])
-        # Words are as rare as in any language (Zipf).
-        weights = 1 / (numbers + 3)
-        self.odds = np.cumsum(weights / weights.sum())
-
-    def draw(self, lengths: Lengths) -> list[str]:
-        """Texts by number of words."""
-        words = self.words[np.searchsorted(self.odds, self.rng.random(lengths.sum())).clip(max=len(self.words) - 1)]
-        return [" ".join(text) for text in np.split(words, np.cumsum(lengths)[:-1])]
-
-    def queries(self, count: int) -> list[str]:
-        """Sentences of 26 words on average, 62 at most."""
-        return self.draw(self.rng.gamma(3.5, 26.5 / 3.5, count).astype(np.int64).clip(3, LIMITS.query - 2))
-
-    def titles(self, count: int) -> list[str]:
-        """Titles of one word to five."""
-        return self.draw(self.rng.integers(*_TITLE, count))
-
-    def passages(self, count: int) -> list[str]:
-        """Passages of 139 words on average."""
-        return self.draw(self.rng.integers(*_PASSAGE, count))
-
-    def tokenizer(self, folder: Path) -> None:
-        """Write a tokenizer that knows all words."""
-        names = SPECIALS["wordpiece"]
-        vocabulary = {token: number for number, token in enumerate([*names.values(), *self.words])}
-        tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=names["unk"]))
-        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        tokenizer.add_special_tokens(list(names.values()))
-        tokenizer.post_processor = processors.BertProcessing(
-            (names["sep"], vocabulary[names["sep"]]), (names["cls"], vocabulary[names["cls"]])
-        )
-        folder.mkdir()
-        tokenizer.save(str(folder / TOKENIZER_FILE))
-        config = {"tokenizer_class": "PreTrainedTokenizerFast"} | {f"{k}_token": v for k, v in names.items()}
-        pd.Series(config).to_json(folder / CONFIG_FILE)
 
 
 def write_pairs(texts: Texts, tokenizer: Path, folder: Path, count: int) -> None:

@@ -193,7 +193,7 @@ def test_a_stage_with_only_unsplit_streams_follows_a_split_one(training: Trainin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("micro_batch_size", [None, 2])
-def test_two_processes_give_the_weights_of_one(micro_batch_size: int | None, training: Training) -> None:
+def test_two_processes_give_weights_and_curves_of_one(micro_batch_size: int | None, training: Training) -> None:
     """Without dropout; each rank has equally many candidates, so gradients must be equal."""
     runs, trained = {"mspp": schedule(3, mspp=1)}, []
     for devices in (1, 2):
@@ -202,8 +202,10 @@ def test_two_processes_give_the_weights_of_one(micro_batch_size: int | None, tra
         # The gradient of a key's bias is zero up to rounding, which Adam scales up.
         trained.append({name: tensor for name, tensor in tensors.items() if not name.endswith("key.bias")})
     assert_same(*trained, atol=1e-5, rtol=1e-4)
+    curves = [read_curves(training.folder / devices)[["train/loss", "train/mspp_accuracy"]] for devices in ("1", "2")]
+    pd.testing.assert_frame_equal(*curves, atol=1e-5, rtol=0)
     tokens = [read_summary(training.folder / devices)["tokens"] for devices in ("1", "2")]
-    assert tokens[1] == pytest.approx(tokens[0], rel=0.1)  # twice what the first device read
+    assert tokens[0] == tokens[1]
 
 
 @pytest.mark.slow

@@ -16,9 +16,10 @@ TOTAL_COLUMNS = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "s
 
 
 class Recorder(pl.Callback):
-    """Log losses, `train/tokens_per_second` and `train/tflops` of this rank every few steps and after the last one.
+    """Log losses, `train/tokens_per_second` and `train/tflops` every few steps and after the last one.
 
-    `spent/…` are totals of the run on all devices. Padding, and time outside of training, are not counted.
+    Losses are means over all devices, and speeds are those of the first. `spent/…` are totals of the run on all
+    devices. Padding, and time outside of training, are not counted.
     """
 
     def __init__(self, folder: Path, interval: int) -> None:
@@ -45,17 +46,26 @@ class Recorder(pl.Callback):
         assert isinstance(module, ScheduledObjectives)
         if not is_step_end(trainer) or not self._is_recorded(module.step, module):
             return
-        values = {name: float(value) for name, value in module.latest_losses.items()}  # waits for the device
-        tokens, flops, seconds = float(self.tokens), float(self.flops), time.perf_counter() - self.started
+        tokens, flops = float(self.tokens), float(self.flops)  # waits for the device
+        seconds = time.perf_counter() - self.started
+        losses = self._reduce([float(value) for value in module.latest_losses.values()], "mean", trainer)
+        values = dict(zip(module.latest_losses, losses, strict=True))
         values |= {"train/tokens_per_second": tokens / seconds, "train/tflops": flops / seconds / 1e12}
-        world = trainer.world_size
-        for name, amount in (("tokens", tokens * world), ("flops", flops * world), ("seconds", seconds)):
+        amounts = [*self._reduce([tokens, flops], "sum", trainer), seconds]
+        for name, amount in zip(("tokens", "flops", "seconds"), amounts, strict=True):
             self.totals[name] += amount
         values |= {TOTAL_COLUMNS[name]: amount for name, amount in self.totals.items()}
         for logger in trainer.loggers:  # Lightning's step restarts in a resumed run
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
         self._restart_counts()
+
+    def _reduce(self, values: list[float], operation: str, trainer: pl.Trainer) -> list[float]:
+        """Return the means or sums of values over all devices."""
+        device = trainer.strategy.root_device
+        reduced = trainer.strategy.reduce(torch.tensor(values, dtype=torch.float64, device=device), reduce_op=operation)
+        assert isinstance(reduced, torch.Tensor)
+        return [float(value) for value in reduced.tolist()]
 
     def _is_recorded(self, step: int, module: ScheduledObjectives) -> bool:
         """Return whether the step's losses are logged: every `interval` steps, and the last one."""
