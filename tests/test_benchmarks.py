@@ -91,4 +91,4 @@ def test_different_loss_curves_end_the_benchmark(monkeypatch: pytest.MonkeyPatch
     processes, loss = benchmark("processes", monkeypatch), pd.Series([4.0, 3.0])
     processes.check_losses([loss, loss + 9e-6])
     with pytest.raises(SystemExit, match="the loss curves differ by more than 1e-05"):
-        processes.check_losses([loss, loss, loss + [0, 2e-5]])
+        processes.check_losses([loss, loss, loss + pd.Series([0, 2e-5])])

@@ -1,9 +1,12 @@
 """Fine-tuning on two devices and training on two (simulated) machines give the results of one device."""
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,15 +14,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from contexture.folders import UNFINISHED
 from contexture.systems.config import SystemConfig
 from contexture.systems.launch import finetune_arguments, launch_finetuning
 from contexture.tasks.base import EvaluatedEncoder
+from contexture.training.checkpoints import CHECKPOINT_DIR
 from contexture.training.curves import read_curves
 from tests.tasks.answer_selection import toys as answers
 from tests.tasks.fact_verification import toys as claims
 from tests.tasks.ranking import toys as ranked
 from tests.tasks.retrieval import toys as questions
-from tests.training.runs import Training, assert_same, read_files, train, weights
+from tests.training.runs import Training, assert_same, list_commands, read_files, train, wait_until, weights
 from tests.training.toys import STEADY, make_system, schedule, system, two_towers
 
 pytestmark = pytest.mark.slow  # processes that import torch
@@ -83,6 +88,39 @@ def test_two_machines_equal_one_device(training: Training) -> None:
     finished = read_files(folder)
     assert sum("is kept" in output for output in start_nodes(training)) == 1
     assert read_files(folder) == finished
+
+
+def test_a_killed_process_ends_the_run_which_resumes_exactly(
+    training: Training, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As when the system kills a process because memory is short; with dropout."""
+    settings = {"runs": {"run": schedule(200, in_batch_negatives=1)}, "checkpoint_every": 10, "devices": 2}
+    config, work = two_towers(**settings), training.folder / f"run{UNFINISHED}"
+    killer = threading.Thread(target=kill_rank, args=(1, work))
+    killer.start()
+    with pytest.raises(RuntimeError, match=r"training on 2 devices ended with code 1: .* Run the same command again"):
+        training.launch(config, "run")
+    killer.join()
+    error = capfd.readouterr().err
+    assert "rank      : 1 (" in error and "Signal 9 (SIGKILL)" in error
+    wait_until(lambda: not list_commands(training.folder), seconds=10)
+    assert not (training.folder / "run").exists() and (work / CHECKPOINT_DIR).exists()
+    resumed = training.train(config, "run")
+    assert "resuming run, seed 0, at step" in capfd.readouterr().err
+    assert_same(resumed, training.train(config, "run", "undisturbed"))
+
+
+def kill_rank(rank: int, work: Path) -> None:
+    """Kill a process of the run in the folder `work` after its first checkpoint."""
+    wait_until((work / CHECKPOINT_DIR).exists)
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            variables = file.read_bytes().split(b"\0")
+            command = file.with_name("cmdline").read_bytes()
+        except OSError:  # the process has ended
+            continue
+        if f"RANK={rank}".encode() in variables and str(work.parent).encode() in command:
+            os.kill(int(file.parent.name), signal.SIGKILL)
 
 
 def start_nodes(training: Training) -> list[str]:

@@ -164,7 +164,10 @@ def run_distributed(arguments: list[str], processes: int) -> None:
         finally:
             end_process_group(process)
     if code:
-        raise RuntimeError(f"training on {processes} devices ended with code {code}; see the error above")
+        raise RuntimeError(
+            f"training on {processes} devices ended with code {code}: see the error above. All processes have ended. "
+            "Run the same command again to continue from the last checkpoint"
+        )
 
 
 def end_with_starter() -> None:
