@@ -1,7 +1,7 @@
 """How do time and memory of each stage grow with the text?
 
-    PYTHONPATH=src:. python benchmarks/growth.py OUTPUT [--pages 4000] [--text FOLDER] [--factors 1 2 4 8]
-        [--tokens-per-byte 0.1] [--target-gb 100]
+    python benchmarks/growth.py OUTPUT [--pages 4000] [--text FOLDER] [--factors 1 2 4 8] [--tokens-per-byte 0.1]
+        [--target-gb 100]
 
 The text is the made-up world of `contexture.demo` as a compressed MediaWiki export of so many articles (5.6 kB of XML
 each), or the files of a folder: at the largest factor all of them, at half of it every second one, and so on. Each
@@ -34,7 +34,7 @@ from itertools import starmap
 from pathlib import Path
 
 import numpy as np
-from benchmarks.programs import copy_project, format_table, measure_adapt, run_measured
+from programs import copy_project, format_table, measure_adapt, run_measured
 
 from contexture.demo.config import DemoConfig
 from contexture.demo.write import EXPORT_FILE, write_demo_world

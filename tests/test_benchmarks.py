@@ -1,12 +1,15 @@
 """Benchmarks without other libraries run at the smallest size."""
 
 import importlib
+import itertools
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 import pytest
 import torch
+
+from contexture.demo.world import make_article, strip_links
 
 Captured = pytest.CaptureFixture[str]
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -92,3 +95,75 @@ def test_different_loss_curves_end_the_benchmark(monkeypatch: pytest.MonkeyPatch
     processes.check_losses([loss, loss + 9e-6])
     with pytest.raises(SystemExit, match="the loss curves differ by more than 1e-05"):
         processes.check_losses([loss, loss, loss + pd.Series([0, 2e-5])])
+
+
+def test_growth_is_the_slope_of_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
+    growth = benchmark("growth", monkeypatch)
+    sizes = [1e6, 2e6, 4e6, 8e6]
+    assert growth.fit_exponent(sizes, [3.0, 6.0, 12.0, 24.0]) == pytest.approx(1)
+    assert growth.fit_exponent(sizes, [1.0, 4.0, 16.0, 64.0]) == pytest.approx(2)
+    assert growth.extrapolate(sizes, [1.0, 4.0, 16.0, 64.0], 80e6) == pytest.approx(6400)
+    # Constant costs do not make a large text cheaper.
+    assert growth.extrapolate(sizes, [10.0, 10.0, 10.0, 10.0], 80e6) == pytest.approx(100)
+
+
+def test_stages_above_the_goal_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    growth = benchmark("growth", monkeypatch)
+    results = [
+        growth.Measurement(
+            text_bytes=10**6 * size,
+            passages=100 * size,
+            seconds={"corpus": 2.0 * size, "index": size**1.2},
+            memory={"corpus": 10**9, "index": 10**9 * size},
+        )
+        for size in (1, 2, 4, 8)
+    ]
+    times, goal, memory = growth.format_results(results, 0.08).strip().split("\n\n")
+    assert goal == "Exponents above 1.05: index."
+    corpus, index = read_table(times)
+    assert (corpus["8 MB, 800 passages"], corpus["exponent"]) == ("16.0", "1.00")
+    assert index["exponent of the last two"] == "1.20"
+    assert parse_number(corpus["hours for 0.08 GB"]) == pytest.approx(160 / 3600, abs=0.05)
+    assert [row["last / first"] for row in read_table(memory)] == ["1.00", "8.00"]
+
+
+def test_smaller_texts_are_parts_of_larger_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    growth = benchmark("growth", monkeypatch)
+    files = [Path(str(number)) for number in range(16)]
+    parts = [set(growth.select_files(files, factor, 8)) for factor in (1, 2, 4, 8)]
+    assert [len(part) for part in parts] == [2, 4, 8, 16]
+    assert all(smaller < larger for smaller, larger in itertools.pairwise(parts))
+    with pytest.raises(SystemExit, match="--text: 5 files are too few for --factors up to 8"):
+        growth.select_files(files[:5], 1, 8)
+
+
+@pytest.mark.slow
+def test_growth_of_all_stages(monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path) -> None:
+    """With a folder of documents; measured sizes are reused, but not with other options."""
+    growth, text = benchmark("growth", monkeypatch), tmp_path / "text"
+    write_documents(text, 80)
+    options = [str(tmp_path / "out"), "--text", str(text), "--factors", "1", "2", "--tokens-per-byte", "0.02"]
+    growth.main(options)
+    tables = capsys.readouterr().out
+    rows = read_table(tables.split("\n\n")[0])
+    assert [row["seconds"] for row in rows] == ["corpus", "vocabulary", "examples", "training", "embedding", "index"]
+    assert all(parse_number(list(row.values())[1]) > 0 for row in rows)
+    for row in read_table(tables.strip().split("\n\n")[2]):
+        assert parse_number(list(row.values())[1]) > 0.05
+    assert (tmp_path / "out/growth.png").stat().st_size > 10_000
+    growth.main(options)
+    assert capsys.readouterr().out == tables == (tmp_path / "out/growth.md").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit, match="delete it, or use another OUTPUT"):
+        growth.main([*options, "--tokens-per-byte", "0.03"])
+
+
+def write_documents(folder: Path, count: int) -> None:
+    """Write articles of the made-up world as Markdown files."""
+    folder.mkdir()
+    for number in range(count):
+        article = make_article(0, number)
+        lines = [f"# {article.outline.title}"]
+        for section in article.sections:
+            lines += [f"## {section.heading}"] if section.heading else []
+            lines += [strip_links(" ".join(part.text for part in paragraph)) for paragraph in section.paragraphs]
+        (folder / f"{number:03}.md").write_text("\n\n".join(lines), encoding="utf-8")
