@@ -157,6 +157,19 @@ def test_growth_of_all_stages(monkeypatch: pytest.MonkeyPatch, capsys: Captured,
         growth.main([*options, "--tokens-per-byte", "0.03"])
 
 
+@pytest.mark.slow
+def test_searches_are_compared_with_peers(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    benchmark("search", monkeypatch).main(["--passages", "3000", "--queries", "20", "--dimension", "16", "--k", "10"])
+    rows = {row["3,000 passages"]: row for row in read_table(capsys.readouterr().out.strip())}
+    assert list(rows) == ["bm25", "bm25s", "flat", "faiss-flat", "ivf", "faiss-ivf"]
+    for row in rows.values():
+        # Most queries are faster than the 95th percentile.
+        assert 0 < 1 / parse_number(row["queries/s"]) < 1.5 * parse_number(row["p95, ms"]) / 1000 + 0.1
+        assert parse_number(row["memory, GB"]) > 0
+    assert min(parse_number(rows[name]["same results"]) for name in ("bm25", "flat", "faiss-flat")) == 1
+    assert all(parse_number(row["same results"]) > 0.7 for row in rows.values())
+
+
 def write_documents(folder: Path, count: int) -> None:
     """Write articles of the made-up world as Markdown files."""
     folder.mkdir()
