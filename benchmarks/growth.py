@@ -20,8 +20,8 @@ of Spark, but not of Python. Memory is the largest of all processes of the stage
 Prints two Markdown tables and writes them to OUTPUT/growth.md, the numbers to OUTPUT/growth.json, and a picture to
 OUTPUT/growth.png. Exponents of growth: the slope of log seconds over log bytes by least squares, with nothing
 subtracted, and that of the last two sizes. Constant costs make exponents of small texts too small. Goal: at most 1.05,
-and equal memory. The hours for --target-gb extrapolate from the largest size with the last exponent, or 1 if it is
-smaller. Linux only.
+and equal memory. The hours for --target-gb extrapolate from the largest size with the exponent of all sizes, or 1 if it
+is smaller. Measure on a machine without other work. Linux only.
 """
 
 import argparse
@@ -64,8 +64,8 @@ def fit_exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 def extrapolate(sizes: Sequence[float], seconds: Sequence[float], target: float) -> float:
-    """Return the seconds at the size `target`: from the last size, with the last exponent, or 1 if it is smaller."""
-    return seconds[-1] * (target / sizes[-1]) ** max(1.0, fit_exponent(sizes[-2:], seconds[-2:]))
+    """Return the seconds at the size `target`: from the last size, with the fitted exponent, or 1 if it is smaller."""
+    return seconds[-1] * (target / sizes[-1]) ** max(1.0, fit_exponent(sizes, seconds))
 
 
 def write_text(project: Path, text: Path | None, factor: int, largest: int, pages: int) -> Path:
@@ -164,7 +164,7 @@ def run_part(name: str, project: Path) -> None:
 def format_results(results: Sequence[Measurement], target_gb: float) -> str:
     """Return a table of seconds and a table of memory, with a row for each stage."""
     sizes = [result.text_bytes for result in results]
-    heads = [f"{result.text_bytes / 1e6:,.0f} MB, {result.passages:,} passages" for result in results]
+    heads = [f"{result.text_bytes / 1e6:,.1f} MB, {result.passages:,} passages" for result in results]
     times, memories, above = [], [], []
     for stage in results[0].seconds:
         seconds = [result.seconds[stage] for result in results]
@@ -172,7 +172,7 @@ def format_results(results: Sequence[Measurement], target_gb: float) -> str:
         exponents = [fit_exponent(sizes, seconds), fit_exponent(sizes[-2:], seconds[-2:])]
         hours = extrapolate(sizes, seconds, target_gb * 1e9) / 3600
         above += [stage] if max(exponents) > GOAL else []
-        times.append([stage, *(f"{value:.1f}" for value in (*seconds,)), *map("{:.2f}".format, exponents)])
+        times.append([stage, *map("{:.1f}".format, seconds), *map("{:.2f}".format, exponents)])
         times[-1].append(f"{hours:,.1f}")
         memories.append([stage, *map("{:.2f}".format, memory), f"{memory[-1] / memory[0]:.2f}"])
     time_heads = ["seconds", *heads, "exponent", "exponent of the last two", f"hours for {target_gb:g} GB"]
@@ -195,7 +195,9 @@ def draw(results: Sequence[Measurement], file: Path) -> None:
         (line,) = axes.loglog(sizes, seconds, "o-", label=f"{stage}: {fit_exponent(sizes, seconds):.2f}")
         axes.loglog(sizes, seconds[-1] * sizes / sizes[-1], "--", color=line.get_color(), alpha=0.4)
     axes.set(xlabel="text, MB", ylabel="seconds", title="Growth of time (dashed: exponent 1, from the last size)")
-    axes.legend(title="stage: exponent")
+    axes.set_xticks(sizes, [f"{size:,.1f}" for size in sizes])
+    axes.minorticks_off()
+    figure.legend(title="stage: exponent", loc="outside right upper")
     figure.savefig(file, dpi=150)
     pyplot.close(figure)
 

@@ -121,7 +121,7 @@ def test_stages_above_the_goal_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
     times, goal, memory = growth.format_results(results, 0.08).strip().split("\n\n")
     assert goal == "Exponents above 1.05: index."
     corpus, index = read_table(times)
-    assert (corpus["8 MB, 800 passages"], corpus["exponent"]) == ("16.0", "1.00")
+    assert (corpus["8.0 MB, 800 passages"], corpus["exponent"]) == ("16.0", "1.00")
     assert index["exponent of the last two"] == "1.20"
     assert parse_number(corpus["hours for 0.08 GB"]) == pytest.approx(160 / 3600, abs=0.05)
     assert [row["last / first"] for row in read_table(memory)] == ["1.00", "8.00"]

