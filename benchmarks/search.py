@@ -1,7 +1,7 @@
-"""Speed of search among many passages: BM25 and vectors, compared with bm25s and FAISS.
+"""Speed of search among many passages: BM25 and vectors, compared with bm25s, pyserini and FAISS.
 
     python benchmarks/search.py [--passages 1000000] [--queries 500] [--dimension 256] [--k 100]
-        [--searches bm25 bm25s flat faiss-flat ivf faiss-ivf] [--folder FOLDER]
+        [--searches bm25 bm25s flat faiss-flat ivf faiss-ivf] [--pyserini PEERS/bin/python] [--folder FOLDER]
 
 Needs the extra `workbench`. Passages (139 words on average), queries (3 to 12 words) and vectors are made up, drawn
 from a seed. Each search runs in a new process with one thread and answers the queries one by one; a tenth of them
@@ -12,6 +12,8 @@ passages that are also those of the first search of the same kind.
 bm25        `Bm25`: an index on disk
 bm25s       `bm25s.tokenize` with English stop words and PyStemmer, and `BM25(method="lucene")` with the same k1 and b,
             as bm25s' documentation recommends; an index in memory
+pyserini    with --pyserini, the Python of an environment with pyserini (tried: 1.6.0, Java 25): Lucene's BM25 in its
+            `LuceneSearcher`, with the same k1 and b; an index on disk
 flat        exact search as in `contexture search` (`search_numpy`), in vectors on disk
 faiss-flat  FAISS's `IndexFlatIP`, in memory
 ivf         inverted lists of `open_index`, on disk
@@ -23,6 +25,7 @@ A million passages take about 6 GB of disk, and bm25s several GB of memory.
 import argparse
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -32,11 +35,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_up import Texts
 from programs import print_table, run_measured
 
 VOCABULARY, PASSAGES_PER_BATCH, PASSAGES_PER_GROUP = 60_000, 16_384, 50
 PASSAGES_FILE, QUERIES_FILE, QUERY_VECTORS_FILE, VECTORS_DIR = "passages.txt", "queries.txt", "queries.npy", "vectors"
+#: Parameters of BM25.
+K1, B = 1.2, 0.75
+PYSERINI = "pyserini"
 #: Share of the queries that warm up.
 WARM_UP = 0.1
 
@@ -46,6 +51,8 @@ Search = Callable[[Any], np.ndarray[Any, Any]]
 
 def write_data(folder: Path, passages: int, queries: int, dimension: int) -> None:
     """Write texts and vectors of passages and queries."""
+    from made_up import Texts  # not in the environment of pyserini
+
     from contexture.retrieval.vectors import write_vectors
 
     texts = Texts(VOCABULARY)
@@ -81,7 +88,7 @@ def open_bm25(folder: Path, k: int) -> Search:
     from contexture.retrieval.config import Bm25Config
 
     with work_folder(folder / "bm25") as work_dir:
-        write_bm25(read_passages(folder), work_dir, Bm25Config(language="en"))
+        write_bm25(read_passages(folder), work_dir, Bm25Config(K1, B, language="en"))
     index = Bm25(folder / "bm25")
     return lambda query: index.search([query], k)[1][0]
 
@@ -91,17 +98,38 @@ def open_bm25s(folder: Path, k: int) -> Search:
     import bm25s
     import Stemmer
 
-    from contexture.retrieval.config import Bm25Config
-
-    config, stemmer = Bm25Config(), Stemmer.Stemmer("english")
+    stemmer = Stemmer.Stemmer("english")
     tokens = bm25s.tokenize(list(read_passages(folder)), stopwords="en", stemmer=stemmer, show_progress=False)
-    index = bm25s.BM25(k1=config.k1, b=config.b, method="lucene")
+    index = bm25s.BM25(k1=K1, b=B, method="lucene")
     index.index(tokens, show_progress=False)
 
     def search(query: str) -> np.ndarray[Any, Any]:
         words = bm25s.tokenize([query], stopwords="en", stemmer=stemmer, show_progress=False)
         rows: np.ndarray[Any, Any] = index.retrieve(words, k=k, show_progress=False)[0][0]
         return rows
+
+    return search
+
+
+def open_pyserini(folder: Path, k: int) -> Search:
+    """Build an index of Lucene; needs pyserini instead of contexture."""
+    os.environ.setdefault("OPENAI_API_KEY", "unused")  # pyserini 1.6.0 fails without, when it is imported
+    documents, index = folder / "documents", folder / "lucene"
+    documents.mkdir()
+    with (documents / "passages.jsonl").open("w", encoding="utf-8") as file:
+        for row, text in enumerate(read_passages(folder)):
+            file.write(json.dumps({"id": str(row), "contents": text}) + "\n")
+    command = [sys.executable, "-m", "pyserini.index.lucene", "--collection", "JsonCollection", "--threads", "1"]
+    command += ["--generator", "DefaultLuceneDocumentGenerator", "--input", str(documents), "--index", str(index)]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    from pyserini.search.lucene import LuceneSearcher
+
+    searcher = LuceneSearcher(str(index))
+    searcher.set_bm25(K1, B)
+
+    def search(query: str) -> np.ndarray[Any, Any]:
+        rows = [int(hit.docid) for hit in searcher.search(query, k)]
+        return np.array(rows + [-1] * (k - len(rows)))
 
     return search
 
@@ -148,6 +176,7 @@ def open_faiss_index(kind: str, folder: Path, k: int) -> Search:
 SEARCHES: dict[str, tuple[bool, Callable[[Path, int], Search]]] = {
     "bm25": (False, open_bm25),
     "bm25s": (False, open_bm25s),
+    PYSERINI: (False, open_pyserini),
     "flat": (True, open_flat),
     "faiss-flat": (True, lambda folder, k: open_faiss_index("flat", folder, k)),
     "ivf": (True, open_ivf),
@@ -178,9 +207,9 @@ def share_of_first(first: Path, other: Path) -> float:
     return float(np.mean([np.isin(left[left >= 0], right).mean() for left, right in pairs if (left >= 0).any()]))
 
 
-def describe_search(name: str, folder: Path, k: int, first: str) -> list[str]:
-    """Run a search in a new process and return its row of the table."""
-    command = [sys.executable, __file__, "--folder", str(folder), "--k", str(k), "--run", name]
+def describe_search(name: str, folder: Path, k: int, first: str, python: str) -> list[str]:
+    """Run a search in a new process of `python`, and return its row of the table."""
+    command = [python, __file__, "--folder", str(folder), "--k", str(k), "--run", name]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     output, memory = run_measured(command, environment=environment)
     results = json.loads(output.splitlines()[-1])
@@ -196,7 +225,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--dimension", type=int, default=256)
     parser.add_argument("--k", type=int, default=100, help="passages per query (%(default)d)")
-    parser.add_argument("--searches", nargs="+", choices=SEARCHES, default=list(SEARCHES))
+    searches = [name for name in SEARCHES if name != PYSERINI]
+    parser.add_argument("--searches", nargs="+", choices=searches, default=searches)
+    parser.add_argument("--pyserini", metavar="PYTHON", help="Python of an environment with pyserini, to compare with")
     parser.add_argument("--folder", type=Path, help="new folder for texts and indexes (default: a temporary one)")
     parser.add_argument("--run", choices=SEARCHES, help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
@@ -208,9 +239,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         write_data(folder, args.passages, args.queries, args.dimension)
         first: dict[bool, str] = {}
-        for name in args.searches:
+        names = [*args.searches, *([PYSERINI] if args.pyserini else [])]
+        for name in names:
             first.setdefault(SEARCHES[name][0], name)
-        rows = [describe_search(name, folder, args.k, first[SEARCHES[name][0]]) for name in args.searches]
+        rows = [
+            describe_search(
+                name, folder, args.k, first[SEARCHES[name][0]], args.pyserini if name == PYSERINI else sys.executable
+            )
+            for name in names
+        ]
     heads = [f"{args.passages:,} passages", "build, minutes", "queries/s", "p95, ms", "memory, GB", "same results"]
     print_table(heads, rows)
 
