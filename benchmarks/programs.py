@@ -15,7 +15,7 @@ STAGES_FILE = Path("logs/stages.json")
 #: Runs the stages of `contexture adapt`.
 ADAPT = (sys.executable, "-m", "kedro", "run", "--env", "adapt", "--pipelines", "adapt")
 #: Time between two measurements of memory.
-INTERVAL_SECONDS = 0.5
+INTERVAL_SECONDS = 0.2
 
 
 def copy_project(project: Path) -> None:
@@ -58,7 +58,7 @@ def run_measured(
 
     def watch() -> None:
         while not ended.wait(INTERVAL_SECONDS):
-            memory.append(measure_memory(process.pid))
+            memory[0] = max(memory[0], measure_memory(process.pid))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -67,7 +67,7 @@ def run_measured(
     watcher.join()
     if process.returncode:
         raise SystemExit(f"{output}\n{' '.join(command)}: ended with code {process.returncode}")
-    return output, max(memory)
+    return output, memory[0]
 
 
 def measure_memory(session: int) -> int:
