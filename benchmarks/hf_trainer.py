@@ -367,7 +367,9 @@ def flatten(shapes: Any) -> list[int]:
 def processor() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "processor unknown")
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "processor unknown"
+    )
 
 
 if __name__ == "__main__":
