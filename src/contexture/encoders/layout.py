@@ -60,7 +60,7 @@ def truncate(sentences: Sentences, limits: int | Ints) -> Sentences:
     """Cut sentences to at most `limits` tokens: one limit for all, or one for each sentence (B, S)."""
     lengths = np.maximum(sentences.lengths.ravel(), 0)
     kept = np.minimum(sentences.lengths, limits)
-    return Sentences(sentences.tokens[_offsets(lengths) < np.repeat(kept.ravel(), lengths)], kept)
+    return Sentences(sentences.tokens[token_offsets(lengths) < np.repeat(kept.ravel(), lengths)], kept)
 
 
 def pair_limits(lengths: Ints, room: int) -> Ints:
@@ -193,7 +193,7 @@ def _pooling_weights(
     return torch.from_numpy(weights)
 
 
-def _offsets(lengths: Ints) -> Ints:
+def token_offsets(lengths: Ints) -> Ints:
     """Return 0, 1, …, n−1 for each n of `lengths`, concatenated."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
@@ -201,7 +201,7 @@ def _offsets(lengths: Ints) -> Ints:
 
 def _token_coordinates(size: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Return row, segment, offset in the segment, and column of each token, for segments of `size` (B, S) tokens."""
-    segment, offset = np.repeat(np.arange(size.size), size.ravel()), _offsets(size.ravel())
+    segment, offset = np.repeat(np.arange(size.size), size.ravel()), token_offsets(size.ravel())
     starts = np.cumsum(size, axis=1) - size
     return segment // size.shape[1], segment % size.shape[1], offset, starts.ravel()[segment] + offset
 

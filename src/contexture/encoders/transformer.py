@@ -19,16 +19,15 @@ from transformers import (
 
 from contexture.encoders.config import TableSizes, TransformerConfig
 from contexture.encoders.cross import BERT_STD, CrossLayers
+from contexture.encoders.dropout import replace_dropout
 from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, skipped_flops
 from contexture.encoders.layout import Batch, SpecialTokenFormat, group_by_length
 from contexture.encoders.network import Network, Projections, pool
+from contexture.encoders.packed import MAX_PLAIN_TOKENS, packed_states
 from contexture.encoders.quiet import quiet_loading
 from contexture.packages import encoder_path
 from contexture.vocabulary.tokenizers import SpecialTokens
 
-#: On a CPU in bfloat16, training on rows up to this length is 1.2 to 2 times faster without fused attention, whose
-#: backward pass is slow there (benchmarks/attention.py).
-MAX_PLAIN_TOKENS = 160
 #: Standard deviation of words in narrow models; positions and types have 1/8 of the width.
 NARROW_WORD_STD, POSITION_DIVISOR = 0.05, 8
 
@@ -40,6 +39,7 @@ class Transformer(Network):
 
     def __init__(self, model: PreTrainedModel, config: TransformerConfig, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
+        replace_dropout(model)
         self.model: Any = model
         # Fused if the model supports it. Others (MPNet) misread its mask.
         self.attention = model.config._attn_implementation
@@ -128,7 +128,8 @@ class Transformer(Network):
         """Return hidden states (B, T, H) of a batch of `encoders.layout`; those of padding are undefined.
 
         Tokens also attend to `prefix` (B, N, H), which has no positions and types and whose states are not returned.
-        Rows of similar length are computed together, because a quarter of a batch of joint inputs is padding. `lengths`
+        With `read` (B, T) in the batch, only states of these tokens are needed; the others are undefined. Padding is
+        not computed on a CPU, see `packed_states`; otherwise rows of similar length are computed together. `lengths`
         in the batch avoid waiting for a GPU.
         """
         ids = self.replace_unknown(batch["input_ids"])
@@ -139,6 +140,8 @@ class Transformer(Network):
         else:
             ends = torch.arange(1, width + 1, device=ids.device)
             lengths = (inputs["attention_mask"] * ends).amax(dim=1).cpu().numpy()
+        if self._can_pack(inputs, lengths, prefix):
+            return packed_states(self.base, inputs, lengths, batch.get("read"))
         chunks = group_by_length(lengths, rows * width)
         order = torch.from_numpy(np.concatenate(chunks))
         order = (order.pin_memory() if ids.is_cuda else order).to(ids.device, non_blocking=True)
@@ -151,6 +154,13 @@ class Transformer(Network):
             states = self._choose_attention(part)(**part).last_hidden_state[:, -longest:]
             parts.append(nn.functional.pad(states, (0, 0, 0, width - longest)))
         return torch.cat(parts)[order.argsort()]
+
+    def _can_pack(self, inputs: Batch, lengths: npt.NDArray[np.int64], prefix: Tensor | None) -> bool:
+        """Return whether `packed_states` can compute a batch: on a CPU, without a prefix and gaps in the rows."""
+        config, mask = self.model.config, inputs["attention_mask"]
+        if mask.device.type != "cpu" or config.model_type not in BERT_LIKE or config.is_decoder:
+            return False
+        return (prefix is None or not prefix.shape[1]) and int(mask.sum()) == lengths.sum()
 
     def _prepend_prefix(
         self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor

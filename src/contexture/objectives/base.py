@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import torch
@@ -48,6 +50,10 @@ class Objective(nn.Module, ABC):
         """
         return batch
 
+    def read_positions(self, batch: StreamBatch) -> Tensor | None:
+        """Return the tokens (B, T) of a corrupted batch whose states `forward` reads; by default None, all."""
+        return None
+
     def inspect(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
         """Return plain values that show what was learned, for the report of a finished training; by default none.
 
@@ -62,3 +68,10 @@ class Objective(nn.Module, ABC):
     @abstractmethod
     def forward(self, encoder: Encoder, states: States, batch: StreamBatch) -> Loss:
         """Return the loss and metrics of a batch from the encoder's `states` of it."""
+
+
+def mark_read_positions(batch: StreamBatch, objectives: Iterable[Objective]) -> StreamBatch:
+    """Return a batch with `read` (B, T), the tokens whose states any of its objectives reads, unless one reads all."""
+    positions = [objective.read_positions(batch) for objective in objectives]
+    masks = [mask for mask in positions if mask is not None]
+    return {**batch, "read": reduce(or_, masks)} if len(masks) == len(positions) else batch

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.masking import Masking, Positions, masked_logits, prediction_loss
+from contexture.objectives.masking import IGNORED_TARGET, Masking, Positions, masked_logits, prediction_loss
 from contexture.objectives.settings import MlmConfig
 
 
@@ -21,6 +21,11 @@ class MaskedLanguageModel(Objective):
         ids, targets = self.masking(batch, generator)
         (moved,) = self.positions.move([batch], generator)
         return {**moved, "input_ids": ids, "mlm_targets": targets}
+
+    def read_positions(self, batch: StreamBatch) -> Tensor:
+        """Return the masked tokens (B, T)."""
+        masked: Tensor = batch["mlm_targets"] != IGNORED_TARGET
+        return masked
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Return forward and backward FLOPs of head and logits for the expected number of masked tokens."""

@@ -20,6 +20,11 @@ class MultiSentencesInParagraph(Objective):
         self.needs_clean_input = not config.masked_input
         self.head = EvidenceHead(config.head, encoder.hidden_size, config.style)
 
+    def read_positions(self, batch: StreamBatch) -> Tensor:
+        """Return the tokens (B, T) of which the states of sentences are averages."""
+        pooled: Tensor = (batch["pooling"] != 0).any(dim=1)
+        return pooled
+
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Return the mean loss of predicting which candidates share the paragraph of s_0, and the accuracy."""
         logits = self.head(sentence_states(states, batch["pooling"]))

@@ -10,6 +10,7 @@ import torch
 
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
+from contexture.objectives.base import mark_read_positions
 from contexture.training.config import Budget, Pretraining, PretrainRun, Stage
 from contexture.training.precision import allow_tf32, synchronize
 from contexture.training.prepare import PreparedRun
@@ -123,6 +124,7 @@ def _measure_seconds(batches: list[Any], stage: Stage, config: Pretraining, prep
                 if stream_by_objective[name] in batch:
                     generator = torch.Generator(device).manual_seed(number)
                     part = prepared.objectives[name].corrupt(batch[stream_by_objective[name]], generator)
+                    part = mark_read_positions(part, [prepared.objectives[name]])
                     states = prepared.streams[stream_by_objective[name]].encode(prepared.encoder, part)
                     losses.append(prepared.objectives[name](prepared.encoder, states, part).value)
         if losses:

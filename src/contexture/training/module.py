@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.base import Loss, Objective
+from contexture.objectives.base import Loss, Objective, mark_read_positions
 from contexture.seeding import mix
 from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
@@ -104,9 +104,12 @@ class ScheduledObjectives(pl.LightningModule):
             for objective in objectives.values():
                 corrupted = objective.corrupt(corrupted, generator)
             inputs = {False: corrupted, True: batch[stream]}
+            readers: dict[bool, list[Objective]] = {}
+            for objective in objectives.values():
+                readers.setdefault(objective.needs_clean_input, []).append(objective)
             states = {
-                clean: self.streams[stream].encode(self.encoder, inputs[clean])
-                for clean in dict.fromkeys(objective.needs_clean_input for objective in objectives.values())
+                clean: self.streams[stream].encode(self.encoder, mark_read_positions(inputs[clean], reading))
+                for clean, reading in readers.items()
             }
             for name, objective in objectives.items():
                 clean = objective.needs_clean_input
