@@ -37,6 +37,7 @@ import torch
 from made_up import LENGTHS, PEAKS, SIZES, WORDS, Texts, transformer, vocabulary, write_examples
 from programs import print_table
 from pydantic import TypeAdapter
+from torch import Tensor
 
 from contexture.encoders.base import Encoder, build_encoder, prepare_for_inference, tokenize_texts
 from contexture.imports import resolve
@@ -193,11 +194,10 @@ def count_tokens(encoder: Encoder) -> list[int]:
     """
     computed: list[int] = []
 
-    def count(_: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        states = arguments[0] if arguments else named["hidden_states"]
+    def count(_: Any, __: Any, states: Tensor) -> None:
         computed.append(states.shape[0] * states.shape[1])
 
-    encoder.document.base.encoder.layer[0].register_forward_pre_hook(count, with_kwargs=True)
+    encoder.document.base.embeddings.register_forward_hook(count)
     return computed
 
 

@@ -156,7 +156,7 @@ def compare_parts(folder: Path, size: str, args: argparse.Namespace) -> None:
     shorter = argparse.Namespace(**{**vars(args), "steps": args.parts})
     parts = {side: in_new_process(profile_parts, Job(side, folder, shorter)) for side in SIDES}
     print(f"\n| {size}, ms of a step | " + " | ".join(SIDES) + " |\n|---|" + "---:|" * len(SIDES))
-    for part in [*PARTS, "matrix products of logits", "other", "all"]:
+    for part in [*PARTS, "matrix products of logits", "other", "all, by wall time"]:
         print(f"| {part} | " + " | ".join(f"{parts[side].get(part, 0.0):,.1f}" for side in SIDES) + " |", flush=True)
 
 
@@ -227,11 +227,10 @@ def train(job: Job) -> Run:
 def train_contexture(job: Job, output: Path) -> tuple[float, float]:
     """Train, save the model in `output`, and return seconds and processor seconds."""
     args = job.args
-    size = next(name for name in SIZES if name == job.folder.name)
     values = {
         "seeds": 1,
         "lengths": {"query": args.tokens, "document": args.tokens},
-        "encoders": {"transformer": encoder_settings(size, args)},
+        "encoders": {"transformer": encoder_settings(job.folder.name, args)},
         "streams": {"sequences": {}},
         "pretrain": {
             "runs": {"mlm": {"schedule": [{"steps": args.steps, "weights": {"mlm": 1}}]}},
@@ -347,12 +346,15 @@ def profile_parts(job: Job) -> dict[str, float]:
     torch.set_num_threads(job.args.threads)
     side = train_contexture if job.side == "contexture" else train_hugging_face
     vocabulary = len(AutoTokenizer.from_pretrained(job.folder / "vocabulary"))
-    with tempfile.TemporaryDirectory() as temporary, contextlib.redirect_stdout(io.StringIO()):
-        with profile(record_shapes=True) as profiled:
-            seconds, _ = side(job, Path(temporary))
-    parts: dict[str, float] = {"all": 1e3 * seconds / job.args.steps}
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        contextlib.redirect_stdout(io.StringIO()),
+        profile(record_shapes=True) as profiled,
+    ):
+        seconds, _ = side(job, Path(temporary))
+    parts: dict[str, float] = {"all, by wall time": 1e3 * seconds / job.args.steps}
     for event in profiled.key_averages(group_by_input_shape=True):
-        if event.key.startswith(("aten::", "torch::", "autograd::")):
+        if not event.key.startswith("USDT"):
             part = next((part for part, names in PARTS.items() if any(name in event.key for name in names)), "other")
             if part == "matrix products of layers" and vocabulary in np.ravel(flatten(event.input_shapes)):
                 part = "matrix products of logits"

@@ -180,3 +180,27 @@ def write_documents(folder: Path, count: int) -> None:
             lines += [f"## {section.heading}"] if section.heading else []
             lines += [strip_links(" ".join(part.text for part in paragraph)) for paragraph in section.paragraphs]
         (folder / f"{number:03}.md").write_text("\n\n".join(lines), encoding="utf-8")
+
+
+def test_the_trainer_needs_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = benchmark("hf_trainer", monkeypatch)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match="accelerate, which is not installed: pip install accelerate"):
+        trainer.main([])
+
+
+def test_masked_language_models_are_compared_with_the_trainer(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path
+) -> None:
+    """All sides start from the same weights, and one step with the same passages has nearly the same loss."""
+    pytest.importorskip("accelerate", reason="the Trainer needs accelerate")
+    monkeypatch.setenv("PYTHONPATH", f"{FOLDER}", prepend=":")
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"{number} boats sail to the harbour {number * 'far '}away\n" for number in range(300)))
+    options = "--sizes tiny --steps 2 --batch 8 --rounds 1 --vocabulary 300 --dropout 0"
+    benchmark("hf_trainer", monkeypatch).main([*options.split(), "--text", str(text)])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()[-3:]]
+    assert [row[0] for row in rows] == ["contexture", "Trainer", "Trainer grouped"]
+    assert rows[0][5] == "0%" and all(float(row[1].replace(",", "")) > 0 for row in rows)
+    losses = [float(row[6]) for row in rows]
+    assert losses == pytest.approx([losses[0]] * 3, abs=0.05)

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from contexture.encoders.config import TableSizes, TransformerConfig
 from contexture.encoders.layout import text_layout
+from contexture.objectives.base import mark_read_positions
+from contexture.objectives.lm import LanguageModel
 from contexture.objectives.masking import IGNORED_TARGET, mask_tokens
 from contexture.objectives.mlm import MaskedLanguageModel
-from contexture.objectives.settings import MlmConfig
+from contexture.objectives.settings import LmConfig, MlmConfig
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences, subwords
 
 VOCABULARY, MASK = 200, 4
@@ -150,3 +152,19 @@ def test_words_begin_at_random_positions() -> None:
 def test_moved_words_require_short_sequences() -> None:
     assert MlmConfig(starts="each").readable_streams == ("short_sequences",)
     assert "passages" in MlmConfig().readable_streams
+
+
+def test_only_states_of_masked_tokens_are_read() -> None:
+    encoder = build("transformer_mean", head=True, vocabulary=subwords())
+    objective = MaskedLanguageModel(MlmConfig(probability=0.4), encoder)
+    batch = text_layout(sentences([5, 6, 7], [8, 9]), encoder.specials, 10)
+    corrupted = objective.corrupt(batch, torch.Generator().manual_seed(0))
+    read = objective.read_positions(corrupted)
+    assert 0 < read.sum() < batch["attention_mask"].sum()
+    states = torch.randn(*read.shape, 8)
+    expected = objective(encoder, states, corrupted).value
+    assert torch.equal(objective(encoder, torch.where(read[..., None], states, 1e9), corrupted).value, expected)
+    # The states of both objectives are marked; an objective that reads all leaves no mark.
+    assert torch.equal(mark_read_positions(corrupted, [objective, objective])["read"], read)
+    everything = LanguageModel(LmConfig(), encoder)
+    assert "read" not in mark_read_positions(corrupted, [objective, everything])

@@ -51,3 +51,13 @@ def test_the_settings_choose_the_head(head: Any, width: int, style: Any, count: 
     objective = MultiSentencesInParagraph(MsppConfig(head=head, style=style), ENCODER)
     layers = [module for module in objective.modules() if isinstance(module, torch.nn.Linear)]
     assert (len(layers), layers[0].in_features, layers[-1].out_features) == (count, width, 2)
+
+
+def test_only_states_in_the_pooling_are_read() -> None:
+    objective = MultiSentencesInParagraph(MsppConfig(), ENCODER)
+    batch = {"pooling": torch.eye(4)[[0, 2, 3]].unsqueeze(0), "labels": torch.tensor([[1, 0]])}
+    read = objective.read_positions(batch)
+    assert read.tolist() == [[True, False, True, True]]
+    states = torch.randn(1, 4, 2)
+    expected = objective(ENCODER, states, batch).value
+    assert torch.equal(objective(ENCODER, torch.where(read[..., None], states, 1e9), batch).value, expected)

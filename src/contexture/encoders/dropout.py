@@ -47,7 +47,7 @@ class _Dropout(torch.autograd.Function):
 class SparseDropout(nn.Dropout):
     """`nn.Dropout`, several times as fast on a CPU, with random numbers of its own. On a GPU it is `nn.Dropout`."""
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+    def forward(self, input: Tensor) -> Tensor:
         """Return the input after dropout while training, otherwise the input."""
         if not self.training or not 0 < self.p < 1 or input.device.type != "cpu":
             return super().forward(input)

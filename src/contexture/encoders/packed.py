@@ -47,20 +47,22 @@ def _attend(attention: Any, states: Tensor, groups: list[tuple[int, int]]) -> Te
     """Return the attended values (N, H) of `states` (N, H), which are `groups` of (rows, tokens per row)."""
     dropout = attention.dropout.p if attention.training else 0.0
     sizes = [int(count * length) for count, length in groups]
-    split = zip(*(linear(states).split(sizes) for linear in (attention.query, attention.key, attention.value)), strict=True)
+    split = zip(
+        *(linear(states).split(sizes) for linear in (attention.query, attention.key, attention.value)), strict=True
+    )
     attended = []
     for (count, length), parts in zip(groups, split, strict=True):
         shape = (int(count), int(length), attention.num_attention_heads, -1)
         query, key, value = (part.view(shape).transpose(1, 2) for part in parts)
         if dropout or (query.dtype == torch.bfloat16 and length <= MAX_PLAIN_TOKENS):
-            mixed = _PlainAttention.apply(query, key, value, dropout)  # type: ignore[no-untyped-call]
+            mixed = PlainAttention.apply(query, key, value, dropout)  # type: ignore[no-untyped-call]
         else:
             mixed = nn.functional.scaled_dot_product_attention(query, key, value)
         attended.append(mixed.transpose(1, 2).reshape(len(parts[0]), -1))
     return torch.cat(attended)
 
 
-class _PlainAttention(torch.autograd.Function):
+class PlainAttention(torch.autograd.Function):
     """Attention by plain products, because PyTorch's fused attention has no dropout on a CPU."""
 
     @staticmethod
