@@ -189,12 +189,12 @@ def test_the_trainer_needs_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:
         trainer.main([])
 
 
+@pytest.mark.slow
 def test_masked_language_models_are_compared_with_the_trainer(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path
 ) -> None:
     """All sides start from the same weights, and one step with the same passages has nearly the same loss."""
     pytest.importorskip("accelerate", reason="the Trainer needs accelerate")
-    monkeypatch.setenv("PYTHONPATH", f"{FOLDER}", prepend=":")
     text = tmp_path / "text.txt"
     text.write_text("".join(f"{number} boats sail to the harbour {number * 'far '}away\n" for number in range(300)))
     options = "--sizes tiny --steps 2 --batch 8 --rounds 1 --vocabulary 300 --dropout 0"

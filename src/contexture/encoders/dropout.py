@@ -41,7 +41,8 @@ class _Dropout(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> Any:
         """Return the gradient of the values."""
-        return drop(gradients[0], *context.saved_tensors, context.probability), None
+        (dropped,) = context.saved_tensors
+        return drop(gradients[0], dropped, context.probability), None
 
 
 class SparseDropout(nn.Dropout):

@@ -39,7 +39,7 @@ def packed_states(model: Any, inputs: Batch, lengths: Ints, read: Tensor | None 
             kept = read.reshape(-1)[places].nonzero()[:, 0]
             attended, states, places = attended[kept], states[kept], places[kept]
         states = layer.feed_forward_chunk(layer.attention.output(attended, states))
-    table = states.new_zeros(rows * width, states.shape[1]).index_copy(0, places, states)
+    table: Tensor = states.new_zeros(rows * width, states.shape[1]).index_copy(0, places, states)
     return table.view(rows, width, -1)
 
 
