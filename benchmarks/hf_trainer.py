@@ -275,7 +275,7 @@ def train_hugging_face(job: Job, output: Path) -> tuple[float, float]:
     trainer = Trainer(
         AutoModelForMaskedLM.from_pretrained(job.folder / "start"),
         TrainingArguments(
-            output,
+            str(output),
             per_device_train_batch_size=args.batch,
             max_steps=args.steps,
             learning_rate=LEARNING_RATE,

@@ -29,17 +29,17 @@ def packed_states(model: Any, inputs: Batch, lengths: Ints, read: Tensor | None 
     rows, width = inputs["input_ids"].shape
     order = np.argsort(lengths, kind="stable")
     ordered = lengths[order]
-    places = torch.from_numpy(np.repeat(order * width, ordered) + token_offsets(ordered))
+    indices = torch.from_numpy(np.repeat(order * width, ordered) + token_offsets(ordered))
     names = ("input_ids", "position_ids", "token_type_ids")
-    states = model.embeddings(**{name: inputs[name].reshape(-1)[places][None] for name in names})[0]
+    states = model.embeddings(**{name: inputs[name].reshape(-1)[indices][None] for name in names})[0]
     groups = [(count, length) for length, count in zip(*np.unique(ordered, return_counts=True), strict=True) if length]
     for number, layer in enumerate(model.encoder.layer, start=1):
         attended = _attend(layer.attention.self, states, groups)
         if number == len(model.encoder.layer) and read is not None:
-            kept = read.reshape(-1)[places].nonzero()[:, 0]
-            attended, states, places = attended[kept], states[kept], places[kept]
+            kept = read.reshape(-1)[indices].nonzero()[:, 0]
+            attended, states, indices = attended[kept], states[kept], indices[kept]
         states = layer.feed_forward_chunk(layer.attention.output(attended, states))
-    table: Tensor = states.new_zeros(rows * width, states.shape[1]).index_copy(0, places, states)
+    table: Tensor = states.new_zeros(rows * width, states.shape[1]).index_copy(0, indices, states)
     return table.view(rows, width, -1)
 
 
