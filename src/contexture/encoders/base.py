@@ -150,7 +150,7 @@ class Encoder(nn.Module):
     def embed_tokens(self, parts: Sentences, role: Role | None = None) -> Array:
         """Return vectors (N, D) of texts that are given as token ids, at least one id each."""
         device = next(self.parameters()).device
-        tokens_at_once = MAX_CPU_BATCH_TOKENS if device.type == "cpu" else MAX_GPU_BATCH_TOKENS
+        tokens_at_once = max_batch_tokens(device)
         training = self.training
         self.eval()
         roles = (role,) if role else self.plain_roles
@@ -196,6 +196,11 @@ class Encoder(nn.Module):
             kind = type(self.document).__name__
             raise ValueError(f"{self.name}: a {kind} has no states of tokens: this needs a transformer")
         return self.document
+
+
+def max_batch_tokens(device: torch.device) -> int:
+    """Return the number of tokens, padding included, of one forward pass on a device."""
+    return MAX_CPU_BATCH_TOKENS if device.type == "cpu" else MAX_GPU_BATCH_TOKENS
 
 
 def tokenize_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:

@@ -13,18 +13,27 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import nn
+from transformers import PreTrainedTokenizerBase
 
-from contexture.encoders.base import Array, Text, TextEncoder, prepare_for_inference
+from contexture.encoders.base import (
+    MAX_BATCH_TEXTS,
+    Array,
+    Text,
+    TextEncoder,
+    max_batch_tokens,
+    prepare_for_inference,
+)
 from contexture.encoders.config import Role
 from contexture.encoders.files import load_encoder
+from contexture.encoders.layout import Ints, group_by_length
 from contexture.encoders.named import find_models, first_error_line, is_hub_reachable
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import is_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, load_word_vectors
 
-#: Texts of one forward pass of a sentence-transformers model.
-MAX_BATCH_TEXTS = 128
+#: Texts of one forward pass of a sentence-transformers model without a tokenizer of transformers.
+MAX_UNMEASURED_TEXTS = 128
 #: Names of a role's prompt in sentence-transformers; the first one that a model has is used.
 PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage")}
 
@@ -111,8 +120,26 @@ class SentenceTransformersModel:
 
     def _encode(self, texts: list[str], prompt: str | None = None) -> Array:
         """Return vectors (N, D) of texts, with the model's prompt of this name."""
-        vectors = self.model.encode(texts, prompt_name=prompt, batch_size=MAX_BATCH_TEXTS, show_progress_bar=False)
-        return np.asarray(vectors, np.float32)
+        chunks = [
+            start + rows
+            for start in range(0, len(texts), MAX_BATCH_TEXTS)
+            for rows in self._chunk(texts[start : start + MAX_BATCH_TEXTS])
+        ]
+        vectors = [
+            self.model.encode(
+                [texts[row] for row in rows], prompt_name=prompt, batch_size=len(rows), show_progress_bar=False
+            )
+            for rows in chunks
+        ]
+        return np.asarray(np.concatenate(vectors)[np.concatenate(chunks).argsort()], np.float32)
+
+    def _chunk(self, texts: list[str]) -> list[Ints]:
+        """Return the rows of texts that are computed together: of similar length, if the tokenizer measures lengths."""
+        tokenizer = self.model.tokenizer
+        if not isinstance(tokenizer, PreTrainedTokenizerBase):
+            return np.split(np.arange(len(texts)), range(MAX_UNMEASURED_TEXTS, len(texts), MAX_UNMEASURED_TEXTS))
+        ids = tokenizer(texts, truncation=True, max_length=self.model.max_seq_length)["input_ids"]
+        return group_by_length(np.array([len(row) for row in ids]), max_batch_tokens(self.model.device))
 
 
 def load_model(name_or_folder: str | Path) -> TextEncoder:
