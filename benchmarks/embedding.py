@@ -65,15 +65,15 @@ def read_passages(data: Path, min_words: int) -> tuple[list[str], list[tuple[str
     return passages, questions
 
 
-def make_sides() -> tuple[SentenceTransformersModel, dict[str, Embed]]:
-    """Return our model, and the functions to compare."""
+def make_sides() -> tuple[SentenceTransformer, dict[str, Embed]]:
+    """Return the model, and the functions to compare by name."""
     ours, peer = SentenceTransformersModel(encoder_path(MODEL)), SentenceTransformer(encoder_path(MODEL), device="cpu")
 
     def encode_in_bf16(texts: list[str]) -> Vectors:
         with torch.autocast("cpu", torch.bfloat16):
             return np.asarray(peer.encode(texts), np.float32)
 
-    return ours, {
+    return ours.model, {
         PEER: lambda texts: np.asarray(peer.encode(texts), np.float32),
         PEER_BF16: encode_in_bf16,
         OURS: lambda texts: ours.embed(texts, "document"),
@@ -123,7 +123,7 @@ def compare(args: argparse.Namespace, min_words: int) -> None:
     passages, questions = read_passages(args.data, min_words)
     rng = np.random.default_rng(0)
     drawn = [passages[row] for row in rng.permutation(len(passages))[: args.passages]]
-    asked = [questions[row] for row in rng.permutation(len(questions))[: args.questions]]
+    questions = [questions[row] for row in rng.permutation(len(questions))[: args.questions]]
     model, sides = make_sides()
     works: dict[str, Callable[[], Any]] = {name: partial(embed, drawn) for name, embed in sides.items()}
     works[GEMM] = partial(multiply_matrices, model)
@@ -133,11 +133,13 @@ def compare(args: argparse.Namespace, min_words: int) -> None:
     print("| | texts/s | ratio | share | cosine, least and mean | nDCG@10 |\n|---|---:|---:|---:|---:|---:|")
     expected: Vectors | None = None
     for name, embed in sides.items():
-        vectors = embed(passages if asked else drawn)
+        vectors = embed(passages if questions else drawn)
         expected = vectors if expected is None else expected
         cosines = (vectors * expected).sum(axis=1)
-        texts, answers = [text for text, _ in asked], [answer for _, answer in asked]
-        ndcg = f"{ndcg_at_10(embed(texts), vectors, answers):.3f}" if asked else "–"
+        ndcg = "–"
+        if questions:
+            texts, answers = zip(*questions, strict=True)
+            ndcg = f"{ndcg_at_10(embed(list(texts)), vectors, answers):.3f}"
         speed = len(drawn) / seconds[name]
         print(
             f"| {name} | {speed:.1f} | {seconds[PEER] / seconds[name]:.2f} | {speed / limit:.0%} | "
