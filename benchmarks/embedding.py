@@ -152,12 +152,12 @@ def compare(args: argparse.Namespace, min_words: int) -> None:
 
 def is_same_on_threads(embed: Callable[[], Vectors]) -> bool:
     """Return whether vectors with one thread and with two are the same."""
-    previous_count, vectors = torch.get_num_threads(), []
+    previous_count, vectors = torch.get_num_threads(), {}
     for count in (1, 2):
         torch.set_num_threads(count)
-        vectors.append(embed())
+        vectors[count] = embed()
     torch.set_num_threads(previous_count)
-    return np.array_equal(*vectors)
+    return np.array_equal(vectors[1], vectors[2])
 
 
 def main(argv: list[str] | None = None) -> None:
