@@ -61,7 +61,7 @@ def write_encoders(pretrained: Path, *runs: str) -> dict[str, Path]:
             "b",
             "hybrid",
         ),
-        (None, "", "a", "hybrid"),
+        (None, "", "a", "bm25"),
     ],
 )
 def test_the_best_run_of_the_first_seed_is_copied(

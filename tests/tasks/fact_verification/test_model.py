@@ -101,7 +101,7 @@ def test_texts_become_joint_inputs_and_pairs(encoder: Path) -> None:
 @pytest.mark.parametrize("head", ["ie_1", "max_pool"])
 def test_a_learnable_task_is_learned(head: str, encoder: Path, tmp_path: Path) -> None:
     """One word distinguishes REFUTES from SUPPORTS."""
-    settings = {"epochs": 12, "patience": 12, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 2}}
+    settings = {"epochs": 20, "patience": 20, "optimizer": {"learning_rate": 3e-3, "warmup_steps": 2}}
     assert tune(head, encoder, tmp_path, toys.make_claims(LABELS[:2]), **settings) == 1
     assert load_verifier(tmp_path).settings.classes == [*LABELS[:2]]
 
