@@ -13,7 +13,7 @@ from contexture.training import budget
 from contexture.training.curves import read_curves
 from contexture.training.prepare import PreparedRun, prepare
 from contexture.training.pretrain import pretrain, read_summary
-from contexture.training.rest import REST_SHARE, RestOfRun
+from contexture.training.rest import REST_SECONDS, REST_SHARE, RestOfRun
 from tests.training.runs import Training, assert_same
 from tests.training.toys import make_mixed_system
 
@@ -118,7 +118,7 @@ def test_minutes_leave_time_for_the_rest_of_the_run(training: Training, monkeypa
     monkeypatch.setattr(budget.time, "time", lambda: 1_000.0)
     rest = RestOfRun(started=700.0, trainings=2, tokens=tokens, seconds_before=250.0)
     to_embed = tokens * seconds_per_step / 3 / count_tokens(training)
-    expected = (30 * 60 - 300 - to_embed - REST_SHARE * 250) / 2 / seconds_per_step
+    expected = (30 * 60 - 300 - to_embed - REST_SECONDS - REST_SHARE * 250) / 2 / seconds_per_step
     assert resolve_steps(config, training, "minutes", rest) == [round(expected)]
     late = RestOfRun(started=-9_000.0, trainings=1, tokens=tokens, seconds_before=250.0)
     assert resolve_steps(config, training, "late", late) == [1]
@@ -127,7 +127,7 @@ def test_minutes_leave_time_for_the_rest_of_the_run(training: Training, monkeypa
 
 
 def test_slow_steps_end_the_training_when_its_time_is_up(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
-    rest = RestOfRun(started=time.time(), trainings=1, tokens=0, seconds_before=0.0)
+    rest = RestOfRun(started=time.time() + REST_SECONDS, trainings=1, tokens=0, seconds_before=0.0)
     monkeypatch.setattr(budget, "_measure_seconds", lambda *_: 8 * 1e-5)
     config = configure([stage("minutes", 1 / 60)])
     (planned,) = resolve_steps(config, training, "planned", rest)

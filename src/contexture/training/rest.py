@@ -9,8 +9,9 @@ STARTED_VARIABLE = "CONTEXTURE_STARTED"
 #: Unix time at which the run should end by the estimate of the process that starts it.
 EXPECTED_END_VARIABLE = "CONTEXTURE_EXPECTED_END"
 RUN_STARTED = float(os.environ.get(STARTED_VARIABLE, time.time()))
-#: Seconds after all trainings besides embedding, as a share of those before them: indexes of BM25, metrics, report.
-REST_SHARE = 0.2
+#: Seconds after all trainings besides embedding, for any text, and as a share of those before them: indexes of BM25,
+#: metrics, report.
+REST_SECONDS, REST_SHARE = 15.0, 0.2
 
 
 @dataclass(frozen=True)
@@ -28,5 +29,5 @@ class RestOfRun:
 
     def seconds_left(self, minutes: float, seconds_per_token: float, now: float) -> float:
         """Return the seconds for this training, at least 1; `seconds_per_token` is the time to embed a token."""
-        rest = self.tokens * seconds_per_token + REST_SHARE * self.seconds_before
+        rest = self.tokens * seconds_per_token + REST_SECONDS + REST_SHARE * self.seconds_before
         return max(1.0, (self.started + 60 * minutes - now - rest) / self.trainings)
