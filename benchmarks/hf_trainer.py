@@ -10,7 +10,8 @@ up: 60 words in the middle, half of them between 35 and 100. A passage is a para
 
 contexture       `training.pretrain`, the objective `mlm` on the stream `sequences`
 Trainer          `Trainer`, `DataCollatorForLanguageModeling` and `AutoModelForMaskedLM`, in the same order
-Trainer grouped  the same with `train_sampling_strategy="group_by_length"`, which has an order of its own
+Trainer grouped  the same in the order of `train_sampling_strategy="group_by_length"` for a large corpus, which sorts the
+                 passages of 50 batches by length; of few passages the Trainer itself would sort fewer together
 
 All start from the same weights and read each passage once, with the same batch size, dropout, precision, threads,
 AdamW, schedule and clipping. They take turns, each run in a process of its own. The table has medians of the rounds:
@@ -260,18 +261,20 @@ def train_hugging_face(job: Job, output: Path) -> tuple[float, float]:
     """Train, save the model in `output`, and return seconds and processor seconds."""
     import datasets
     from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
+    from transformers.trainer_pt_utils import get_length_grouped_indices
 
     args = job.args
     tokenizer = AutoTokenizer.from_pretrained(job.folder / "vocabulary")
     # The order of the stream.
     rows = ShuffledRows(job.folder / "sequence_pairs", ["second"], mix(0, 2)).take(0, args.steps * args.batch)
     passages = [[tokenizer.cls_token_id, *ids, tokenizer.sep_token_id] for ids in rows["second"].to_pylist()]
+    if job.side == "Trainer grouped":
+        torch.manual_seed(0)
+        order = get_length_grouped_indices([len(ids) for ids in passages], args.batch, mega_batch_mult=50)
+        passages = [passages[row] for row in order]
     # With this column the collator need not look for special tokens.
     special = [[1, *[0] * (len(ids) - 2), 1] for ids in passages]
-    dataset = datasets.Dataset.from_dict(
-        {"input_ids": passages, "special_tokens_mask": special, "length": [len(ids) for ids in passages]}
-    )
-    collate = DataCollatorForLanguageModeling(tokenizer)
+    dataset = datasets.Dataset.from_dict({"input_ids": passages, "special_tokens_mask": special})
     trainer = Trainer(
         AutoModelForMaskedLM.from_pretrained(job.folder / "start"),
         TrainingArguments(
@@ -291,9 +294,9 @@ def train_hugging_face(job: Job, output: Path) -> tuple[float, float]:
             use_cpu=True,
             dataloader_pin_memory=False,
             remove_unused_columns=False,
-            train_sampling_strategy="group_by_length" if job.side == "Trainer grouped" else "sequential",
+            train_sampling_strategy="sequential",
         ),
-        data_collator=lambda rows: collate([{key: row[key] for key in row if key != "length"} for row in rows]),
+        data_collator=DataCollatorForLanguageModeling(tokenizer),
         train_dataset=dataset,
     )
     seconds = measure_seconds(trainer.train)
