@@ -10,8 +10,8 @@ up: 60 words in the middle, half of them between 35 and 100. A passage is a para
 
 contexture       `training.pretrain`, the objective `mlm` on the stream `sequences`
 Trainer          `Trainer`, `DataCollatorForLanguageModeling` and `AutoModelForMaskedLM`, in the same order
-Trainer grouped  the same in the order of `train_sampling_strategy="group_by_length"` for a large corpus, which sorts the
-                 passages of 50 batches by length; of few passages the Trainer itself would sort fewer together
+Trainer grouped  the same in the order of `train_sampling_strategy="group_by_length"` for a large corpus, which sorts
+                 50 batches together by length; with few passages, the Trainer itself would sort fewer
 
 All start from the same weights and read each passage once, with the same batch size, dropout, precision, threads,
 AdamW, schedule and clipping. They take turns, each run in a process of its own. The table has medians of the rounds:
