@@ -198,7 +198,7 @@ def read_paragraphs(files: Sequence[Path], count: int) -> list[str]:
 
 
 def make_paragraphs(count: int, args: argparse.Namespace) -> list[str]:
-    from two_tower import Texts  # loads libraries of search
+    from made_up import Texts
 
     texts = Texts(args.vocabulary)
     return texts.draw(texts.rng.lognormal(np.log(60), 0.8, count).astype(np.int64).clip(3, 400))
@@ -270,7 +270,8 @@ def train_hugging_face(job: Job, output: Path) -> tuple[float, float]:
     passages = [[tokenizer.cls_token_id, *ids, tokenizer.sep_token_id] for ids in rows["second"].to_pylist()]
     if job.side == "Trainer grouped":
         torch.manual_seed(0)
-        order = get_length_grouped_indices([len(ids) for ids in passages], args.batch, mega_batch_mult=50)
+        lengths = [len(ids) for ids in passages]
+        order = get_length_grouped_indices(lengths, args.batch, mega_batch_mult=50)  # type: ignore[no-untyped-call]
         passages = [passages[row] for row in order]
     # With this column the collator need not look for special tokens.
     special = [[1, *[0] * (len(ids) - 2), 1] for ids in passages]
