@@ -111,6 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--parts", type=int, metavar="N")
     args = parser.parse_args(arguments)
+    if args.batch % 2:
+        parser.error("--batch: must be even, because our stream reads pairs")
     if importlib.util.find_spec("accelerate") is None:
         raise SystemExit("transformers.Trainer needs accelerate, which is not installed: pip install accelerate")
     print(
@@ -176,9 +178,11 @@ def write_inputs(folder: Path, size: str, args: argparse.Namespace) -> None:
     train_tokenizer(texts, VocabularyConfig(size=args.vocabulary), vocabulary)
     encodings = load_tokenizer(vocabulary)[0].encode_batch_fast(texts, add_special_tokens=False)
     passages = [encoding.ids[: args.tokens - 2] for encoding in encodings]
-    for name, part in (("sequence_pairs", passages[:count]), ("held_out", passages[count:])):
+    # The stream reads both sequences of a pair as separate texts.
+    pairs = {"first": passages[: count // 2], "second": passages[count // 2 : count]}
+    for name, columns in (("sequence_pairs", pairs), ("held_out", {"second": passages[count:]})):
         (folder / name).mkdir()
-        table = pa.table({"second": pa.array(part, pa.list_(pa.int32()))})
+        table = pa.table({column: pa.array(part, pa.list_(pa.int32())) for column, part in columns.items()})
         pq.write_table(table, folder / name / "0.parquet", row_group_size=8192)
     torch.manual_seed(0)
     config = TypeAdapter(TransformerConfig).validate_python(encoder_settings(size, args))
@@ -220,8 +224,8 @@ def train(job: Job) -> Run:
         seconds, processor_seconds = side(job, output)
         total = sum(computed)
         loss = held_out_loss(output, job.folder, job.args)
-    passages = pq.read_table(job.folder / "sequence_pairs")["second"]
-    tokens = pc.sum(pc.list_value_length(passages)).as_py() + 2 * len(passages)
+    columns = pq.read_table(job.folder / "sequence_pairs").columns
+    tokens = sum(pc.sum(pc.list_value_length(column)).as_py() + 2 * len(column) for column in columns)
     return Run(tokens, total, seconds, processor_seconds, loss)
 
 
@@ -235,7 +239,7 @@ def train_contexture(job: Job, output: Path) -> tuple[float, float]:
         "streams": {"sequences": {}},
         "pretrain": {
             "runs": {"mlm": {"schedule": [{"steps": args.steps, "weights": {"mlm": 1}}]}},
-            "batch_size": args.batch,
+            "batch_size": args.batch // 2,
             "optimizer": {
                 "learning_rate": LEARNING_RATE,
                 "warmup_steps": round(WARMUP_SHARE * args.steps),
@@ -266,8 +270,11 @@ def train_hugging_face(job: Job, output: Path) -> tuple[float, float]:
     args = job.args
     tokenizer = AutoTokenizer.from_pretrained(job.folder / "vocabulary")
     # The order of the stream.
-    rows = ShuffledRows(job.folder / "sequence_pairs", ["second"], mix(0, 2)).take(0, args.steps * args.batch)
-    passages = [[tokenizer.cls_token_id, *ids, tokenizer.sep_token_id] for ids in rows["second"].to_pylist()]
+    half = args.batch // 2
+    rows = ShuffledRows(job.folder / "sequence_pairs", ["first", "second"], mix(0, 2)).take(0, args.steps * half)
+    columns = [rows[name].to_pylist() for name in ("first", "second")]
+    ordered = [ids for step in range(args.steps) for column in columns for ids in column[step * half :][:half]]
+    passages = [[tokenizer.cls_token_id, *ids, tokenizer.sep_token_id] for ids in ordered]
     if job.side == "Trainer grouped":
         torch.manual_seed(0)
         lengths = [len(ids) for ids in passages]
