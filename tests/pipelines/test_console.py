@@ -33,16 +33,8 @@ from kedro.runner import SequentialRunner
 
 from contexture import progress
 from contexture.pipelines.hooks import console
-from contexture.pipelines.hooks.console import (
-    Console,
-    LiveLine,
-    RunLog,
-    RunRefusedError,
-    describe_error,
-    duration,
-    get_stage_label,
-    wrap,
-)
+from contexture.pipelines.hooks.console import Console, LiveLine, RunLog, RunRefusedError, get_stage_label
+from contexture.pipelines.hooks.console_text import describe_error, duration, say, wrap
 from contexture.progress import DelayedBar
 from contexture.training.rest import EXPECTED_END_VARIABLE
 from tests.pipelines.conftest import PROJECT, MakeProject
@@ -459,7 +451,7 @@ def test_long_messages_fit_and_keep_their_end() -> None:
 def test_characters_that_the_console_cannot_encode_are_replaced() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    console.say("mspp · pretrain", stream)
+    say("mspp · pretrain", stream)
     assert raw.getvalue() == b"mspp ? pretrain\n"
 
 

@@ -11,10 +11,11 @@ import pytest
 from scipy import stats
 
 from contexture.metrics.bootstrap import bootstrap_interval
-from contexture.reporting.claim_decisions import ClaimResult, Decision, RunRecords, decide, decide_claims
+from contexture.reporting.claim_decisions import ClaimResult, Decision, decide, decide_claims
 from contexture.reporting.claim_tables import claims_page, claims_rows, claims_text, render_claims
 from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaims, parse_claims
 from contexture.reporting.records import Record
+from contexture.reporting.run_records import RunRecords
 from contexture.reporting.tables import to_markdown
 from tests.reporting.make import COST, measured
 

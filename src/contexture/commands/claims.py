@@ -28,9 +28,10 @@ def main(args: argparse.Namespace) -> None:
     from contexture.folders import find_upwards, whole_file
     from contexture.messages import errors_at
     from contexture.paths import DataLayout
-    from contexture.reporting.claim_decisions import RunRecords, decide_claims
+    from contexture.reporting.claim_decisions import decide_claims
     from contexture.reporting.claim_tables import claims_text, render_claims
     from contexture.reporting.claims import read_all_claims
+    from contexture.reporting.run_records import RunRecords
     from contexture.systems.registry import SYSTEMS
 
     default = find_upwards(DataLayout().reports_dir)

@@ -13,7 +13,7 @@ from typing import Any
 
 from contexture.config import ComputeConfig
 from contexture.folders import IDENTITY
-from contexture.pipelines.hooks.console import say
+from contexture.pipelines.hooks.console_text import say
 from contexture.pipelines.tracking.child_runs import child_run
 from contexture.progress import DelayedBar, progress
 from contexture.systems.config import SystemConfig

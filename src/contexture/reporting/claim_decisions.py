@@ -1,6 +1,6 @@
 """Decide the claims of papers on the records of runs: shown, refuted or undecided."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,95 +11,18 @@ import pandas as pd
 
 from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.metrics.power import MAX_SEEDS, count_needed_seeds
-from contexture.paths import DataLayout
 from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaim, PaperClaims
-from contexture.reporting.names import DATA, RECORD_SPECS, REFERENCES
+from contexture.reporting.names import DATA
 from contexture.reporting.phrases import count_noun, join_names
-from contexture.reporting.records import COST_KEYS, Record, ScoreKey, score_key
-from contexture.reporting.saved_results import SavedResults
+from contexture.reporting.records import ScoreKey
+from contexture.reporting.run_records import RunRecords, SeedScores
 from contexture.reporting.tables import ROUNDING, estimate
-from contexture.tasks.question_scores import read_question_scores
 
 Verdict = Literal["shown", "refuted", "undecided"]
 #: Costs count as equal if the larger is at most this many times the smaller.
 MAX_COST_RATIO = 1.25
 #: Fewer seeds decide nothing: one has no spread, and the spread of two is rough.
 MIN_SEEDS = 3
-#: Largest difference between a record and the mean of its table of questions.
-TABLE_TOLERANCE = 1e-6
-
-
-@dataclass(frozen=True)
-class SeedScores:
-    """Scores of a variant in points, by seed."""
-
-    by_seed: Mapping[int, float]
-    #: Whether one measurement counts for all seeds, as nothing was trained.
-    is_unseeded: bool = False
-
-    def get(self, seed: int) -> float:
-        """Return the score with a seed."""
-        return next(iter(self.by_seed.values())) if self.is_unseeded else self.by_seed[seed]
-
-
-class RunRecords:
-    """The records of a run: a folder `data/08_reporting`, or a file of saved results."""
-
-    def __init__(self, records: Iterable[Record], folder: Path | None = None) -> None:
-        """`folder`: folder or file of the records; a folder has the tables of questions in `../07_model_output`."""
-        self.folder = folder
-        self._values: dict[tuple[str, str], dict[ScoreKey, dict[int, float]]] = {}
-        self._costs: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-        for record in records:
-            variant = record["system"], record["variant"]
-            self._values.setdefault(variant, {}).setdefault(score_key(record), {})[record["seed"]] = record["value"]
-            if "seconds" in record:
-                costs: dict[str, Any] = {key: record[key] for key in COST_KEYS}  # type: ignore[literal-required]
-                self._costs.setdefault(variant, {})[record["seed"]] = costs
-
-    @classmethod
-    def read(cls, folder: Path) -> "RunRecords":
-        """Read a file of saved results, or the `metrics.json` of all systems in a folder.
-
-        Raises ValueError if there are none or one is invalid.
-        """
-        results = SavedResults.read(folder) if folder.is_file() else SavedResults.collect(folder)
-        return cls(results.records, folder)
-
-    def get_costs(self, system: str, variant: str) -> dict[int, dict[str, Any]]:
-        """Return seed → cost of a variant's training; {} if it was not trained here."""
-        return self._costs.get((system, variant), {})
-
-    def list_keys(self, system: str, variant: str) -> set[ScoreKey]:
-        """Return the keys of a variant's scores."""
-        return set(self._values.get((system, variant), {}))
-
-    def get_scores(self, system: str, variant: str, keys: Sequence[ScoreKey]) -> SeedScores:
-        """Return a variant's mean over `keys` in points, for the seeds that have all of them."""
-        by_key = [self._values.get((system, variant), {}).get(key, {}) for key in keys]
-        seeds = set.intersection(*map(set, by_key)) if by_key else set()
-        by_seed = {seed: 100 * mean(values[seed] for values in by_key) for seed in sorted(seeds)}
-        is_unseeded = len(by_seed) == 1 and variant in REFERENCES and not self.get_costs(system, variant)
-        return SeedScores(by_seed, is_unseeded)
-
-    def get_steps_per_second(self, system: str, variant: str) -> SeedScores:
-        """Return the speed of a variant's training by seed."""
-        costs = self.get_costs(system, variant)
-        return SeedScores({seed: c["steps"] / c["seconds"] for seed, c in costs.items() if c["steps"] and c["seconds"]})
-
-    def read_questions(self, system: str, variant: str, seed: int, key: ScoreKey) -> "pd.Series[float] | None":
-        """Return the score of each question, in points, by id; None if no saved table agrees with the record."""
-        value = self._values[system, variant][key][seed]
-        if self.folder is None or not self.folder.is_dir():
-            return None
-        results_dir = DataLayout(self.folder.parent).results_dir / system / RECORD_SPECS[key.task].name
-        table = read_question_scores(results_dir, key.data, key.metric)
-        if table is None:
-            return None
-        run = {"variant": variant, "seed": seed, "split": key.split, "protocol": key.protocol}
-        rows = table[(table[list(run)] == pd.Series(run)).all(axis=1)].set_index("question")["value"]
-        is_same = len(rows) > 0 and abs(float(rows.mean()) - value) <= TABLE_TOLERANCE
-        return 100 * rows if is_same and rows.index.is_unique else None
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from pydantic import TypeAdapter
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from contexture.encoders.base import Encoder, prepare_for_inference, to_device
+from contexture.encoders.base import MAX_BATCH_TEXTS, Encoder, prepare_for_inference, to_device
 from contexture.encoders.config import ROLES, LayoutConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import (
@@ -26,6 +27,7 @@ from contexture.encoders.layout import (
     joint_layout,
     pair_layout,
     row_lengths,
+    select_rows,
 )
 from contexture.seeding import mix
 
@@ -161,6 +163,15 @@ def chunk_by_length(lengths: Ints) -> list[Ints]:
     """Return the row numbers sorted by length, shortest first, in chunks of `CHUNK_ROWS`."""
     order = np.argsort(lengths, kind="stable")
     return [order[start : start + CHUNK_ROWS] for start in range(0, len(order), CHUNK_ROWS)]
+
+
+def embed_all(encoder: Encoder, texts: Sentences, rows: Ints) -> npt.NDArray[np.float32]:
+    """Return vectors (N, D) of N tokenized texts: those in `rows` are embedded, the others are zero vectors."""
+    vectors = np.zeros((len(texts.lengths), encoder.dimension), np.float32)
+    for start in range(0, len(rows), MAX_BATCH_TEXTS):
+        chunk = rows[start : start + MAX_BATCH_TEXTS]
+        vectors[chunk] = encoder.embed_tokens(select_rows(texts, chunk))
+    return vectors
 
 
 @contextmanager

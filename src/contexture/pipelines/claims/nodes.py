@@ -17,10 +17,11 @@ def write_report(report_dir: Path, **inputs: Any) -> tuple[Path, list[dict[str, 
 
     `inputs` are only waited for.
     """
-    from contexture.reporting.claim_decisions import RunRecords, decide_claims
+    from contexture.reporting.claim_decisions import decide_claims
     from contexture.reporting.claim_tables import TITLE, claims_rows, render_claims
     from contexture.reporting.claims import read_all_claims
     from contexture.reporting.index import summarize
+    from contexture.reporting.run_records import RunRecords
 
     reports_dir = report_dir.parent.parent
     runs = [RunRecords.read(reports_dir)] if any(reports_dir.glob(f"*/{METRICS_FILE}")) else []

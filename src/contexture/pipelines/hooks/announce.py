@@ -18,7 +18,7 @@ from kedro.pipeline import Pipeline
 from contexture.config import Parameters
 from contexture.folders import whole_file
 from contexture.paths import METRICS_FILE, DataLayout, data_dir
-from contexture.pipelines.hooks.console import MAX_LINE_CHARS, duration, say
+from contexture.pipelines.hooks.console_text import MAX_LINE_CHARS, duration, say
 from contexture.pipelines.hooks.record import git_tags
 from contexture.pipelines.parameters import RunParameters
 

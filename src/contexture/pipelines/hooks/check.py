@@ -64,12 +64,17 @@ class CheckParameters:
             check_earlier_stages(pipeline, catalog, run_params)
 
 
+def get_pipeline_names(options: Mapping[str, Any]) -> list[str]:
+    """Return the names of the pipelines that options of `kedro run` select."""
+    return list(options.get("pipelines") or [options.get("pipeline") or "__default__"])
+
+
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise ConfigurationError for an unknown pipeline, tag or node, with the known ones.
 
     Kedro ignores an unknown tag next to known ones.
     """
-    names = options.get("pipelines") or [options.get("pipeline") or "__default__"]
+    names = get_pipeline_names(options)
     _check_names(
         "--pipelines", "pipeline", [name for name in names if name != "__default__"], set(pipelines) - {"__default__"}
     )

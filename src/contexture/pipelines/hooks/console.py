@@ -6,7 +6,6 @@ import logging
 import logging.handlers
 import os
 import sys
-import textwrap
 import threading
 import time
 import traceback
@@ -15,18 +14,18 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any
 
 import click
 from kedro.framework.cli.utils import KedroCliError
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
-from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from tqdm import tqdm
 
 from contexture.folders import whole_file
+from contexture.pipelines.hooks.console_text import MAX_LINE_CHARS, describe_error, duration, say, truncate, wrap
 from contexture.training.rest import EXPECTED_END_VARIABLE
 
 LOG = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ LOG_FILE_BYTES, MAX_OLD_LOG_FILES = 10_000_000, 5
 STAGES_FILE = "stages.json"
 #: Finished stages that took less do not say how slow the machine is.
 MIN_SLOWNESS_SECONDS = 5.0
-MAX_LINE_CHARS, MAX_ERROR_CHARS, MAX_LABEL_CHARS = 120, 1200, 60
+MAX_LABEL_CHARS = 60
 #: Handlers of conf/logging.yml, or of Kedro, that a run replaces.
 REPLACED_HANDLERS = ("console", "rich")
 #: Libraries read these when they are imported: MLflow uses our log, and libraries show no bars.
@@ -66,44 +65,6 @@ def get_stage_label(node: Node) -> str:
     """Return `namespace · tag`, with the alphabetically first tag, or the name of a node without tags."""
     tag = min(node.tags, default=node.short_name)
     return f"{node.namespace} · {tag}" if node.namespace else tag
-
-
-def duration(seconds: float) -> str:
-    """Format seconds as `0:07`, `12:34` or `1:02:03`."""
-    minutes, second = divmod(int(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
-
-
-def say(line: str, stream: TextIO) -> None:
-    """Print a line above progress bars, in characters that `stream` can encode, and flush."""
-    encoding = stream.encoding or "utf-8"
-    tqdm.write(line.encode(encoding, "replace").decode(encoding), file=stream)
-    stream.flush()
-
-
-def truncate(text: str, width: int = MAX_LINE_CHARS) -> str:
-    """Return a line cut to `width` characters, with an ellipsis if it is cut."""
-    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
-
-
-def wrap(text: str) -> str:
-    """Break a message into lines, keeping its line breaks; leave out the middle of a very long one."""
-    if len(text) > MAX_ERROR_CHARS:
-        text = f"{text[: MAX_ERROR_CHARS // 2]} … {text[-MAX_ERROR_CHARS // 2 :]}"
-    lines = (
-        textwrap.wrap(line, MAX_LINE_CHARS, break_long_words=True, break_on_hyphens=False) for line in text.splitlines()
-    )
-    return "\n".join(part for line in lines for part in line)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return the message of an error, preceded by its type if the message is unclear."""
-    if isinstance(error, click.ClickException):
-        return error.format_message()
-    text = str(error).strip()
-    is_clear = isinstance(error, OSError | ValueError | RuntimeError | DatasetError)
-    return text if text and is_clear else f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
 def show_cli_error(self: KedroCliError, file: Any = None) -> None:

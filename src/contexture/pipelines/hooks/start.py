@@ -14,7 +14,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from contexture.pipelines.datasets import SparkTable
-from contexture.pipelines.hooks.check import NODE_OPTIONS
+from contexture.pipelines.hooks.check import NODE_OPTIONS, get_pipeline_names
 from contexture.pipelines.hooks.console import LOG_FILE
 from contexture.pipelines.parameters import RunParameters
 
@@ -88,10 +88,9 @@ class StartSpark:
 
 def uses_spark(options: Mapping[str, Any]) -> bool:
     """Return whether the nodes that options of `kedro run` select read or write a Spark table."""
-    names = options.get("pipelines") or [options.get("pipeline") or "__default__"]
     selection = {name: options.get(name) or None for name in NODE_OPTIONS}
     try:
-        nodes = sum((pipelines[name] for name in names), start=Pipeline([])).filter(**selection)
+        nodes = sum((pipelines[name] for name in get_pipeline_names(options)), start=Pipeline([])).filter(**selection)
     except ValueError:  # Kedro rejects the options later
         return False
     return any(name.endswith("@spark") for name in nodes.datasets())

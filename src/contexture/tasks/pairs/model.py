@@ -10,12 +10,12 @@ import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from contexture.encoders.base import MAX_BATCH_TEXTS, Encoder, tokenize_texts
+from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
-from contexture.tasks.finetuned import Examples, FinetunedModel, Step, evaluation_mode
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step, embed_all, evaluation_mode
 from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.pairs.features import PAIRS_AT_ONCE, compute_features, encode_labels, select_cross_layers
 
@@ -101,11 +101,7 @@ class PairInputs(Examples):
     def is_right(self, model: PairModel) -> npt.NDArray[np.bool_]:
         """Return whether the model predicts each pair's label; a sentence without tokens has a zero vector."""
         encoder = model.encoder
-        vectors = np.zeros((len(self.has_tokens), encoder.dimension), np.float32)
-        rows: Ints = np.flatnonzero(self.has_tokens)
-        for start in range(0, len(rows), MAX_BATCH_TEXTS):
-            chunk = rows[start : start + MAX_BATCH_TEXTS]
-            vectors[chunk] = encoder.embed_tokens(select_rows(self.parts, chunk))
+        vectors = embed_all(encoder, self.parts, np.flatnonzero(self.has_tokens))
         device = next(encoder.parameters()).device
         first, second = torch.from_numpy(vectors).to(device)[torch.from_numpy(self.sentences).to(device)]
         with evaluation_mode(encoder, model.task):

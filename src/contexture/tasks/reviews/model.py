@@ -9,12 +9,12 @@ import torch
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from contexture.encoders.base import MAX_BATCH_TEXTS, Encoder, tokenize_texts
+from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
-from contexture.tasks.finetuned import Examples, FinetunedModel, Step, evaluation_mode
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step, embed_all, evaluation_mode
 
 #: Negative, positive.
 NUM_CLASSES = 2
@@ -64,8 +64,7 @@ class ReviewInputs(Examples):
         """`labels`: 1 for positive reviews; `tokens_at_once`: tokens per encoder pass in training."""
         self.encoder, self.tokens_at_once = encoder, tokens_at_once
         self.texts, self.labels = tokenize_texts([*texts], encoder.vocabulary), np.array(labels, np.int64)
-        self.has_tokens = self.texts.lengths.sum(axis=1) > 0
-        self.trained_on: Ints = np.flatnonzero(self.has_tokens)
+        self.trained_on: Ints = np.flatnonzero(self.texts.lengths.sum(axis=1) > 0)
 
     def __len__(self) -> int:
         return len(self.trained_on)
@@ -85,10 +84,7 @@ class ReviewInputs(Examples):
     def is_right(self, model: ReviewModel) -> npt.NDArray[np.bool_]:
         """Return whether the model predicts each review's label; a review without tokens has a zero vector."""
         encoder = model.encoder
-        vectors = np.zeros((len(self.labels), encoder.dimension), np.float32)
-        for start in range(0, len(self.trained_on), MAX_BATCH_TEXTS):
-            chunk = self.trained_on[start : start + MAX_BATCH_TEXTS]
-            vectors[chunk] = encoder.embed_tokens(select_rows(self.texts, chunk))
+        vectors = embed_all(encoder, self.texts, self.trained_on)
         with evaluation_mode(encoder, model.task):
             logits = model.task.logits(torch.from_numpy(vectors).to(next(encoder.parameters()).device))
         right: npt.NDArray[np.bool_] = logits.argmax(1).cpu().numpy() == self.labels
