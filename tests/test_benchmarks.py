@@ -204,3 +204,16 @@ def test_masked_language_models_are_compared_with_the_trainer(
     assert rows[0][5] == "0%" and all(float(row[1].replace(",", "")) > 0 for row in rows)
     losses = [float(row[6]) for row in rows]
     assert losses == pytest.approx([losses[0]] * 3, abs=0.05)
+
+
+@pytest.mark.slow
+def test_trainings_have_the_same_weights_however_many_cores_they_have(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"{number} boats sail to the harbour {number * 'far '}away\n" for number in range(300)))
+    options = "--sizes tiny --steps 2 --rounds 1 --precisions fp32"
+    benchmark("threads", monkeypatch).main([*options.split(), "--text", str(text)])
+    rows = read_table(capsys.readouterr().out.strip())
+    assert [row["weights"] for row in rows] == ["a", rows[1]["weights"], "a", rows[1]["weights"], rows[1]["weights"]]
+    assert rows[0]["ratio"] == "1.00" and all(parse_number(row["ratio"]) > 0 for row in rows)

@@ -49,8 +49,8 @@ class ComputeConfig:
 
     # Threads of each training on a CPU; null: cores / processes. The last bits of weights depend on them, not on the
     # number of cores.
-    threads: Positive | None = 1
-    # Parallel trainings on a CPU; null: cores / threads. On a GPU, trainings run one at a time.
+    threads: Positive | None = 2
+    # Parallel trainings on a CPU; null: as many as give each core two threads. On a GPU, trainings run one at a time.
     processes: Positive | None = None
 
 

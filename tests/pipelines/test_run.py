@@ -626,10 +626,12 @@ def test_parallel_trainings_and_threads(monkeypatch: pytest.MonkeyPatch, pipelin
     compute = RUN_PARAMETERS.get().compute
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
-    assert split_cores(compute) == (7, 1)
-    assert split_cores(type(compute)(threads=3)) == (2, 3)
-    assert split_cores(type(compute)(processes=3)) == (3, 1)
+    assert split_cores(compute) == (7, 2)
+    assert split_cores(type(compute)(threads=3)) == (4, 3)
+    assert split_cores(type(compute)(processes=3)) == (3, 2)
+    assert split_cores(type(compute)(threads=None)) == (2, 7)
+    assert split_cores(type(compute)(processes=1, threads=None)) == (1, 7)
     monkeypatch.setattr("contexture.pipelines.trainings._DRIVERS", ["null"])  # a file in /dev
-    assert split_cores(type(compute)(processes=3)) == (3, 1)
+    assert split_cores(type(compute)(processes=3)) == (3, 2)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     assert split_cores(type(compute)(processes=3)) == (1, torch.get_num_threads())

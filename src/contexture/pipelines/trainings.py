@@ -23,6 +23,8 @@ from contexture.training.rest import EXPECTED_END_VARIABLE
 
 #: Files in /dev of GPU drivers. Without any, torch is not imported: a run starts three seconds earlier.
 _DRIVERS = ("nvidiactl", "kfd", "dxg")
+#: Threads of parallel trainings. With two, the last training uses a second core; with more, threads mostly wait.
+_THREADS_PER_CORE = 2
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def split_cores(compute: ComputeConfig) -> tuple[int, int]:
             return 1, torch.get_num_threads()
     cores = os.cpu_count() or 1
     threads = compute.threads or max(1, cores // (compute.processes or 1))
-    return compute.processes or max(1, cores // threads), threads
+    return compute.processes or max(1, _THREADS_PER_CORE * cores // threads), threads
 
 
 @contextmanager

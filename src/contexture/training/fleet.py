@@ -14,6 +14,10 @@ from typing import Any
 
 from contexture.training import progress
 
+# How often a thread of GNU OpenMP looks whether the others are ready before it sleeps, set before PyTorch is loaded.
+# By default it looks so long that two trainings with two threads each take five times as long on two cores as one after
+# the other. Looking 500 times costs them 6%; a training that is alone wakes up faster with 2,000.
+ALONE_WAITING, PARALLEL_WAITING = {"GOMP_SPINCOUNT": "2000"}, {"GOMP_SPINCOUNT": "500"}
 #: Seconds between two reports of progress.
 POLL_SECONDS = 0.5
 #: (workers, threads per worker) → a pool of this process and its workers' shares of completed work.
@@ -171,7 +175,7 @@ def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: 
     logging.getLogger().setLevel(logging.INFO)
     logging.captureWarnings(True)
     os.environ["TQDM_DISABLE"] = "1"
-    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.environ |= {"OMP_NUM_THREADS": str(threads), **PARALLEL_WAITING}
     threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     import torch
 

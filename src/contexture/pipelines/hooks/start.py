@@ -1,5 +1,6 @@
 """Before a run: start Spark and the training processes."""
 
+import os
 from collections.abc import Mapping
 from concurrent.futures import Future
 from threading import Thread
@@ -17,6 +18,7 @@ from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.hooks.check import NODE_OPTIONS, get_pipeline_names
 from contexture.pipelines.hooks.console import LOG_FILE
 from contexture.pipelines.parameters import RunParameters
+from contexture.training.fleet import ALONE_WAITING, start_workers
 
 #: Settings for less text than this, unless conf/ has others: generated Java code is not worth its compilation.
 SMALL_TEXT_BYTES = 50_000_000
@@ -101,12 +103,13 @@ class StartWorkers:
 
     def __init__(self, parameters: RunParameters) -> None:
         self.run_parameters = parameters
+        for name, value in ALONE_WAITING.items():
+            os.environ.setdefault(name, value)
 
     @hook_impl
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
         """Start a process for each parallel training if the run pre-trains."""
         from contexture.pipelines.trainings import split_cores
-        from contexture.training.fleet import start_workers
 
         trainings = max((len(node.outputs) for node in pipeline.nodes if node.short_name == "pretrain"), default=0)
         if trainings:
