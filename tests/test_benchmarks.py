@@ -206,6 +206,15 @@ def test_masked_language_models_are_compared_with_the_trainer(
     assert losses == pytest.approx([losses[0]] * 3, abs=0.05)
 
 
+def test_a_step_of_mspp_has_the_same_loss_by_plain_transformers(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    benchmark("mspp", monkeypatch).main(["--sizes", "tiny", "--batch", "4", "--rounds", "1", "--dropout", "0"])
+    ours, plain = read_table(capsys.readouterr().out.strip().split("\n\n")[1])
+    assert parse_number(ours["loss"]) == pytest.approx(parse_number(plain["loss"]), abs=2e-4)
+    assert ours["padding"] == "0%" and min(parse_number(row["tokens/s"]) for row in (ours, plain)) > 0
+
+
 @pytest.mark.slow
 def test_trainings_have_the_same_weights_however_many_cores_they_have(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path
