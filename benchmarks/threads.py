@@ -78,11 +78,11 @@ def compare(title: str, job: Job, rounds: int) -> None:
     names = dict(
         zip(dict.fromkeys(weight for way in WAYS for weight in sorted(weights[way])), ascii_lowercase, strict=False)
     )
-    alone = statistics.median(seconds[FIRST])
+    single = statistics.median(seconds[FIRST])
     print_table(
         [title, "seconds", "ratio", "weights"],
         [
-            [way, f"{statistics.median(values):.2f}", f"{statistics.median(values) / WAYS[way][0] / alone:.2f}",
+            [way, f"{statistics.median(values):.2f}", f"{statistics.median(values) / WAYS[way][0] / single:.2f}",
              " ".join(sorted(names[weight] for weight in weights[way]))]
             for way, values in seconds.items()
         ],

@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from contexture.encoders import base, models
+from contexture.encoders import base, models, precision
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import save_encoder
 from contexture.encoders.models import (
@@ -26,6 +26,12 @@ from tests.encoders.toys import build, subwords
 from tests.tasks.sentences.sentence_toys import CountingModel
 
 TEXTS = ["whales sing", "Ferries cross the cold strait .", "a gull waits", "lamps", "oil lamps burn yellow oil " * 3]
+
+
+@pytest.fixture(autouse=True)
+def fp32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Published models embed in fp32, whatever is faster here."""
+    monkeypatch.setattr(precision, "is_bf16_faster", lambda: False)
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +118,35 @@ def test_vectors_are_those_of_the_library(published: Path) -> None:
     with torch.no_grad():
         mean = bert(torch.tensor([ids])).last_hidden_state[0].mean(0)
     np.testing.assert_allclose(vectors[1], mean, atol=1e-5)
+
+
+def test_vectors_in_bf16(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of the library under autocast, nearly those in fp32, and fp32 numbers."""
+    model = SentenceTransformersModel(str(published))
+    exact = model.embed(TEXTS)
+    monkeypatch.setattr(precision, "is_bf16_faster", lambda: True)
+    rounded = model.embed(TEXTS)
+    with torch.autocast("cpu", torch.bfloat16):
+        np.testing.assert_allclose(rounded, model.model.encode(TEXTS, batch_size=1), atol=2e-2)
+    assert rounded.dtype == np.float32 and not np.array_equal(rounded, exact)
+    cosines = (rounded * exact).sum(axis=1) / np.linalg.norm(rounded, axis=1) / np.linalg.norm(exact, axis=1)
+    assert cosines.min() > 0.999
+
+
+@pytest.mark.parametrize(("bf16_seconds", "expected"), [(0.5, True), (1.0, False)])
+def test_bf16_is_used_where_products_are_faster(
+    monkeypatch: pytest.MonkeyPatch, bf16_seconds: float, expected: bool
+) -> None:
+    monkeypatch.undo()  # of the fixture fp32
+    seconds = {torch.float32: 1.0, torch.bfloat16: bf16_seconds}
+    monkeypatch.setattr(precision, "_measure_product", seconds.__getitem__)
+    precision.is_bf16_faster.cache_clear()
+    assert precision.is_bf16_faster() is expected
+    precision.is_bf16_faster.cache_clear()
+
+
+def test_the_product_of_matrices_is_measured() -> None:
+    assert 0 < precision._measure_product(torch.float32) < 10
 
 
 def test_texts_of_similar_length_share_a_batch(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,12 @@ from typing import Any, Literal
 import torch
 
 from contexture.encoders.base import to_device
+from contexture.encoders.precision import MIN_BF16_SPEEDUP, NUM_TRIALS
 from contexture.training.config import Precision
 from contexture.training.module import ScheduledObjectives
 from contexture.training.ranks import decide_once
 
 LOG = logging.getLogger(__name__)
-#: Least speed-up for which bf16 is chosen.
-MIN_BF16_SPEEDUP = 1.3
-NUM_TRIALS = 3
 #: File with the choice of `auto`.
 PRECISION_FILE = "precision.json"
 
