@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from contexture.reporting.records import Record
 from contexture.reporting.saved_results import SavedResults
 from tests.commands.test_claims import claims_output, find_counts, sentence_records, write_run
 from tests.reporting.make import COST, measured
+from tests.systems.league.test_growth import RUNS as LEAGUE_RUNS
 
 RUN = Provenance(
     command="kedro run --pipelines cmlm --params 'corpus.input=/home/me/novels/a.txt,cmlm.seeds=3'",
@@ -129,6 +130,33 @@ def test_show_prints_differences_over_shared_seeds(project: Path, capsys: pytest
     results_output(capsys, "save", "second")
     *_, row = table_rows(results_output(capsys, "show", "first", "docs/results/second.json"))
     assert row[5:] == ["mlm", "71.0", "72.5", "+2.0", "-10.7 to +14.7", "2"]
+
+
+def save_league(project: Path, name: str, records: list[Record], text_sha256: str = "fedc") -> None:
+    """Save results of the league as a run with this text writes them."""
+    run = replace(RUN, text_sha256=text_sha256)
+    (project / "docs/results").mkdir(parents=True, exist_ok=True)
+    (project / f"docs/results/{name}.json").write_text(SavedResults({"league": run}, records).to_json())
+
+
+def test_growth_prints_scores_by_budget_and_forecasts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, records in zip("abc", LEAGUE_RUNS, strict=True):
+        save_league(project, name, records)
+    text = results_output(capsys, "growth", "a", "b", "c", "--output", "growth.html")
+    mlm = next(row for row in table_rows(text) if row[0].lower() == "mlm")
+    assert mlm[1:5] == ["11.0", "21.0", "31.0", "+10.0"]
+    assert "with 100 times the largest budget, MLM (51.0" in text
+    assert "data:image/png" in (project / "growth.html").read_text()
+
+
+def test_growth_compares_leagues_of_one_text_only(project: Path) -> None:
+    save_league(project, "a", LEAGUE_RUNS[0])
+    save_league(project, "b", LEAGUE_RUNS[1], "0123")
+    with pytest.raises(SystemExit, match=r"contexture results: NAME: .* trained on different texts"):
+        main(["results", "growth", "a", "b"])
+    main(["results", "save", "first"])
+    with pytest.raises(SystemExit, match="contexture results: NAME first: has no results of the league"):
+        main(["results", "growth", "a", "first"])
 
 
 def test_claims_are_decided_on_saved_results(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from contexture.commands.options import check_output
+from contexture.commands.options import check_html_output
 
 
 def add_arguments(claims: argparse.ArgumentParser) -> None:
@@ -22,9 +22,7 @@ def add_arguments(claims: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Print each claim with its verdict, numbers and command."""
-    if args.output is not None and args.output.suffix != ".html":
-        raise ValueError(f"--output: {args.output}: the name of the file must end in .html")
-    check_output(args.output)
+    check_html_output(args.output)
     from contexture.folders import find_upwards, whole_file
     from contexture.messages import errors_at
     from contexture.paths import DataLayout

@@ -6,13 +6,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from contexture.commands.options import check_html_output
 from contexture.messages import errors_at, explain_unknown
 from contexture.paths import RESULTS_DIR, WORKSPACE_PATTERN, DataLayout
 
 
 def add_arguments(results: argparse.ArgumentParser) -> None:
     """Add the options of `contexture results`."""
-    actions = results.add_subparsers(dest="action", required=True, metavar="save|list|show")
+    actions = results.add_subparsers(dest="action", required=True, metavar="save|list|show|growth")
     save = actions.add_parser("save", help="save the results of a run to docs/results/NAME.json")
     save.set_defaults(work=save_results, parser=save)
     save.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
@@ -33,6 +34,12 @@ def add_arguments(results: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--rows", nargs="+", default=[], metavar="NAME", help="only rows with all of these names, such as mr accuracy"
     )
+    growth = actions.add_parser("growth", help="print the league's scores by budget, and forecasts for more compute")
+    growth.set_defaults(work=show_growth, parser=growth)
+    growth.add_argument(
+        "names", metavar="NAME", nargs="+", help="saved results of the league, each with another budget"
+    )
+    growth.add_argument("--output", type=Path, metavar="FILE.html", help="also write the page, with pictures")
 
 
 def save_results(args: argparse.Namespace) -> None:
@@ -92,6 +99,31 @@ def show_results(args: argparse.Namespace) -> None:
     for name, saved in results.items():
         for system, run in saved.runs.items():
             print(f"repeat {name}, {system}: {run.command or 'unknown'}")
+
+
+def show_growth(args: argparse.Namespace) -> None:
+    """Print the scores of the league by budget, with forecasts; also write the page with pictures."""
+    check_html_output(args.output)
+    files = {name: _find_results(name) for name in args.names}
+    from contexture.folders import whole_file
+    from contexture.reporting.saved_results import SavedResults
+    from contexture.reporting.tables import to_markdown
+    from contexture.systems.league.growth_page import render_growth
+
+    results = {name: SavedResults.read(file) for name, file in files.items()}
+    if missing := [name for name, saved in results.items() if "league" not in saved.runs]:
+        raise ValueError(f"NAME {missing[0]}: has no results of the league")
+    texts = {name: saved.runs["league"].text_sha256 for name, saved in results.items()}
+    if len(set(texts.values())) > 1:
+        raise ValueError(f"NAME: the results were trained on different texts: {texts}")
+    report = render_growth([saved.records for saved in results.values()])
+    if args.output is not None:
+        with whole_file(args.output) as file:
+            file.write(report.html.encode())
+    for section in report.page.sections:
+        if section.table is not None:
+            print(f"{section.title}\n\n{to_markdown(section.table)}\n")
+    print(*report.page.findings, sep="\n")
 
 
 def _find_results_dir() -> Path:

@@ -1,0 +1,112 @@
+"""How scores grow with the budget of training, and which row would lead with more of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log10, sqrt
+from statistics import mean
+
+import numpy as np
+from scipy import stats
+
+from contexture.reporting.tables import Estimate, estimate
+from contexture.systems.league.scores import League, LeagueColumn
+
+#: Multiples of the largest budget that are forecast.
+FACTORS = (10, 100)
+
+#: FLOPs → scores of the seeds.
+Points = Mapping[float, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A least-squares line through scores over log10(FLOPs)."""
+
+    points: Points
+
+    @cached_property
+    def _fit(self) -> tuple[float, float, float, float, int]:
+        """Slope, score and log10(FLOPs) at the middle, sum of squared distances from it, and number of scores."""
+        x = np.array([log10(flops) for flops, scores in self.points.items() for _ in scores])
+        y = np.concatenate([np.asarray(scores, float) for scores in self.points.values()])
+        spread = float(((x - x.mean()) ** 2).sum())
+        return float(((x - x.mean()) * y).sum() / spread), float(y.mean()), float(x.mean()), spread, len(y)
+
+    @property
+    def slope(self) -> float:
+        """Points per ten times as many FLOPs."""
+        return self._fit[0]
+
+    def at(self, flops: float) -> float:
+        """Return the score on the line."""
+        slope, middle, centre, *_ = self._fit
+        return middle + slope * (log10(flops) - centre)
+
+    def forecast(self, flops: float) -> Estimate:
+        """Return the mean score that as many seeds as before would have, with the half of its 95% interval.
+
+        The interval is Student's for new observations of a linear regression. It covers the scatter of the seeds and
+        the error of the line, but not that the true curve bends. Two scores have none.
+        """
+        *_, centre, spread, count = self._fit
+        free = count - 2
+        if free < 1:
+            return Estimate(self.at(flops), None)
+        squares = sum((score - self.at(x)) ** 2 for x, scores in self.points.items() for score in scores)
+        seeds = count / len(self.points)
+        deviation = sqrt(squares / free * (1 / seeds + 1 / count + (log10(flops) - centre) ** 2 / spread))
+        return Estimate(self.at(flops), float(stats.t.ppf(0.975, free)) * deviation)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Scores of a row at several budgets."""
+
+    points: Points
+
+    @cached_property
+    def line(self) -> Line:
+        """The line through all scores."""
+        return Line(self.points)
+
+    @property
+    def largest(self) -> float:
+        """FLOPs of the largest budget."""
+        return max(self.points)
+
+    def forecast(self, factor: float) -> Estimate:
+        """Return the forecast for a multiple of the largest budget."""
+        return self.line.forecast(factor * self.largest)
+
+    @property
+    def held_out(self) -> tuple[Estimate, float] | None:
+        """The forecast for the largest budget from the others, and the measured mean; None with two budgets."""
+        others = {flops: scores for flops, scores in self.points.items() if flops != self.largest}
+        if len(others) < 2:
+            return None
+        return Line(others).forecast(self.largest), mean(self.points[self.largest])
+
+
+def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str, Growth]:
+    """Return variant → scores by budget, of variants that several leagues trained, from the highest forecast.
+
+    Leagues have different budgets. Variants of other systems are left out: their budget is their system's.
+    """
+    points: dict[str, dict[float, Sequence[float]]] = {}
+    for league in leagues:
+        for variant in league.groups.get("objectives", ()):
+            if scores := [*league.values(variant, column).values()]:
+                points.setdefault(variant, {})[float(league.costs[variant]["flops"])] = scores
+    made = {variant: Growth(by_flops) for variant, by_flops in points.items() if len(by_flops) > 1}
+    return dict(sorted(made.items(), key=lambda item: -item[1].forecast(FACTORS[0]).mean))
+
+
+def list_references(leagues: Sequence[League], column: LeagueColumn) -> dict[str, float]:
+    """Return untrained variants and baselines → mean over all leagues that measured them."""
+    scores: dict[str, list[float]] = {}
+    for league in leagues:
+        for variant in league.references:
+            scores.setdefault(variant, []).extend(league.values(variant, column).values())
+    made = {variant: estimate(values) for variant, values in scores.items()}
+    return {variant: score.mean for variant, score in made.items() if score is not None}

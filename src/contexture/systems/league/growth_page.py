@@ -1,0 +1,150 @@
+"""The page of scores by budget: tables, pictures, and which row would lead with more compute."""
+
+from collections.abc import Mapping, Sequence
+from statistics import mean, median
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from contexture.objectives.config import OBJECTIVES
+from contexture.reporting.curves import INK, add_legend, new_figure, style_axes, variant_style
+from contexture.reporting.page import Page, ReportContext, Section
+from contexture.reporting.phrases import lower_first
+from contexture.reporting.records import Record
+from contexture.reporting.report import Report, render_report
+from contexture.reporting.tables import NOTHING, Column, Estimate, Table, columns
+from contexture.reporting.training_tables import format_count
+from contexture.systems.league.growth import FACTORS, Growth, collect_growth, list_references
+from contexture.systems.league.page import LABELS
+from contexture.systems.league.scores import League, LeagueColumn, data_name
+
+TITLE = "The league: scores by budget of training"
+NOTE = (
+    "Each row was trained with several budgets. The line through its scores is extended to larger budgets: a forecast "
+    "that holds only as long as the scores grow in proportion to the logarithm of the FLOPs."
+)
+CAPTION = (
+    "Means over seeds. Per ten times: points by which the line through all scores grows with ten times the FLOPs. "
+    "Forecasts: the line at multiples of the largest budget, with 95% intervals (±) of the regression. "
+    "Held out: the forecast for the largest budget from the smaller ones, and what was measured."
+)
+WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6
+
+
+def render_growth(results: Sequence[Sequence[Record]]) -> Report:
+    """Return the page of the leagues of several results as Markdown and HTML.
+
+    Raises ValueError if no row was trained with several budgets.
+    """
+    labels = {name: config.title for name, config in OBJECTIVES.items()} | LABELS
+    leagues = [League([record for record in records if record["system"] == "league"], labels) for records in results]
+    context = ReportContext("league", TITLE, NOTE)
+    return render_report([], [], context, lambda records, context: growth_page(leagues))
+
+
+def growth_page(leagues: Sequence[League]) -> Page:
+    """Return findings, and a table and a picture for each column of scores."""
+    leagues = sorted(leagues, key=_budget)
+    rows = {column: collect_growth(leagues, column) for league in leagues for column in league.columns}
+    rows = {column: growths for column, growths in rows.items() if growths}
+    if not rows:
+        raise ValueError("no row of the league has scores with two budgets; save the results of a run with each budget")
+    figures: dict[str, Figure] = {}
+    parts: list[Section] = []
+    for number, (column, growths) in enumerate(rows.items()):
+        name = f"growth_{number}"
+        figures[name] = _draw(leagues, column, growths)
+        parts.append(Section(_title(column), _table(leagues, column, growths), [name]))
+    findings = [_leader_sentence(leagues[0], column, growths) for column, growths in rows.items()]
+    return Page([*findings, *_check_sentences(list(rows.values()))], parts, figures)
+
+
+def _budget(league: League) -> float:
+    """Return the FLOPs of a middle row; 0 if nothing was trained."""
+    flops = [float(league.costs[variant]["flops"]) for variant in league.groups.get("objectives", ())]
+    return median(flops) if flops else 0.0
+
+
+def _title(column: LeagueColumn) -> str:
+    """Return "Search, frozen: R@10, SQuAD"."""
+    return f"{column.use.name}, {column.tuning}: {column.use.score}, {data_name(column)}"
+
+
+def _format_estimate(score: Estimate) -> str:
+    return f"{score.mean:z.1f}" + ("" if score.interval is None else f" ±{score.interval:.1f}")
+
+
+def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Table:
+    """Return a row for each variant: scores by budget, slope, forecasts, and the check; then baselines."""
+    cells = []
+    for variant, growth in growths.items():
+        measured = [[*league.values(variant, column).values()] for league in leagues]
+        scores = [f"{mean(values):z.1f}" if values else NOTHING for values in measured]
+        forecasts = [_format_estimate(growth.forecast(factor)) for factor in FACTORS]
+        check = growth.held_out
+        held_out = (NOTHING, NOTHING) if check is None else (_format_estimate(check[0]), f"{check[1]:z.1f}")
+        cells.append((leagues[0].label(variant), *scores, f"{growth.line.slope:+z.1f}", *forecasts, *held_out))
+    references = sorted(list_references(leagues, column).items(), key=lambda item: -item[1])
+    heads = (
+        Column("Model"),
+        *columns(numbers=[f"{format_count(_budget(league))} FLOPs" for league in leagues], group="Measured"),
+        *columns(numbers=["per ten times"], group="Growth"),
+        *columns(numbers=[f"{factor} times" for factor in FACTORS], group="Forecast"),
+        *columns(numbers=["forecast", "measured"], group="Held out"),
+    )
+    cells += [
+        (leagues[0].label(variant), f"{score:z.1f}", *[NOTHING] * (len(heads) - 2)) for variant, score in references
+    ]
+    headings = {len(growths): "Without training: one score for all budgets"} if references else {}
+    return Table(_title(column), heads, tuple(cells), CAPTION, headings=headings)
+
+
+def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Figure:
+    """Draw scores over FLOPs, the lines up to the largest forecast, and baselines as dashed lines."""
+    figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
+    axes = figure.subplots()
+    axes.set_xscale("log")
+    for position, (variant, growth) in enumerate(growths.items()):
+        style = variant_style(position)
+        flops = [x for x, scores in growth.points.items() for _ in scores]
+        scores = [score for values in growth.points.values() for score in values]
+        axes.plot(flops, scores, label=leagues[0].label(variant), **style | {"linestyle": "", "markersize": 5})
+        ends = np.array([min(flops), growth.largest * FACTORS[-1]])
+        axes.plot(ends, [growth.line.at(end) for end in ends], color=style["color"], linewidth=1, alpha=0.6)
+    for variant, score in list_references(leagues, column).items():
+        axes.axhline(score, color=INK, linewidth=0.8, linestyle="--", zorder=1)
+        axes.annotate(
+            leagues[0].label(variant), (0.01, score), xycoords=("axes fraction", "data"), fontsize=7, va="bottom"
+        )
+    style_axes(axes, f"{column.use.name}, {column.tuning}", "FLOPs of training", column.use.score)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    add_legend(figure, fontsize=8)
+    return figure
+
+
+def _leader_sentence(league: League, column: LeagueColumn, growths: Mapping[str, Growth]) -> str:
+    """Return which variant would lead with each multiple of the budget, and how many others may be as good."""
+    parts = []
+    for factor in FACTORS:
+        forecasts = {variant: growth.forecast(factor) for variant, growth in growths.items()}
+        leader, *others = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
+        rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in others)
+        doubt = f", the intervals of {rivals} of {len(others)} others overlap" if rivals else ""
+        score = _format_estimate(forecasts[leader])
+        parts.append(f"with {factor} times the largest budget, {lower_first(league.label(leader))} ({score}{doubt})")
+    return f"{_title(column)}. Leader by forecast: {'; '.join(parts)}."
+
+
+def _check_sentences(rows: Sequence[Mapping[str, Growth]]) -> list[str]:
+    """Return how many measured means of the largest budget are within the intervals of their forecasts."""
+    checks = [growth.held_out for growths in rows for growth in growths.values()]
+    known = [(forecast, measured) for forecast, measured in filter(None, checks) if forecast.interval is not None]
+    if not known:
+        return []
+    within = sum(abs(forecast.mean - measured) <= (forecast.interval or 0) for forecast, measured in known)
+    error = mean(abs(forecast.mean - measured) for forecast, measured in known)
+    return [
+        f"Held out: of {len(known)} forecasts for the largest budget from the smaller ones, {within} have the measured "
+        f"mean within their 95% interval; on average, they are {error:.1f} points away."
+    ]

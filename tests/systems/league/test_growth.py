@@ -1,0 +1,85 @@
+"""Scores by budget and their forecasts."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from contexture.reporting.records import Record
+from contexture.systems.league.growth import Growth, Line, collect_growth, list_references
+from contexture.systems.league.growth_page import growth_page, render_growth
+from contexture.systems.league.scores import League
+from tests.systems.league.toys import make_costly_records, make_records
+
+
+def run(budget: float, mlm: list[float], ict: list[float]) -> list[Record]:
+    """Records of a league with this budget, with a row of another system and baselines."""
+    return [
+        *make_costly_records("mlm", mlm, flops=budget),
+        *make_costly_records("ict", ict, flops=1.1 * budget),
+        *make_costly_records("two towers: ict", [0.9, 0.9], flops=7e9),
+        *make_costly_records("untrained", [0.05, 0.07], flops=0, steps=0),
+        *make_records("bm25", [0.8], trained=False),
+    ]
+
+
+#: MLM grows by 10 points with each factor of ten; ICT hardly.
+RUNS = [
+    run(1e10, [0.10, 0.12], [0.40, 0.42]),
+    run(1e11, [0.20, 0.22], [0.41, 0.43]),
+    run(1e12, [0.30, 0.32], [0.42, 0.44]),
+]
+
+
+def test_a_line_and_its_interval_by_hand() -> None:
+    """Deviations of 1 from a slope of 2: s² = 4 / 2; two new scores at a distance of 1.5 from the middle."""
+    line = Line({1.0: [1.0, 3.0], 10.0: [3.0, 5.0]})
+    assert line.slope == pytest.approx(2) and line.at(100) == pytest.approx(6)
+    forecast = line.forecast(100)
+    assert forecast.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 / 2 + 1 / 4 + 1.5**2)), rel=1e-5)
+    assert Line({1.0: [1.0], 10.0: [3.0]}).forecast(100).interval is None
+
+
+def test_intervals_contain_the_mean_of_new_scores_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    hits = []
+    for _ in range(2000):
+        line = Line({10.0**x: list(3 * x + rng.normal(size=3)) for x in range(3)})
+        forecast = line.forecast(1e4)
+        hits.append(abs(forecast.mean - (12 + rng.normal(size=3).mean())) <= forecast.interval)
+    assert 0.93 < np.mean(hits) < 0.97
+
+
+def test_rows_with_several_budgets_from_the_highest_forecast() -> None:
+    leagues = [League(records) for records in RUNS]
+    (column,) = leagues[0].columns
+    growths = collect_growth(leagues, column)
+    assert list(growths) == ["ict", "mlm"]
+    assert growths["mlm"].line.slope == pytest.approx(10) and growths["mlm"].largest == 1e12
+    assert growths["mlm"].forecast(100).mean == pytest.approx(51)
+    forecast, measured = growths["mlm"].held_out or pytest.fail("no check")
+    assert forecast.mean == pytest.approx(31) == measured
+    assert Growth({1e10: [1.0], 1e11: [2.0]}).held_out is None
+    assert list_references(leagues, column) == pytest.approx({"bm25": 80, "untrained": 6})
+    assert collect_growth(leagues[:1], column) == {}
+
+
+def test_the_page_has_scores_forecasts_and_the_leader() -> None:
+    page = growth_page([League(RUNS[number]) for number in (2, 0, 1)])
+    (section,) = page.sections
+    assert section.table is not None and [*page.figures] == [*section.figures]
+    assert [column.name for column in section.table.columns[1:4]] == ["10.5G FLOPs", "105.0G FLOPs", "1.1T FLOPs"]
+    rows = {row[0].lower(): row[1:] for row in section.table.rows}
+    mlm = next(row for name, row in rows.items() if "mlm" in name or "masked" in name)
+    assert mlm[:4] == ("11.0", "21.0", "31.0", "+10.0") and mlm[4].startswith("41.0 ±") and mlm[-1] == "31.0"
+    assert rows["bm25"] == ("80.0", *["–"] * 7)
+    leaders = re.findall(r"with (\d+) times the largest budget, (\w+)", page.findings[0])
+    assert [(factor, name.lower()) for factor, name in leaders] == [("10", "ict"), ("100", "mlm")]
+    assert page.findings[-1].startswith("Held out: of 2 forecasts for the largest budget from the smaller ones, 2 have")
+    assert "R@10" in render_growth(RUNS).html
+
+
+def test_one_budget_has_no_page() -> None:
+    with pytest.raises(ValueError, match="no row of the league has scores with two budgets"):
+        render_growth(RUNS[:1])
