@@ -47,7 +47,7 @@ def claims_page(results: Sequence[ClaimResult]) -> Page:
     decided = [f"{result.claim.statement}: {result.verdict}." for result in results if result.verdict != "undecided"]
     return Page(
         findings=[f"Of {count_noun(len(results), 'claim')}: {count_verdicts(results)}.", *decided],
-        sections=[Section(table.title, table) for table in (_decisions_table(results), _remarks_table(results))],
+        sections=[Section(table.title, table) for table in (decisions_table(results), _remarks_table(results))],
     )
 
 
@@ -112,7 +112,7 @@ def _list_remarks(result: ClaimResult) -> list[tuple[str, str]]:
     return [(name, text) for name, text in remarks if text]
 
 
-def _decisions_table(results: Sequence[ClaimResult]) -> Table:
+def decisions_table(results: Sequence[ClaimResult]) -> Table:
     """Return the table of all decisions, with a heading for each claim."""
     rows: list[tuple[str, ...]] = []
     headings = {}
