@@ -82,10 +82,10 @@ class Growth:
     @property
     def held_out(self) -> tuple[Estimate, float] | None:
         """The forecast for the largest budget from the others, and the measured mean; None with two budgets."""
-        others = {flops: scores for flops, scores in self.points.items() if flops != self.largest}
-        if len(others) < 2:
+        smaller = {flops: scores for flops, scores in self.points.items() if flops != self.largest}
+        if len(smaller) < 2:
             return None
-        return Line(others).forecast(self.largest), mean(self.points[self.largest])
+        return Line(smaller).forecast(self.largest), mean(self.points[self.largest])
 
 
 def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str, Growth]:

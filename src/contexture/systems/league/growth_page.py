@@ -128,9 +128,9 @@ def _leader_sentence(league: League, column: LeagueColumn, growths: Mapping[str,
     parts = []
     for factor in FACTORS:
         forecasts = {variant: growth.forecast(factor) for variant, growth in growths.items()}
-        leader, *others = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
-        rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in others)
-        doubt = f", the intervals of {rivals} of {len(others)} others overlap" if rivals else ""
+        leader, *followers = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
+        rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in followers)
+        doubt = f", the intervals of {rivals} of {len(followers)} others overlap" if rivals else ""
         score = _format_estimate(forecasts[leader])
         parts.append(f"with {factor} times the largest budget, {lower_first(league.label(leader))} ({score}{doubt})")
     return f"{_title(column)}. Leader by forecast: {'; '.join(parts)}."
