@@ -33,7 +33,7 @@ _HNSW_NEIGHBOURS, _HNSW_BUILD_BREADTH = 32, 40
 # ivf: training vectors per list, the fewest without a warning of FAISS.
 _VECTORS_PER_LIST = 39
 # ivf: vectors in memory at a time while lists are written.
-_VECTORS_PER_BATCH = 4 * BLOCK_ROWS
+_VECTORS_PER_BATCH = 16 * BLOCK_ROWS
 # The FAISS index; ivf: its centroids, the sizes of the lists, and the vectors and rows of each list.
 _INDEX_FILE, _SIZES_FILE, _LISTS_FILE = "index.faiss", "sizes.npy", "lists.bin"
 _DESCRIPTION_FILE = "index.json"
@@ -202,6 +202,7 @@ def _map_lists(index: Any, folder: Path) -> None:
     lists.set_all_lists_sizes(faiss.swig_ptr(sizes))
     lists.totsize, lists.read_only = int(sizes.sum()) * (index.code_size + 8), True
     lists.do_mmap()
+    lists.prefetch_nthread = 0  # starting 32 threads for each search takes longer than reading mapped lists
     index.replace_invlists(lists, True)
     index.ntotal = int(sizes.sum())
     lists.this.disown()  # owned by the index

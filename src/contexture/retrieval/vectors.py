@@ -8,6 +8,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -22,11 +23,13 @@ Array = NDArray[np.float32]
 #: Rows → their vectors [len(rows), dimension].
 EmbedRows = Callable[[range], Array]
 
-#: Vectors per block of a search.
-BLOCK_ROWS = 32_768
+#: Vectors per shard, and per block of a search: a block within a shard is not copied.
+BLOCK_ROWS = 8192
 # Numbers in memory at a time in `inner_products`.
 _MAX_GATHERED_NUMBERS = 2**21
 DESCRIPTION_FILE = "vectors.json"
+#: Mapped files of an object at a time. Processes may often open 1,024 files.
+MAX_OPEN_FILES = 256
 _READ_ERRORS = (OSError, ValueError, EOFError)
 
 
@@ -45,10 +48,12 @@ class Vectors:
         self.folder, self.dimension, self.identity = folder, dimension, identity
         #: Equal for folders with the same vectors.
         self.fingerprint = [dimension, *([shard["rows"], shard["crc32"]] for shard in shards)]
-        ends = np.cumsum([shard["rows"] for shard in shards]).tolist()
+        self._ends = np.cumsum([shard["rows"] for shard in shards])
         paths = [folder / shard["file"] for shard in shards]
-        self._shards = list(zip([0, *ends[:-1]], ends, paths, strict=True))
-        self._rows = int(ends[-1])
+        self._shards = list(zip([0, *self._ends[:-1].tolist()], self._ends.tolist(), paths, strict=True))
+        self._rows = int(self._ends[-1])
+        # Opening a file takes longer than reading a vector from it.
+        self._map = lru_cache(MAX_OPEN_FILES)(_map_array)
 
     def __len__(self) -> int:
         return self._rows
@@ -59,7 +64,7 @@ class Vectors:
         if step != 1:
             raise ValueError(f"vectors can only be sliced in steps of 1, not in steps of {step}")
         parts = [
-            _map_array(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
+            self._map(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
             for first, last, path in self._shards
             if first < stop and start < last
         ]
@@ -68,10 +73,11 @@ class Vectors:
     def take(self, rows: NDArray[np.int64]) -> Array:
         """Return copies of the vectors of `rows`, [len(rows), dimension]."""
         copies = np.empty((len(rows), self.dimension), np.float32)
-        for first, last, path in self._shards:
-            in_shard = np.flatnonzero((rows >= first) & (rows < last))
-            if len(in_shard):
-                copies[in_shard] = _map_array(path, (last - first, self.dimension))[rows[in_shard] - first]
+        numbers = np.searchsorted(self._ends, rows, side="right")
+        for number in np.unique(numbers):
+            first, last, path = self._shards[number]
+            in_shard = numbers == number
+            copies[in_shard] = self._map(path, (last - first, self.dimension))[rows[in_shard] - first]
         return copies
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Array]]:
@@ -81,7 +87,12 @@ class Vectors:
 
 
 def write_vectors(
-    folder: Path, rows: int, dimension: int, embed: EmbedRows, identity: Mapping[str, Any], rows_per_shard: int = 8192
+    folder: Path,
+    rows: int,
+    dimension: int,
+    embed: EmbedRows,
+    identity: Mapping[str, Any],
+    rows_per_shard: int = BLOCK_ROWS,
 ) -> Vectors:
     """Embed all rows shard by shard and return the vectors; `folder` appears when it is complete.
 
