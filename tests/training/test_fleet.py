@@ -169,3 +169,16 @@ def shut_down_workers() -> Iterator[None]:
     for pool, _ in fleet._pools.values():
         pool.shutdown(cancel_futures=True)
     fleet._pools.clear()
+
+
+def test_modules_can_be_imported_while_those_of_trainings_are_loaded() -> None:
+    """In a process of its own, as imports happen once, at the moment at which the package is in between."""
+    code = """
+import sys, time
+from contexture.training.fleet import start_workers
+start_workers(1, 1)
+while "transformers" not in sys.modules:
+    time.sleep(0.001)
+from transformers import AutoConfig
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -140,6 +140,9 @@ def start_workers(processes: int, threads: int) -> None:
         with worker_pool(processes, threads) as (pool, _):
             pool.submit(time.time).add_done_callback(lambda first: _start_remaining_workers(pool, processes, first))
     elif not _loading:
+        # While a thread imports this package, which replaces itself, imports from it fail in other threads.
+        import transformers  # noqa: F401
+
         _loading.append(threading.Thread(target=_load_training, name="load training"))
         _loading[0].start()
 
