@@ -181,4 +181,4 @@ while "transformers" not in sys.modules:
     time.sleep(0.001)
 from transformers import AutoConfig
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
