@@ -180,12 +180,15 @@ def test_texts_that_are_no_evidence(cost: dict[str, Any], reason: str) -> None:
 def test_equal_costs() -> None:
     compared = ClaimComparison(A, B, ("mean",), equal_cost="seconds")
 
-    def decide_with(seconds: float) -> Decision:
-        ours = both_tasks("ours", [0.80, 0.82, 0.81], cost=COST | {"seconds": seconds})
+    def decide_with(seconds: float, *scores: float) -> Decision:
+        ours = both_tasks("ours", scores or (0.80, 0.82, 0.81), cost=COST | {"seconds": seconds})
         return decide_on(ours, both_tasks("theirs", [0.70, 0.71, 0.72]), START, compared=compared)
 
-    assert decide_with(74.0).verdict == decide_with(49.0).verdict == "shown"
-    assert decide_with(90.0).reason == "seconds of training differ: 60 and 90"
+    assert decide_with(74.0).verdict == decide_with(9.0).verdict == "shown"
+    assert decide_with(90.0).reason == "seconds of training differ: 90 and 60"
+    worse = 0.61, 0.63, 0.62
+    assert decide_with(90.0, *worse).verdict == "refuted"
+    assert decide_with(9.0, *worse).reason == "seconds of training differ: 9 and 60"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from contexture.reporting.run_records import RunRecords, SeedScores
 from contexture.reporting.tables import ROUNDING, estimate
 
 Verdict = Literal["shown", "refuted", "undecided"]
-#: Costs count as equal if the larger is at most this many times the smaller.
+#: Costs count as equal if that of the better row is at most this many times that of the other.
 MAX_COST_RATIO = 1.25
 #: Fewer seeds decide nothing: one has no spread, and the spread of two is rough.
 MIN_SEEDS = 3
@@ -302,11 +302,15 @@ class _ComparedRows:
             return "trained on the demo's made-up world, which is no evidence"
         if len(self.texts) > 1:
             return f"trained on different texts: {join_names(self.texts)}"
-        if (cost := self.comparison.equal_cost) is not None:
-            first, second = sorted(self.get_mean_cost(row, cost) for row in self.rows)
-            if second > MAX_COST_RATIO * first:
-                return f"{cost} of training differ: {first:,.0f} and {second:,.0f}"
-        return self._find_start_objection()
+        return self._find_cost_objection() or self._find_start_objection()
+
+    def _find_cost_objection(self) -> str:
+        """Return why the costs forbid a decision; "" if they do not: a row may be better at a lower cost."""
+        if (cost := self.comparison.equal_cost) is None:
+            return ""
+        a, b = (self.get_mean_cost(row, cost) for row in self.rows)
+        better, worse = (a, b) if mean(self.differences) > 0 else (b, a)
+        return f"{cost} of training differ: {a:,.0f} and {b:,.0f}" if better > MAX_COST_RATIO * worse else ""
 
     def _find_start_objection(self) -> str:
         """Return why the untrained starts forbid a decision; "" if they do not."""
