@@ -405,6 +405,8 @@ def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
     git("init", "--quiet")
     git("commit", "--quiet", "--allow-empty", "--message", "first")
     assert len(git_tags(tmp_path)["git_revision"]) == 40
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "results.json").write_text("{}")
     assert git_tags(tmp_path)["git_changed_files"] == "none"
     (tmp_path / "new.txt").write_text("")
     assert "new.txt" in git_tags(tmp_path)["git_changed_files"]
