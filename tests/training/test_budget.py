@@ -162,6 +162,20 @@ def test_a_step_without_cost_fails(training: Training, monkeypatch: pytest.Monke
         resolve_steps(configure([stage("tokens", 100, tsdae=1)]), training, "run")
 
 
+@pytest.mark.parametrize("steps", [20, 300])
+def test_the_budget_is_kept_if_later_steps_cost_more(
+    steps: int, training: Training, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cost(step: int) -> float:
+        return 1 + step / 50
+
+    monkeypatch.setattr(budget, "_list_batches", lambda prepared, number, steps, ranks: list(steps))
+    monkeypatch.setattr(budget, "measure_cost", lambda step, *_: (torch.tensor(cost(step)),) * 2)
+    amount = sum(cost(step) for step in range(steps))
+    (found,) = resolve_steps(configure([stage("flops", amount)]), training, "run")
+    assert found is not None and sum(cost(step) for step in range(found)) == pytest.approx(amount, rel=0.05)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["tokens", "seconds"])
 def test_all_devices_take_the_same_steps(unit: str, training: Training) -> None:

@@ -1,9 +1,11 @@
-"""Convert budgets to steps by the cost of the first batches of a run."""
+"""Convert budgets to steps by the cost of some batches of a run."""
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import torch
@@ -17,8 +19,11 @@ from contexture.training.prepare import PreparedRun
 from contexture.training.ranks import decide_once
 from contexture.training.rest import RestOfRun
 
-#: Steps whose mean cost is measured.
+#: First steps whose mean cost is measured.
 NUM_TRIAL_STEPS = 8
+#: Steps at equal distances, whose mean cost corrects the estimate in FLOPs or tokens: consecutive batches of sentences
+#: are often from one document.
+NUM_SPREAD_STEPS = 32
 #: A backward pass takes about twice the time of a forward pass.
 PASSES_PER_STEP = 3
 #: File with the number of steps of each stage, and the seconds that they should take if the budget is in minutes.
@@ -71,33 +76,69 @@ def _count_steps(
 ) -> tuple[int | None, float | None]:
     """Return the number of steps of a stage, and their seconds if its budget is in minutes.
 
-    A budget is divided by the mean cost of the first steps.
+    A budget is divided by the mean cost of a step.
     """
-    stage, streams = config.recipe.schedule[number], prepared.stages[number]
+    stage = config.recipe.schedule[number]
     budget = stage.budget
     if budget is None:
         return stage.steps, None
-    ranks = max(stream.batching.ranks for stream in streams.values())
-    batches = [
-        {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.can_split}
-        for step in range(NUM_TRIAL_STEPS)
-        for part in range(prepared.passes)
-        for rank in range(1 if is_timed(budget) else ranks)
-    ]
-    amount = budget.amount
-    if is_timed(budget):
-        total = _measure_seconds(batches, stage, config, prepared)
-        if budget.unit == "minutes":
-            if rest is None:
-                raise ValueError("a budget in minutes needs kedro run on one device: set seconds instead")
-            tokens = sum(int(row_lengths(part).sum()) for batch in batches for part in batch.values())
-            amount = rest.seconds_left(amount, total / tokens / PASSES_PER_STEP, time.time())
-    else:
+    if not is_timed(budget):
+        return _count_affordable_steps(budget, stage, config, prepared, number), None
+    batches, amount = _list_batches(prepared, number, range(NUM_TRIAL_STEPS), ranks=1), budget.amount
+    total = _measure_seconds(batches, stage, config, prepared)
+    if budget.unit == "minutes":
+        if rest is None:
+            raise ValueError("a budget in minutes needs kedro run on one device: set seconds instead")
+        tokens = sum(int(row_lengths(part).sum()) for batch in batches for part in batch.values())
+        amount = rest.seconds_left(amount, total / tokens / PASSES_PER_STEP, time.time())
+    steps = max(1, round(amount * NUM_TRIAL_STEPS / total))
+    return steps, amount if budget.unit == "minutes" else None
+
+
+def _count_affordable_steps(
+    budget: Budget, stage: Stage, config: Pretraining, prepared: PreparedRun, number: int
+) -> int:
+    """Return the number of steps for a budget of FLOPs or tokens, of all devices."""
+    ranks = max(stream.batching.ranks for stream in prepared.stages[number].values())
+
+    def measure(step: int) -> float:
+        batches = _list_batches(prepared, number, [step], ranks)
         costs = [measure_cost(batch, stage.weights, config.stream_by_objective, prepared) for batch in batches]
-        total = float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
-    if not total:
+        return float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
+
+    steps = _count_paid(budget.amount, [measure(step) for step in range(NUM_TRIAL_STEPS)], 1)
+    if not math.isfinite(steps):
         raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: set steps instead of a budget")
-    return max(1, round(amount / (total / NUM_TRIAL_STEPS))), amount if budget.unit == "minutes" else None
+    for _ in range(2):  # the first correction may change the length of the training
+        distance = max(1, steps / NUM_SPREAD_STEPS)
+        spread = [round(k * distance) for k in range(min(NUM_SPREAD_STEPS, math.ceil(steps)))]
+        steps = _count_paid(budget.amount, [measure(step) for step in spread], distance)
+    return max(1, round(steps))
+
+
+def _count_paid(amount: float, costs: Sequence[float], distance: float) -> float:
+    """Return how many steps an amount pays. `costs` are those of steps at this distance; later ones cost their mean."""
+    steps = 0.0
+    for cost in costs:
+        if amount < cost * distance:
+            return steps + amount / cost
+        amount -= cost * distance
+        steps += distance
+    return steps + amount / mean(costs) if any(costs) else math.inf
+
+
+def _list_batches(prepared: PreparedRun, number: int, steps: Iterable[int], ranks: int) -> list[dict[str, Any]]:
+    """Return the batches `{stream: batch}` of all forward passes of steps of a stage, on `ranks` devices."""
+    return [
+        {
+            name: stream.batch(step, part, rank)
+            for name, stream in prepared.stages[number].items()
+            if part == 0 or stream.can_split
+        }
+        for step in steps
+        for part in range(prepared.passes)
+        for rank in range(ranks)
+    ]
 
 
 def is_timed(budget: Budget) -> bool:

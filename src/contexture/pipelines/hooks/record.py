@@ -114,7 +114,7 @@ def make_run_name(options: Mapping[str, Any], text: str) -> str:
 
 
 def git_tags(project: Path) -> dict[str, str]:
-    """Return the commit and the changed files, without those of docs, where results are saved; {} outside a git checkout."""
+    """Return the commit and the changed files, except in docs, where results are saved; {} outside a git checkout."""
 
     def run_git(*arguments: str) -> str:
         done = subprocess.run(["git", *arguments], cwd=project, capture_output=True, text=True, check=True)
