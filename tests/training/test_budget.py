@@ -172,8 +172,8 @@ def test_the_budget_is_kept_if_later_steps_cost_more(
     monkeypatch.setattr(budget, "_list_batches", lambda prepared, number, steps, ranks: list(steps))
     monkeypatch.setattr(budget, "measure_cost", lambda step, *_: (torch.tensor(cost(step)),) * 2)
     amount = sum(cost(step) for step in range(steps))
-    (found,) = resolve_steps(configure([stage("flops", amount)]), training, "run")
-    assert found is not None and sum(cost(step) for step in range(found)) == pytest.approx(amount, rel=0.05)
+    (count,) = resolve_steps(configure([stage("flops", amount)]), training, "run")
+    assert count is not None and sum(cost(step) for step in range(count)) == pytest.approx(amount, rel=0.05)
 
 
 @pytest.mark.slow
