@@ -95,6 +95,8 @@ class ScoreTable:
         if self.source and data != self.data:
             ours, theirs = (DATA.get(name, name) for name in (data, self.data))
             remarks.append(f"Ours: {ours}, paper: {theirs}; not comparable.")
+        if any(score.std is not None for row in self.rows for score in row.scores.values()):
+            remarks.append("In parentheses: the paper's standard deviations.")
         return [*remarks, self.note] if self.note else remarks
 
     def select_data(self, data: str) -> "ScoreTable":
