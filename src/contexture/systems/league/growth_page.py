@@ -17,7 +17,7 @@ from contexture.reporting.tables import NOTHING, Column, Table, columns, format_
 from contexture.reporting.training_tables import format_count
 from contexture.systems.league.growth import FACTORS, Growth, collect_growth, list_references
 from contexture.systems.league.page import LABELS
-from contexture.systems.league.scores import League, LeagueColumn, data_name
+from contexture.systems.league.scores import League, LeagueColumn
 
 TITLE = "The league: scores by budget of training"
 NOTE = (
@@ -55,7 +55,7 @@ def growth_page(leagues: Sequence[League]) -> Page:
     for number, (column, growths) in enumerate(rows.items()):
         name = f"growth_{number}"
         figures[name] = _draw(leagues, column, growths)
-        parts.append(Section(_title(column), _table(leagues, column, growths), [name]))
+        parts.append(Section(column.title, _table(leagues, column, growths), [name]))
     findings = [_leader_sentence(leagues[0], column, growths) for column, growths in rows.items()]
     return Page([*findings, *_check_sentences(list(rows.values()))], parts, figures)
 
@@ -64,11 +64,6 @@ def _budget(league: League) -> float:
     """Return the FLOPs of a middle row; 0 if nothing was trained."""
     flops = [float(league.costs[variant]["flops"]) for variant in league.groups.get("objectives", ())]
     return median(flops) if flops else 0.0
-
-
-def _title(column: LeagueColumn) -> str:
-    """Return "Search, frozen: R@10, SQuAD"."""
-    return f"{column.use.name}, {column.tuning}: {column.use.score}, {data_name(column)}"
 
 
 def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Table:
@@ -93,7 +88,7 @@ def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str
         (leagues[0].label(variant), f"{score:z.1f}", *[NOTHING] * (len(heads) - 2)) for variant, score in references
     ]
     headings = {len(growths): "Without training: one score for all budgets"} if references else {}
-    return Table(_title(column), heads, tuple(cells), CAPTION, headings=headings)
+    return Table(column.title, heads, tuple(cells), CAPTION, headings=headings)
 
 
 def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Figure:
@@ -129,7 +124,7 @@ def _leader_sentence(league: League, column: LeagueColumn, growths: Mapping[str,
         doubt = f", the intervals of {rivals} of {len(followers)} others overlap" if rivals else ""
         score = format_estimate(forecasts[leader])
         parts.append(f"with {factor} times the largest budget, {lower_first(league.label(leader))} ({score}{doubt})")
-    return f"{_title(column)}. Leader by forecast: {'; '.join(parts)}."
+    return f"{column.title}. Leader by forecast: {'; '.join(parts)}."
 
 
 def _check_sentences(rows: Sequence[Mapping[str, Growth]]) -> list[str]:
