@@ -22,6 +22,7 @@ from contexture.reporting.claims import read_all_claims
 from contexture.reporting.hours import hours_table
 from contexture.reporting.page import ReportContext
 from contexture.reporting.paper_tables import select_measured
+from contexture.reporting.phrases import join_names
 from contexture.reporting.quoted_tables import FILE, quote_tables, read_quoted_tables
 from contexture.reporting.records import Record
 from contexture.reporting.run_records import RunRecords
@@ -62,7 +63,7 @@ def make_pages(results: Results) -> dict[Path, str]:
         if tables := list(paper_tables(saved)):
             pages[RESULTS_DIR / f"tables/{name}.md"] = tables_page(name, tables)
     if leagues := select_leagues(results):
-        pages[RESULTS_DIR / "league.md"] = render_growth(leagues).markdown
+        pages[RESULTS_DIR / "league.md"] = league_page(leagues)
     return pages | quoting_pages(results)
 
 
@@ -133,20 +134,26 @@ def system_labels(system: str) -> dict[str, str]:
     return titles | getattr(import_module(SYSTEMS[system]), "LABELS", {})
 
 
-def select_leagues(results: Results) -> list[list[Record]]:
-    """Return the records of the leagues of one text: the text with the most files; [] with fewer than two."""
-    by_text: dict[str | None, list[list[Record]]] = {}
-    for saved in results.values():
+def select_leagues(results: Results) -> dict[str, list[Record]]:
+    """Return name → records of the leagues of one text, that of most files; {} with fewer than two."""
+    by_text: dict[str | None, dict[str, list[Record]]] = {}
+    for name, saved in results.items():
         if "league" in saved.runs:
-            by_text.setdefault(saved.runs["league"].text_sha256, []).append(saved.records)
-    leagues = max(by_text.values(), key=len, default=[])
-    return leagues if len(leagues) > 1 else []
+            by_text.setdefault(saved.runs["league"].text_sha256, {})[name] = saved.records
+    leagues = max(by_text.values(), key=len, default={})
+    return leagues if len(leagues) > 1 else {}
+
+
+def league_page(leagues: Mapping[str, list[Record]]) -> str:
+    """Return the page of the league's scores by budget."""
+    files = join_names(f"{name}.json" for name in leagues)
+    return join_parts(render_growth([*leagues.values()]).markdown.rstrip(), f"{SOURCE} Files: {files}.")
 
 
 def growth_pictures(results: Results) -> Mapping[str, bytes]:
     """Return file name → PNG of the pictures of `league.md`."""
     leagues = select_leagues(results)
-    return render_growth(leagues).figures if leagues else {}
+    return render_growth([*leagues.values()]).figures if leagues else {}
 
 
 def quoting_pages(results: Results) -> dict[Path, str]:

@@ -33,7 +33,7 @@ def test_pages_are_written_from_the_files(tmp_path: Path, monkeypatch: pytest.Mo
     assert "## Hours" in page and "| all | – |" in page
     league = (RESULTS_DIR / "league.md").read_text()
     assert "growth_0.png" in league and (RESULTS_DIR / "growth_0.png").read_bytes()[:4] == b"\x89PNG"
-    assert "| 11.0 | 21.0 |" in league and "31.0" not in league  # c has another text
+    assert "| 11.0 | 21.0 | +10.0 |" in league and "Files: a.json and b.json." in league  # c has another text
     assert [file.stem for file in RESULTS_DIR.glob("tables/*")] == ["towers"]
     assert "| ICT+BFS+WLP | 2 | 55.0 ±63.5 | **88.4** |" in (RESULTS_DIR / "tables/towers.md").read_text()
     assert "## Search, fine-tuned on 80%: R@10, SQuAD" in (RESULTS_DIR / "leaderboard.md").read_text()
