@@ -41,9 +41,9 @@ def data(tmp_path: Path) -> Path:
 
 def test_inputs_are_found_by_the_end_of_their_path(data: Path) -> None:
     saved = command('corpus.input=["DATA/texts/wiki.bz2"],pairs.input.snli=DATA/b/snli,x.select=["squad"]')
-    found = find_inputs(saved, [data])
-    assert found == saved.replace("DATA/", f"{data}/")
-    assert hide_folders(found) == saved
+    full = find_inputs(saved, [data])
+    assert full == saved.replace("DATA/", f"{data}/")
+    assert hide_folders(full) == saved
     assert find_inputs(command("input=DATA/texts/*.bz2"), [data]) == command(f"input={data}/texts/*.bz2")
 
 

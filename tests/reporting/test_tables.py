@@ -88,9 +88,9 @@ def test_other_data_are_named_as_not_comparable() -> None:
         + records("mspp_ie", [0.9], "frozen", data="x")
     )
     demo, real = results_tables(ours, TABLE_1)
-    assert demo.title == "Table 1: answer selection, all candidates (ours: the demo's made-up world)"
+    assert demo.title == "Table 1: answer selection, all candidates, WikiQA (ours: the demo's made-up world)"
     assert "Ours: the demo's made-up world, paper: WikiQA; not comparable. In parentheses: the paper's" in demo.caption
-    assert real.title == "Table 1: answer selection, all candidates"
+    assert real.title == "Table 1: answer selection, all candidates, WikiQA"
     assert "comparable" not in real.caption
     for table, value in ((demo, "25.0"), (real, "50.0")):
         row = cells(table, "Joint with MSPP, IE_k")

@@ -100,9 +100,10 @@ class ScoreTable:
         return [*remarks, self.note] if self.note else remarks
 
     def select_data(self, data: str) -> "ScoreTable":
-        """Return the table with the rows of one data set, whose name is put into the source."""
+        """Return the table with the rows of one data set, whose name is put into title and source."""
         rows = tuple(row for row in self.rows if row.data == data)
-        return replace(self, data=data, rows=rows, source=self.source.format(data=DATA[data]))
+        title, source = f"{self.title}, {DATA[data]}", self.source.format(data=DATA[data])
+        return replace(self, title=title, data=data, rows=rows, source=source)
 
     def with_protocol(self, protocol: str) -> "ScoreTable":
         """Return the table with another protocol for our scores in all columns."""

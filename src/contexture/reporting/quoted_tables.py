@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,8 +48,7 @@ class QuotedScore:
     def baseline_key(self) -> RowKey:
         """Row of the baseline in the file."""
         fields = {"variant": self.baseline} if isinstance(self.baseline, str) else self.baseline or {}
-        own = {name: getattr(self, name) for name in ("system", "task", "data", "protocol", "metric", "variant")}
-        return RowKey(**{**own, **fields})
+        return replace(self.key, **fields)
 
 
 @dataclass(config=STRICT, frozen=True)

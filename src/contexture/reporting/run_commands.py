@@ -66,18 +66,18 @@ def _find_paths(names: Iterable[str], folders: Collection[Path]) -> dict[str, st
         raise ValueError(f"there is no {', '.join(missing)}")
     patterns = {name: Path(name).parent if glob.has_magic(name) else Path(name) for name in names}
     known = _list_paths(roots, {path.name for path in patterns.values()})
-    found, faults = dict[str, str](), list[str]()
+    results, faults = dict[str, str](), list[str]()
     for name, path in sorted(patterns.items()):
         matches = [match for match in known if match.parts[-len(path.parts) :] == path.parts]
         matches = [match for match in matches if match in roots] or matches
         if len(matches) == 1:
-            found[name] = str(matches[0] / Path(name).relative_to(path))
+            results[name] = str(matches[0] / Path(name).relative_to(path))
         else:
             where = ", ".join(map(str, matches))
             faults.append(f"{name} is ambiguous: {where}" if matches else f"{name} is missing")
     if faults:
         raise ValueError(f"{'; '.join(faults)}. Name each file, or a folder that has one file of this name")
-    return found
+    return results
 
 
 def _list_paths(roots: Iterable[Path], names: Collection[str]) -> list[Path]:
