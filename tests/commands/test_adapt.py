@@ -20,11 +20,11 @@ from contexture.commands.plan import (
     find_published_encoder,
     format_duration,
     make_plan,
-    quote_parameter,
     read_pooling,
     run_plan,
 )
 from contexture.config import Parameters, check_parameters, merged
+from contexture.reporting.run_commands import quote_parameter
 from tests.corpus.make import make_article, make_export
 from tests.environments import CONF, parameters
 

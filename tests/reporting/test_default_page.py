@@ -22,7 +22,7 @@ def test_one_table_per_task_and_data() -> None:
         ("accuracy, SentEval's protocol", "MR"),
         ("accuracy, SentEval's protocol", "CR"),
     ]
-    assert probes.rows == (("ICT", "ours, 1 seed", "–", "25.0"), ("mlm", "ours, 2 seeds", "60.0 (14.1)", "90.0"))
+    assert probes.rows == (("ICT", "ours, 1 seed", "–", "25.0"), ("mlm", "ours, 2 seeds", "60.0 ±127.1", "90.0"))
     assert retrieval.title == "Passage retrieval (the demo's made-up world)"
     assert [(column.group, column.name) for column in retrieval.columns[2:]] == [
         ("frozen", "R@1"),

@@ -142,7 +142,7 @@ def test_empty_parts_are_left_out() -> None:
     for heading in ("Learning curves", "<dl>", "## Files", "<h2>Files", "Not measured", "cards"):
         assert heading not in report.markdown
         assert heading not in report.html.split("<body>")[1]
-    assert "62.0 (1.4)" in report.html
+    assert "62.0 ±12.7" in report.html
     assert "88.5 (1.5)†" in render_report([], [], CONTEXT, page).html
 
 

@@ -24,8 +24,8 @@ def test_all_aggregates_of_similarity_tasks() -> None:
     ]
     assert table.headings == {0: "SICK-R", 1: "STS14"}
     assert table.rows[0] == ("own", "–", "–", "–", "0.500", "–", "–")
-    # 0.1·i and 0.01 more: mean 0.005 above, standard deviation 0.01/√2 = 0.0071
-    assert table.rows[1] == ("uni-QT", *(f"{0.1 * i + 0.005:.3f} (0.007)" for i in range(6)))
+    # 0.1·i and 0.01 more: mean 0.005 above, standard deviation 0.01/√2, times t(0.975, 1) = 12.706 over √2: 0.064
+    assert table.rows[1] == ("uni-QT", *(f"{0.1 * i + 0.005:.3f} ±0.064" for i in range(6)))
     assert table.rows[2] == ("Random encoder", "–", "–", "-0.250", "–", "–", "–")
     assert table.bold == {(1, 3)}  # of sts14 with two numbers; a single number is not bold
     assert (other.title.partition(" (")[2], other.rows) == (

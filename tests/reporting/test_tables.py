@@ -39,7 +39,7 @@ def cells(table: Table, label: str) -> dict[str, str]:
     return {f"{c.group} {c.name}".strip(): text for c, text in zip(table.columns, row, strict=True)}
 
 
-def test_mean_and_standard_deviation_next_to_published_scores() -> None:
+def test_mean_and_interval_next_to_published_scores() -> None:
     ours = [
         *records("mspp_ie", [0.50, 0.52, 0.57]),  # mean 53, deviations −3, −1, 4: √(26/2) = 3.606
         *records("mspp_ie", [0.9], split="dev"),
@@ -52,7 +52,7 @@ def test_mean_and_standard_deviation_next_to_published_scores() -> None:
         "Seeds": "3",
         "P@1 ours": "–",
         "P@1 paper": "82.7 (2.2)†",
-        "MAP ours": "53.0 (3.6)",
+        "MAP ours": "53.0 ±9.0",
         "MAP paper": "88.5 (1.5)†",
         "MRR ours": "–",
         "MRR paper": "89.0 (1.5)†",
@@ -88,9 +88,9 @@ def test_other_data_are_named_as_not_comparable() -> None:
         + records("mspp_ie", [0.9], "frozen", data="x")
     )
     demo, real = results_tables(ours, TABLE_1)
-    assert demo.title == "Table 1: answer selection, all candidates (ours: the demo's made-up world)"
-    assert "Ours: the demo's made-up world, paper: WikiQA; not comparable. Not run" in demo.caption
-    assert real.title == "Table 1: answer selection, all candidates"
+    assert demo.title == "Table 1: answer selection, all candidates, WikiQA (ours: the demo's made-up world)"
+    assert "Ours: the demo's made-up world, paper: WikiQA; not comparable. In parentheses: the paper's" in demo.caption
+    assert real.title == "Table 1: answer selection, all candidates, WikiQA"
     assert "comparable" not in real.caption
     for table, value in ((demo, "25.0"), (real, "50.0")):
         row = cells(table, "Joint with MSPP, IE_k")
@@ -118,7 +118,7 @@ def test_gains_are_paired_by_seed() -> None:
         "(t(2) = 3.46, p = 0.074: not significant at 95%). Paper: +49.1 points."
     )
     (row,) = comparison_table([gain]).rows
-    assert row[3:6] == ("3", "MAP +2.0 (1.0)", "+49.1")
+    assert row[3:6] == ("3", "MAP +2.0 ±2.5", "+49.1")
 
 
 def test_verdicts() -> None:

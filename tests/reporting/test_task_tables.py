@@ -75,7 +75,7 @@ def test_our_rows_follow_the_papers() -> None:
     assert cells(table, 2) == {
         "Model": "uni-QT",
         "Source": "ours, 3 seeds",
-        "MR": "53.0 (3.6)",
+        "MR": "53.0 ±9.0",
         "TREC": "–",
         "SICK r": "0.750",
         "SICK MSE": "1.250",
@@ -109,11 +109,11 @@ def test_best_scores_are_bold_separately() -> None:
     }
     assert "Lower is better: MSE." in table.caption
     assert table.caption == (
-        "Percent except r and MSE, mean (standard deviation over seeds); best of each column in bold, separately for "
-        "ours and the paper. Lower is better: MSE. Paper: A paper, Table 9."
+        "Percent except r and MSE, mean ± half of its 95% interval over seeds; best of each column in bold, separately "
+        "for ours and the paper. Lower is better: MSE. Paper: A paper, Table 9."
     )
     assert task_table(OURS, ScoreTable("T", COLUMNS[2:], data="senteval"), "senteval").caption.startswith(
-        "Mean (standard deviation over seeds);"
+        "Mean ± half of its 95% interval over seeds;"
     )
 
 
@@ -124,7 +124,7 @@ def test_tables_of_only_the_paper_or_only_ours() -> None:
     ours = task_table(OURS, ScoreTable("T", COLUMNS[:1], data="senteval", labels=PUBLISHED.labels), "senteval")
     assert [row[0] for row in ours.rows] == ["uni-QT", "Random encoder", "my-model"]
     assert ours.headings == {}
-    assert ours.caption == "Percent, mean (standard deviation over seeds); best of each column in bold."
+    assert ours.caption == "Percent, mean ± half of its 95% interval over seeds; best of each column in bold."
 
 
 def test_one_table_per_data_set_with_subset_columns() -> None:

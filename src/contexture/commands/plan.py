@@ -7,8 +7,6 @@ import os
 import re
 import shlex
 import statistics
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError
 
 from contexture import __version__
-from contexture.commands.workspaces import ENVIRONMENT, SYSTEM, TASK, Workspace, absolute_path, find_project
+from contexture.commands.workspaces import ENVIRONMENT, SYSTEM, TASK, Workspace, absolute_path, find_project, run_kedro
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
@@ -30,6 +27,7 @@ from contexture.imports import resolve
 from contexture.messages import errors_at, find_closest
 from contexture.packages import ENCODER_PACKAGES, encoder_path, list_installed_encoders
 from contexture.paths import data_dir
+from contexture.reporting.run_commands import quote_parameter
 from contexture.tasks.registry import TASKS
 from contexture.training.rest import EXPECTED_END_VARIABLE, STARTED_VARIABLE
 
@@ -278,16 +276,6 @@ def are_documents(files: Sequence[SourceFile]) -> bool:
     return all(file.source in ("books", "documentation") for file in files)
 
 
-def quote_parameter(text: str) -> str:
-    """Quote a parameter value for `kedro run`, which splits at commas and parses YAML."""
-    try:
-        plain = "," not in text and yaml.safe_load(text) == text
-    except yaml.YAMLError:
-        plain = False
-    # Texts such as "no" and "a #b" are not plain strings in YAML.
-    return text if plain else json.dumps(text, ensure_ascii=False)
-
-
 def estimate_reading_seconds(file: SourceFile) -> float:
     """Estimate the seconds to turn a file into passages."""
     compressed = file.path.endswith((".bz2", ".gz", ".xz"))
@@ -367,8 +355,7 @@ def run_plan(planned: Plan) -> int:
     project = planned.workspace.project if planned.workspace else find_project()
     now = time.time()
     environment = os.environ | {STARTED_VARIABLE: str(now), EXPECTED_END_VARIABLE: str(now + planned.seconds)}
-    command = [sys.executable, "-m", "kedro", *planned.command]
-    status = subprocess.run(command, cwd=project, check=False, env=environment).returncode
+    status = run_kedro(project, planned.command, environment)
     if planned.workspace is not None and not status:
         parameters = {key: value for key, value in planned.parameters.items() if key != f"{TASK}.input"}
         planned.workspace.write_build({"inputs": planned.inputs, "parameters": parameters})

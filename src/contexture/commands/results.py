@@ -1,4 +1,4 @@
-"""`contexture results`: save the results of a run to a file of the repository, list, show and compare them."""
+"""`contexture results`: save the results of a run to a file of the repository, list, compare and repeat them."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ from contexture.paths import RESULTS_DIR, WORKSPACE_PATTERN, DataLayout
 
 def add_arguments(results: argparse.ArgumentParser) -> None:
     """Add the options of `contexture results`."""
-    actions = results.add_subparsers(dest="action", required=True, metavar="save|list|show|growth")
+    actions = results.add_subparsers(dest="action", required=True, metavar="save|list|show|repeat|growth")
     save = actions.add_parser("save", help="save the results of a run to docs/results/NAME.json")
     save.set_defaults(work=save_results, parser=save)
     save.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
@@ -34,6 +34,15 @@ def add_arguments(results: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--rows", nargs="+", default=[], metavar="NAME", help="only rows with all of these names, such as mr accuracy"
     )
+    repeat = actions.add_parser("repeat", help="run the command of saved results again, and compare")
+    repeat.set_defaults(work=repeat_saved, parser=repeat)
+    repeat.add_argument("name", metavar="NAME", help="saved results: a name, or a file")
+    repeat.add_argument(
+        "--data", type=Path, nargs="+", metavar="FOLDER", help="folders, or files, in which the inputs are searched"
+    )
+    repeat.add_argument("--dry-run", action="store_true", help="only print the command with full paths")
+    repeat.add_argument("--check", action="store_true", help="only compare the results of the last run with NAME")
+    repeat.add_argument("--rows", nargs="+", default=[], metavar="NAME", help="compare only rows with these names")
     growth = actions.add_parser("growth", help="print the league's scores by budget, and forecasts for more compute")
     growth.set_defaults(work=show_growth, parser=growth)
     growth.add_argument(
@@ -99,6 +108,15 @@ def show_results(args: argparse.Namespace) -> None:
     for name, saved in results.items():
         for system, run in saved.runs.items():
             print(f"repeat {name}, {system}: {run.command or 'unknown'}")
+
+
+def repeat_saved(args: argparse.Namespace) -> None:
+    """Run the command of saved results again, and print the differences."""
+    file = _find_results(args.name)
+    from contexture.commands.repeat import repeat_results
+    from contexture.reporting.saved_results import SavedResults
+
+    repeat_results(args, SavedResults.read(file))
 
 
 def show_growth(args: argparse.Namespace) -> None:

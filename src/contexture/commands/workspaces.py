@@ -5,8 +5,10 @@ import glob
 import json
 import os
 import re
+import subprocess
+import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -125,6 +127,12 @@ def find_project() -> Path:
     if not (project / "conf" / ENVIRONMENT).is_dir():
         raise ValueError(f"there is no conf/{ENVIRONMENT} here or above: change to the project folder")
     return project
+
+
+def run_kedro(project: Path, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
+    """Run Kedro in the folder of a project and return its exit status."""
+    command = [sys.executable, "-m", "kedro", *arguments]
+    return subprocess.run(command, cwd=project, check=False, env=environment).returncode
 
 
 def choose_workspace(project: Path, text: str, name: str | None) -> Workspace:

@@ -27,8 +27,10 @@ class Provenance:
     changed_files: bool | None = None
     # Time of the end, such as 2026-01-31T12:00.
     finished: str | None = None
-    # Duration of the run, which reuses finished trainings.
+    # Duration of the last start of the run: without the trainings that an earlier start finished.
     minutes: float | None = None
+    # Duration of all trainings together, from the records; null in run.json.
+    training_minutes: float | None = None
     seeds: int | None = None
     # Of each training, such as "9 minutes"; null: the schedules have their own steps.
     budget: str | None = None

@@ -95,12 +95,15 @@ class ScoreTable:
         if self.source and data != self.data:
             ours, theirs = (DATA.get(name, name) for name in (data, self.data))
             remarks.append(f"Ours: {ours}, paper: {theirs}; not comparable.")
+        if any(score.std is not None for row in self.rows for score in row.scores.values()):
+            remarks.append("In parentheses: the paper's standard deviations.")
         return [*remarks, self.note] if self.note else remarks
 
     def select_data(self, data: str) -> "ScoreTable":
-        """Return the table with the rows of one data set, whose name is put into the source."""
+        """Return the table with the rows of one data set, whose name is put into title and source."""
         rows = tuple(row for row in self.rows if row.data == data)
-        return replace(self, data=data, rows=rows, source=self.source.format(data=DATA[data]))
+        title, source = f"{self.title}, {DATA[data]}", self.source.format(data=DATA[data])
+        return replace(self, title=title, data=data, rows=rows, source=source)
 
     def with_protocol(self, protocol: str) -> "ScoreTable":
         """Return the table with another protocol for our scores in all columns."""

@@ -1,7 +1,6 @@
 """Results in a file of the repository: the records of a run, and how they were made."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,11 +11,27 @@ from contexture.messages import errors_at, explain_unknown
 from contexture.paths import METRICS_FILE, RUN_FILE
 from contexture.reporting.provenance import Provenance
 from contexture.reporting.records import METRICS, Record, check_records
+from contexture.reporting.run_commands import hide_folders
 from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estimate, pair_by_seed
 
-#: An absolute path in a command, which is shortened to its last part.
-_ABSOLUTE_PATH = re.compile(r"(?<![\w./~-])~?/(?:[^\s,\]\"'/]+/)*(?=[^\s,\]\"'/])")
 _PROVENANCE = TypeAdapter(Provenance)
+
+
+@dataclass(frozen=True)
+class TrainingCost:
+    """Number of trainings, and their FLOPs and seconds together.
+
+    A variant that joins or continues trainings of other variants counts these again.
+    """
+
+    trainings: int
+    flops: float
+    seconds: float
+
+    @property
+    def minutes(self) -> float:
+        """Duration of all trainings, one after the other."""
+        return self.seconds / 60
 
 
 @dataclass(frozen=True)
@@ -30,7 +45,8 @@ class SavedResults:
     def collect(cls, reports_dir: Path, systems: Collection[str] | None = None) -> "SavedResults":
         """Read records and provenance of a folder `data/08_reporting`, by default of all systems with records.
 
-        Absolute paths in commands become names of files. Raises ValueError for unknown systems and invalid records.
+        Commands have `DATA` instead of the folders of absolute paths. Raises ValueError for unknown systems and invalid
+        records.
         """
         metrics_files = {file.parent.name: file for file in sorted(reports_dir.glob(f"*/{METRICS_FILE}"))}
         if not metrics_files:
@@ -42,8 +58,11 @@ class SavedResults:
             with errors_at(str(metrics_files[system])):
                 records += check_records(json.loads(metrics_files[system].read_text(encoding="utf-8")))
             run = read_provenance(metrics_files[system].with_name(RUN_FILE))
-            runs[system] = replace(run, command=run.command and _ABSOLUTE_PATH.sub("", run.command))
-        return cls(runs, records)
+            runs[system] = replace(run, command=run.command and hide_folders(run.command))
+        results = cls(runs, records)
+        costs = results.training_costs
+        timed = {name: replace(run, training_minutes=round(costs[name].minutes, 1)) for name, run in runs.items()}
+        return replace(results, runs=timed)
 
     @classmethod
     def read(cls, file: Path) -> "SavedResults":
@@ -62,13 +81,16 @@ class SavedResults:
         return f'{{"runs": {runs},\n"records": [\n{records}\n]}}\n'
 
     @property
-    def training_minutes(self) -> dict[str, float]:
-        """System → duration of all its trainings in minutes."""
-        seconds = {(r["system"], r["variant"], r["seed"]): r["seconds"] for r in self.records if "seconds" in r}
-        return {
-            system: sum(value for key, value in seconds.items() if key[0] == system) / 60
-            for system in dict.fromkeys(record["system"] for record in self.records)
-        }
+    def training_costs(self) -> dict[str, TrainingCost]:
+        """System → number and cost of all its trainings."""
+        trainings = {(r["system"], r["variant"], r["seed"]): r for r in self.records if r.get("steps")}
+        costs = {}
+        for system in self.runs:
+            records = [record for key, record in trainings.items() if key[0] == system]
+            costs[system] = TrainingCost(
+                len(records), sum(r["flops"] for r in records), sum(r["seconds"] for r in records)
+            )
+        return costs
 
 
 def read_provenance(file: Path) -> Provenance:
@@ -121,7 +143,7 @@ def group_by_row(results: SavedResults, words: Iterable[str] = ()) -> dict[RowKe
 def scores_table(results: SavedResults, words: Iterable[str] = ()) -> Table:
     """Return a table of mean scores with their 95% intervals over seeds."""
     rows = [
-        (*key.cells, *_format_estimate(estimate([*scores.values()]), key), str(len(scores)))
+        (*key.cells, *format_score(estimate([*scores.values()]), key), str(len(scores)))
         for key, scores in group_by_row(results, words).items()
     ]
     return Table("Scores", (*ROW_COLUMNS, *columns(numbers=["Mean", "95% interval", "Seeds"])), tuple(rows))
@@ -136,13 +158,13 @@ def differences_table(results: SavedResults, other: SavedResults, words: Iterabl
     rows = []
     for key in (key for key in first if key in second):
         differences = pair_by_seed(second[key], first[key])
-        means = (_format_estimate(estimate([*scores[key].values()]), key)[0] for scores in (first, second))
-        rows.append((*key.cells, *means, *_format_estimate(estimate(differences), key, True), str(len(differences))))
+        means = (format_score(estimate([*scores[key].values()]), key)[0] for scores in (first, second))
+        rows.append((*key.cells, *means, *format_score(estimate(differences), key, True), str(len(differences))))
     numbers = ["First", "Second", "Difference", "95% interval", "Shared seeds"]
     return Table("Differences", (*ROW_COLUMNS, *columns(numbers=numbers)), tuple(rows))
 
 
-def _format_estimate(score: Estimate | None, key: RowKey, signed: bool = False) -> tuple[str, str]:
+def format_score(score: Estimate | None, key: RowKey, signed: bool = False) -> tuple[str, str]:
     """Format a mean and the ends of its interval; an interval needs two seeds."""
     if score is None:
         return NOTHING, NOTHING
@@ -166,7 +188,7 @@ def runs_table(results: Mapping[str, SavedResults]) -> Table:
             run.processor or NOTHING,
             run.budget or NOTHING,
             str(len({record["seed"] for record in saved.records if record["system"] == system})),
-            f"{saved.training_minutes.get(system, 0):.1f}",
+            f"{saved.training_costs[system].minutes:.1f}",
             str(sum(record["system"] == system for record in saved.records)),
         )
         for name, saved in results.items()

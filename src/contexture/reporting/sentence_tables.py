@@ -9,6 +9,7 @@ from contexture.reporting.names import PROTOCOLS, TASKS, label_variant, sort_tas
 from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import Record, list_data
 from contexture.reporting.tables import (
+    INTERVAL,
     NOTHING,
     Column,
     Table,
@@ -109,7 +110,7 @@ def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str,
         title=ScoreTable(title, (), data="senteval").make_title(data),
         columns=(Column("Model"), *heads),
         rows=tuple(cells),
-        caption="Mean (standard deviation over seeds); best of each task in bold. Aggregates of a task's subsets: "
+        caption=f"{INTERVAL.capitalize()}; best of each task in bold. Aggregates of a task's subsets: "
         "mean, mean weighted by pairs, and one correlation of all pairs pooled.",
         bold=frozenset(bold),
         headings=above,

@@ -1,7 +1,7 @@
 """Tables of our scores compared with published numbers."""
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from math import sqrt
 from statistics import mean, stdev
@@ -16,6 +16,8 @@ from contexture.reporting.records import METRICS, Record, list_data, score_key, 
 
 #: Cell without a value.
 NOTHING = "–"
+#: What a cell with a mean of ours shows.
+INTERVAL = "mean ± half of its 95% interval over seeds"
 #: Points: smaller differences between seeds are rounding errors.
 ROUNDING = 1e-6
 
@@ -53,6 +55,24 @@ class Table:
         """Whether it has rows and, if it has numeric columns besides "Seeds", any number in them."""
         numeric = [i for i, column in enumerate(self.columns) if column.numeric and column.name != "Seeds"]
         return any(not numeric or any(row[i] != NOTHING for i in numeric) for row in self.rows)
+
+    def select(self, rows: Sequence[int], columns: Sequence[int]) -> "Table":
+        """Select rows and columns by index; headings are above the first selected row of their block."""
+        headings = {}
+        for first, last in pairwise([*sorted(self.headings), len(self.rows)]):
+            if block := [position for position, row in enumerate(rows) if first <= row < last]:
+                headings[block[0]] = self.headings[first]
+        cells = {(row, column): (i, j) for i, row in enumerate(rows) for j, column in enumerate(columns)}
+        return replace(
+            self,
+            columns=tuple(self.columns[column] for column in columns),
+            rows=tuple(tuple(self.rows[row][column] for column in columns) for row in rows),
+            bold=frozenset(cells[cell] for cell in self.bold if cell in cells),
+            headings=headings,
+            paper=frozenset(position for position, row in enumerate(rows) if row in self.paper),
+            notes={position: self.notes[row] for position, row in enumerate(rows) if row in self.notes},
+            shades={cells[cell]: shade for cell, shade in self.shades.items() if cell in cells},
+        )
 
 
 def columns(*names: str, numbers: Iterable[str] = (), group: str = "") -> tuple[Column, ...]:
@@ -140,7 +160,7 @@ def results_table(
     headings: Mapping[str, str] | None = None,
     full_command: str = "",
 ) -> Table:
-    """Return a table of our scores (mean and standard deviation over seeds) and the published ones, in percent.
+    """Return a table of our scores (mean and 95% interval over seeds) and the published ones, in percent.
 
     The paper's rows come first, including those that we did not run, then our other variants. `headings` maps the
     protocols of the table, in order, to the heading of their rows; without it, all rows use the columns' protocol.
@@ -169,7 +189,7 @@ def results_table(
         bold |= best(cells, block, range(2, len(heads)), lower)
     split = published.columns[0].split
     where = "" if headings and split == "test" else f" on the {split} split"
-    caption = [f"Percent{where}, mean (standard deviation over seeds); best of each column in bold."]
+    caption = [f"Percent{where}, {INTERVAL}; best of each column in bold."]
     if any(score.significant for row in published.rows for score in row.scores.values()):
         caption.append("†: significant gain over the pairwise baseline.")
     caption += published.make_remarks(data)
@@ -231,14 +251,14 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
                 c.baseline,
                 c.setting,
                 str(len(c.differences)),
-                f"{METRICS[c.metric].label} {mean_std(c.differences, signed=True)}",
+                f"{METRICS[c.metric].label} {format_mean(c.differences, signed=True)}",
                 NOTHING if c.published is None else f"{c.published:+z.1f}",
                 c.verdict,
             )
             for c in comparisons
         ),
-        caption="Scores on the test split unless named otherwise. Mean (standard deviation) of the differences between "
-        f"models of the same seed.{points} Test: Student's paired t-test over the seeds.",
+        caption="Scores on the test split unless named otherwise. Differences between models of the same seed, "
+        f"{INTERVAL}.{points} Test: Student's paired t-test over the seeds.",
     )
 
 
@@ -261,12 +281,17 @@ def to_markdown(table: Table) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def mean_std(values: Sequence[float], signed: bool = False, decimals: int = 1) -> str:
-    """Format mean and sample standard deviation: "53.0 (3.6)", "53.0" for one value, "–" for none."""
-    if not values:
+def format_estimate(score: Estimate | None, decimals: int = 1, signed: bool = False) -> str:
+    """Format a mean and half of its 95% interval: "53.0 ±8.9", "53.0" without interval, "–" for None."""
+    if score is None:
         return NOTHING
-    spread = f" ({stdev(values):.{decimals}f})" if len(values) > 1 else ""
-    return f"{mean(values):{'+' if signed else ''}z.{decimals}f}{spread}"
+    interval = "" if score.interval is None else f" ±{score.interval:.{decimals}f}"
+    return f"{score.mean:{'+' if signed else ''}z.{decimals}f}{interval}"
+
+
+def format_mean(values: Sequence[float], decimals: int = 1, signed: bool = False) -> str:
+    """Format the mean of one value per seed and half of its 95% interval, as `format_estimate`."""
+    return format_estimate(estimate(values), decimals, signed)
 
 
 def order_by_label(names: Collection[str], labels: Iterable[str]) -> list[str]:
@@ -290,11 +315,11 @@ def list_variants(records: Sequence[Record], table: ScoreTable, data: str, proto
 def measured_cells(
     records: Sequence[Record], variant: str, table: ScoreTable, data: str, protocol: str = ""
 ) -> tuple[int, list[str]]:
-    """Return the number of seeds of a variant, and its mean and deviation in each column as text."""
+    """Return the number of seeds of a variant, and its mean and interval in each column as text."""
     variant_records = [r for r in records if r["variant"] == variant]
     values = [values_by_seed(variant_records, variant, column.score_key(data, protocol)) for column in table.columns]
     cells = [
-        mean_std([*of_seed.values()], decimals=METRICS[column.metric].decimals)
+        format_mean([*of_seed.values()], METRICS[column.metric].decimals)
         for column, of_seed in zip(table.columns, values, strict=True)
     ]
     return max(map(len, values)), cells
@@ -329,7 +354,7 @@ def _row_cells(
 
 
 def _parse_number(cell: str) -> float:
-    """Return the number at the start of a cell, such as "53.0 (3.6)" or "53.0†"."""
+    """Return the number at the start of a cell, such as "53.0 ±3.6", "53.0 (3.6)" or "53.0†"."""
     return float(cell.split()[0].rstrip("†"))
 
 

@@ -9,6 +9,7 @@ from contexture.reporting.phrases import count_noun, join_names
 from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import METRICS, Record, list_data, values_by_seed
 from contexture.reporting.tables import (
+    INTERVAL,
     Column,
     Comparison,
     Table,
@@ -40,7 +41,7 @@ def measured_data(records: Sequence[Record], published: ScoreTable) -> list[str]
 def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> Table:
     """Return a table of the paper's rows, each followed by our variant's scores, then our other variants.
 
-    Our scores are mean and sample standard deviation over seeds. The best of each column is bold, separately for the
+    Our scores are means with 95% intervals over seeds. The best of each column is bold, separately for the
     paper and for ours. A variant with several rows in the paper follows the first one.
     """
     ours = {variant: _our_row(records, variant, published, data) for variant in list_variants(records, published, data)}
@@ -184,9 +185,9 @@ def _caption(published: ScoreTable, data: str) -> str:
     """Return the caption of a task table: units, what is bold, and remarks."""
     plain = dict.fromkeys(column.name for column in published.columns if METRICS[column.metric].scale == 1)
     percent = [column for column in published.columns if column.name not in plain]
-    unit = f"Percent{f' except {join_names(plain)}' if plain else ''}, mean" if percent else "Mean"
+    unit = f"Percent{f' except {join_names(plain)}' if plain else ''}, {INTERVAL}" if percent else INTERVAL.capitalize()
     among = ", separately for ours and the paper" if published.rows else ""
-    caption = [f"{unit} (standard deviation over seeds); best of each column in bold{among}."]
+    caption = [f"{unit}; best of each column in bold{among}."]
     if lower := dict.fromkeys(c.name for c in published.columns if METRICS[c.metric].lower_is_better):
         caption.append(f"Lower is better: {join_names(lower)}.")
     return " ".join([*caption, *published.make_remarks(data)])

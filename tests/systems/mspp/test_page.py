@@ -81,7 +81,7 @@ def test_tables() -> None:
 def test_html_and_markdown_agree() -> None:
     report = render_report(RECORDS, [], CONTEXT, page)
     text = Page(report.html).text
-    for text_part in ("Gains over baselines", "Passage retrieval (SQuAD)", "62.0 (1.4)", "88.5 (1.5)†", "57,700,000"):
+    for text_part in ("Gains over baselines", "Passage retrieval (SQuAD)", "62.0 ±12.7", "88.5 (1.5)†", "57,700,000"):
         assert text_part in text and text_part in report.markdown
     finding = next(line for line in report.markdown.splitlines() if line.startswith("- Joint"))
     assert finding == (
@@ -174,10 +174,10 @@ def test_mspp_is_tested_against_the_pairwise_model() -> None:
     gains = next(s.table for s in page(records, CONTEXT).sections if s.title == "Gains over baselines")
     assert gains is not None
     assert [row[1:6] for row in gains.rows] == [
-        ("Pairwise cross-encoder", "WikiQA", "2", "MAP +1.5 (0.7)", "+3.2"),
-        ("Joint without MSPP, IE_k", "WikiQA", "2", "MAP +20.5 (0.7)", "+49.1"),
-        ("Pairwise cross-encoder", "WikiQA, re-ranked", "2", "MAP +4.5 (0.7)", "+3.2"),
-        ("Joint without MSPP, IE_k", "WikiQA, re-ranked", "2", "MAP +14.0 (0.0)", "+39.2"),
+        ("Pairwise cross-encoder", "WikiQA", "2", "MAP +1.5 ±6.4", "+3.2"),
+        ("Joint without MSPP, IE_k", "WikiQA", "2", "MAP +20.5 ±6.4", "+49.1"),
+        ("Pairwise cross-encoder", "WikiQA, re-ranked", "2", "MAP +4.5 ±6.4", "+3.2"),
+        ("Joint without MSPP, IE_k", "WikiQA, re-ranked", "2", "MAP +14.0 ±0.0", "+39.2"),
     ]
     assert gains.rows[0][6] == "t(1) = 3.00, p = 0.2: not significant at 95%"
     first = page(records, CONTEXT).findings[0]

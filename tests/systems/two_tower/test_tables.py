@@ -44,7 +44,7 @@ def test_our_ablation_precedes_the_papers() -> None:
     table = ablation_table(ours, "squad", PUBLISHED)
     assert [column.name for column in table.columns[3:]] == ["1%", "5%", "10%", "20%", "80%"]
     assert table.rows[:4] == (
-        ("2", "ICT", "64", "41.0 (1.4)", "–", "–", "60.0", "–"),
+        ("2", "ICT", "64", "41.0 ±12.7", "–", "–", "60.0", "–"),
         ("2", "ICT", "128", "30.0", "–", "–", "–", "–"),
         ("2", "BFS", "64", "20.0", "–", "–", "–", "–"),
         ("4", "ICT+BFS+WLP", "64", "50.0", "–", "–", "–", "–"),

@@ -17,6 +17,7 @@ from contexture.folders import whole_file
 from contexture.paths import METRICS_FILE, RUN_FILE, DataLayout, data_dir
 from contexture.pipelines.hooks.record import git_tags
 from contexture.pipelines.parameters import RunParameters, flatten
+from contexture.reporting.run_commands import quote_parameter
 
 
 class WriteProvenance:
@@ -75,10 +76,5 @@ def format_command(options: Mapping[str, Any], system: str) -> str:
     command = ["kedro", "run", "--pipelines", "demo" if "demo" in names else system]
     if (environment := options.get("env")) not in (None, "local"):
         command += ["--env", str(environment)]
-    params = [f"{key}={_format_value(value)}" for key, value in flatten(options.get("runtime_params") or {})]
+    params = [f"{key}={quote_parameter(value)}" for key, value in flatten(options.get("runtime_params") or {})]
     return shlex.join(command + (["--params", ",".join(params)] if params else []))
-
-
-def _format_value(value: Any) -> str:
-    """Format the value of a parameter as YAML in one line, which `--params` reads."""
-    return value if isinstance(value, str) and value.isprintable() and "," not in value else json.dumps(value)

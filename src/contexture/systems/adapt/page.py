@@ -8,7 +8,7 @@ from contexture.reporting.names import BM25_LABEL, BM25_SUFFIX, DATA
 from contexture.reporting.page import Bar, Card, Page, ReportContext, sections
 from contexture.reporting.phrases import count_noun, lower_first
 from contexture.reporting.records import METRICS, Record, score_key, values_by_seed
-from contexture.reporting.tables import Table, columns, mean_std
+from contexture.reporting.tables import Table, columns, format_mean
 from contexture.reporting.training_tables import trainings_table
 from contexture.tasks.held_out.config import UNTRAINED_SUFFIX
 
@@ -281,7 +281,7 @@ def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric:
     keys = sorted(dict.fromkeys(map(score_key, task_records)), key=lambda key: key.data != "questions")
     variants = list(dict.fromkeys(record["variant"] for record in task_records))
     values = [[[*values_by_seed(task_records, variant, key).values()] for key in keys] for variant in variants]
-    rows = tuple((labels[variant], *map(mean_std, cells)) for variant, cells in zip(variants, values, strict=True))
+    rows = tuple((labels[variant], *map(format_mean, cells)) for variant, cells in zip(variants, values, strict=True))
     bold = set()
     for column in range(len(keys)):
         means = [sum(cells[column]) / max(len(cells[column]), 1) for cells in values]

@@ -13,11 +13,11 @@ from contexture.reporting.page import Page, ReportContext, Section
 from contexture.reporting.phrases import lower_first
 from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
-from contexture.reporting.tables import NOTHING, Column, Estimate, Table, columns
+from contexture.reporting.tables import NOTHING, Column, Table, columns, format_estimate
 from contexture.reporting.training_tables import format_count
 from contexture.systems.league.growth import FACTORS, Growth, collect_growth, list_references
 from contexture.systems.league.page import LABELS
-from contexture.systems.league.scores import League, LeagueColumn, data_name
+from contexture.systems.league.scores import League, LeagueColumn
 
 TITLE = "The league: scores by budget of training"
 NOTE = (
@@ -55,7 +55,7 @@ def growth_page(leagues: Sequence[League]) -> Page:
     for number, (column, growths) in enumerate(rows.items()):
         name = f"growth_{number}"
         figures[name] = _draw(leagues, column, growths)
-        parts.append(Section(_title(column), _table(leagues, column, growths), [name]))
+        parts.append(Section(column.title, _table(leagues, column, growths), [name]))
     findings = [_leader_sentence(leagues[0], column, growths) for column, growths in rows.items()]
     return Page([*findings, *_check_sentences(list(rows.values()))], parts, figures)
 
@@ -66,24 +66,15 @@ def _budget(league: League) -> float:
     return median(flops) if flops else 0.0
 
 
-def _title(column: LeagueColumn) -> str:
-    """Return "Search, frozen: R@10, SQuAD"."""
-    return f"{column.use.name}, {column.tuning}: {column.use.score}, {data_name(column)}"
-
-
-def _format_estimate(score: Estimate) -> str:
-    return f"{score.mean:z.1f}" + ("" if score.interval is None else f" ±{score.interval:.1f}")
-
-
 def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Table:
     """Return a row for each variant: scores by budget, slope, forecasts, and the check; then baselines."""
     cells = []
     for variant, growth in growths.items():
         measured = [[*league.values(variant, column).values()] for league in leagues]
         scores = [f"{mean(values):z.1f}" if values else NOTHING for values in measured]
-        forecasts = [_format_estimate(growth.forecast(factor)) for factor in FACTORS]
+        forecasts = [format_estimate(growth.forecast(factor)) for factor in FACTORS]
         check = growth.held_out
-        held_out = (NOTHING, NOTHING) if check is None else (_format_estimate(check[0]), f"{check[1]:z.1f}")
+        held_out = (NOTHING, NOTHING) if check is None else (format_estimate(check[0]), f"{check[1]:z.1f}")
         cells.append((leagues[0].label(variant), *scores, f"{growth.line.slope:+z.1f}", *forecasts, *held_out))
     references = sorted(list_references(leagues, column).items(), key=lambda item: -item[1])
     heads = (
@@ -97,7 +88,7 @@ def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str
         (leagues[0].label(variant), f"{score:z.1f}", *[NOTHING] * (len(heads) - 2)) for variant, score in references
     ]
     headings = {len(growths): "Without training: one score for all budgets"} if references else {}
-    return Table(_title(column), heads, tuple(cells), CAPTION, headings=headings)
+    return Table(column.title, heads, tuple(cells), CAPTION, headings=headings)
 
 
 def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Figure:
@@ -131,9 +122,9 @@ def _leader_sentence(league: League, column: LeagueColumn, growths: Mapping[str,
         leader, *followers = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
         rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in followers)
         doubt = f", the intervals of {rivals} of {len(followers)} others overlap" if rivals else ""
-        score = _format_estimate(forecasts[leader])
+        score = format_estimate(forecasts[leader])
         parts.append(f"with {factor} times the largest budget, {lower_first(league.label(leader))} ({score}{doubt})")
-    return f"{_title(column)}. Leader by forecast: {'; '.join(parts)}."
+    return f"{column.title}. Leader by forecast: {'; '.join(parts)}."
 
 
 def _check_sentences(rows: Sequence[Mapping[str, Growth]]) -> list[str]:

@@ -45,11 +45,18 @@ class LeagueColumn:
         """Name of the column within its use: how the encoders are tuned, or the number of tasks of the mean."""
         return self.tuning if self.use.task else f"mean of {len(self.keys)} tasks"
 
+    @property
+    def title(self) -> str:
+        """Title of the column alone: "Search, frozen: R@10, SQuAD"."""
+        return f"{self.use.name}, {self.name}: {self.use.score}, {DATA.get(self.data, self.data)}"
+
 
 class League:
     """Scores of all variants."""
 
-    def __init__(self, records: Sequence[Record], labels: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, records: Sequence[Record], labels: Mapping[str, str] | None = None, uses: Sequence[LeagueUse] = USES
+    ) -> None:
         self.labels = REFERENCES | dict(labels or {})
         self.variants = list(dict.fromkeys(r["variant"] for r in records))
         self.costs = {r["variant"]: {key: r[key] for key in COST_KEYS} for r in records if "flops" in r}  # type: ignore[literal-required]
@@ -63,7 +70,7 @@ class League:
             name for name, variant_seeds in seeds.items() if len(variant_seeds) == 1 and name not in self.costs
         }
         self.seeds = max(map(len, seeds.values()), default=0)
-        self.columns = _list_columns(records)
+        self.columns = _list_columns(records, uses)
         self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
 
     def label(self, variant: str) -> str:
@@ -175,11 +182,11 @@ class League:
         return "objectives" if self.costs[variant]["steps"] else "references"
 
 
-def _list_columns(records: Iterable[Record]) -> list[LeagueColumn]:
+def _list_columns(records: Iterable[Record], uses: Iterable[LeagueUse]) -> list[LeagueColumn]:
     """Return the columns of scores for all measured uses, sorted by use, data, and from frozen to fine-tuned."""
     whole = [r for r in records if r["split"] == "test" and "/" not in r["data"]]
     columns = []
-    for use in USES:
+    for use in uses:
         use_records = [r for r in whole if r["metric"] == use.metric and (not use.task or r["task"] == use.task)]
         for data in list_data(use_records):
             protocols = {r["protocol"] for r in use_records if r["data"] == data}

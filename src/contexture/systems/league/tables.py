@@ -6,7 +6,7 @@ from textwrap import wrap
 
 from contexture.reporting.phrases import count_noun
 from contexture.reporting.records import Record
-from contexture.reporting.tables import NOTHING, Column, Estimate, Table, best, columns
+from contexture.reporting.tables import NOTHING, Column, Table, best, columns, format_estimate
 from contexture.reporting.training_tables import format_count
 from contexture.systems.league.scores import BASELINE, League, data_name
 
@@ -28,7 +28,7 @@ def standings_table(league: League, explained: Mapping[str, str], epochs: Mappin
     cells = [
         (
             league.label(variant),
-            *(_format_score(league.scores[column].get(variant)) for column in league.columns),
+            *(format_estimate(league.scores[column].get(variant)) for column in league.columns),
             *([f"{epochs[variant]:,.2f}" if variant in epochs else NOTHING] if epochs else []),
         )
         for variant in league.order
@@ -152,7 +152,7 @@ def _format_lines(league: League, rows: Sequence[str], intervals: bool) -> list[
         cells = []
         for column in league.columns:
             score = league.scores[column].get(variant)
-            text = NOTHING if score is None else _format_score(score) if intervals else f"{score.mean:z.1f}"
+            text = NOTHING if score is None else format_estimate(score) if intervals else f"{score.mean:z.1f}"
             star = score is not None and f"{score.mean:z.1f}" == f"{top[column]:z.1f}"
             cells.append(f"{text}{'*' if star else ' '}")
         name, *more = wrap(league.label(variant), NAME_CHARS, subsequent_indent="  ")
@@ -178,13 +178,6 @@ def _gains_caption(league: League) -> str:
     """Return the caption of a table of gains."""
     tested = " *: significant at 95% by Student's paired t-test. Expect about 5% false positives."
     return "Points: mean difference between models of the same seed." + (tested if league.seeds > 1 else "")
-
-
-def _format_score(score: Estimate | None) -> str:
-    """Return a score as text, with ± and its interval if it has one."""
-    if score is None:
-        return NOTHING
-    return f"{score.mean:z.1f}" if score.interval is None else f"{score.mean:z.1f} ±{score.interval:.1f}"
 
 
 def _table_columns(league: League) -> list[Column]:

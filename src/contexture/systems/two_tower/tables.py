@@ -8,7 +8,17 @@ from typing import Any
 from contexture.reporting.names import DATA
 from contexture.reporting.published import Published
 from contexture.reporting.records import Record, ScoreKey, values_by_seed
-from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, require_keys
+from contexture.reporting.tables import (
+    INTERVAL,
+    NOTHING,
+    Column,
+    Table,
+    best,
+    columns,
+    format_mean,
+    published_cell,
+    require_keys,
+)
 
 TASK = "retrieval"
 #: Ends the names of the ablation's protocols (Table 5).
@@ -75,7 +85,9 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     shares = sorted(ran | {column.key for column in table.columns}, key=lambda share: float(share.rstrip("%")))
     keys = [ScoreKey(TASK, data, share + ABLATION_SUFFIX, "recall_at_100") for share in shares]
     ours = {
-        _parse_variant(variant): [mean_std([*values_by_seed(ablation_records, variant, key).values()]) for key in keys]
+        _parse_variant(variant): [
+            format_mean([*values_by_seed(ablation_records, variant, key).values()]) for key in keys
+        ]
         for variant in sorted({r["variant"] for r in ablation_records}, key=_ablation_order)
     }
     columns_by_share = {column.key: column for column in table.columns}
@@ -97,7 +109,7 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
         title=table.title,
         columns=(*heads, *columns(numbers=shares, group="R@100, fine-tuned on")),
         rows=tuple(rows) if ablation_records else (),
-        caption="Percent, mean (standard deviation over seeds); best of each column in bold, separately for ours and "
+        caption=f"Percent, {INTERVAL}; best of each column in bold, separately for ours and "
         "the paper. Paper: Chang et al. 2020, Table 5.",
         bold=frozenset(best(rows, range(len(ours)), numbers) | best(rows, range(len(ours), len(rows)), numbers)),
         headings={0: f"Ours, {DATA.get(data, data)}", len(ours): "Paper, Natural Questions"},

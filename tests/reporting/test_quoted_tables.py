@@ -1,0 +1,88 @@
+"""Tables of saved results within written pages."""
+
+from pathlib import Path
+
+import pytest
+
+from contexture.reporting.provenance import Provenance
+from contexture.reporting.quoted_tables import QuotedTable, quote_tables, read_quoted_tables
+from contexture.reporting.saved_results import SavedResults
+from tests.reporting.make import measured
+
+SQUAD = ("retrieval", "squad", "frozen", "recall_at_10")
+RESULTS = {
+    "first": SavedResults(
+        {"some": Provenance()},
+        [
+            *measured("ict", [0.50, 0.52, 0.54], *SQUAD),
+            *measured("mlm", [0.40, 0.43, 0.44], *SQUAD),
+            *measured("bfs", [0.40, 0.50, 0.60], *SQUAD),
+            *measured("bm25", [0.9], "retrieval", "squad", "80%", "recall_at_10"),
+        ],
+    )
+}
+DEFINITION = """
+tables:
+  scores:
+    page: page.md
+    label: R@10
+    fields: {file: first, system: some, task: retrieval, data: squad, protocol: frozen, metric: recall_at_10}
+    columns: {A: {}, B: {show: baseline}, A − B: {show: difference}}
+    rows:
+      ICT: {variant: ict, baseline: mlm}
+      "ICT | BFS": {variant: ict, baseline: bfs}
+      BM25: {variant: ict, baseline: {variant: bm25, protocol: 80%}}
+      alone: {variant: mlm}
+"""
+PAGE = "Before.\n\n<!-- table scores -->\nold\n<!-- end of table -->\n\nAfter.\n"
+
+
+def read(tmp_path: Path, text: str) -> dict[str, QuotedTable]:
+    (tmp_path / "quoted.yml").write_text(text)
+    return read_quoted_tables(tmp_path / "quoted.yml")
+
+
+def test_tables_are_written_between_their_marks(tmp_path: Path) -> None:
+    tables = read(tmp_path, DEFINITION)
+    page = quote_tables("page.md", PAGE, tables, RESULTS)
+    # t(0.975, 2) = 4.303; standard deviations 2, 2.08 and 0.58, over √3.
+    assert page.splitlines()[2:11] == [
+        "<!-- table scores -->",
+        "",
+        "| R@10 | A | B | A − B |",
+        "| --- | ---: | ---: | ---: |",
+        "| ICT | 52.0 (47.0 to 57.0) | 42.3 (37.2 to 47.5) | **+9.7 (+8.2 to +11.1)** |",
+        "| ICT \\| BFS | 52.0 (47.0 to 57.0) | 50.0 (25.2 to 74.8) | +2.0 (-17.9 to +21.9) |",
+        "| BM25 | 52.0 (47.0 to 57.0) | 90.0 | **-38.0 (-43.0 to -33.0)** |",
+        "| alone | 42.3 (37.2 to 47.5) | – | – |",
+        "",
+    ]
+    assert page.startswith("Before.") and page.endswith("<!-- end of table -->\n\nAfter.\n")
+    assert quote_tables("page.md", page, tables, RESULTS) == page
+    assert quote_tables("other.md", PAGE, tables, RESULTS) == PAGE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "variant: mlm}",
+            "variant: mlmm}",
+            "quoted.yml: scores: alone, A: first has no test scores of some,",
+        ),
+        ("file: first", "file: fisrt", "quoted.yml: scores: ICT, A: unknown results 'fisrt'; did you mean 'first'"),
+        ("show: baseline", "shown: baseline", "quoted.yml: scores: ICT, B: .*shown"),
+        ("  scores:", "  sores:", "quoted.yml: sores: the page needs the lines <!-- table sores -->"),
+    ],
+)
+def test_faults_are_named(old: str, new: str, message: str, tmp_path: Path) -> None:
+    tables = read(tmp_path, DEFINITION.replace(old, new))
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        quote_tables("page.md", PAGE, tables, RESULTS)
+
+
+def test_faulty_definitions_name_the_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"(?s)quoted\.yml: .*pages"):
+        read(tmp_path, DEFINITION.replace("page:", "pages:"))
+    with pytest.raises(ValueError, match=r"(?s)quoted\.yml: .*duplicate"):
+        read(tmp_path, DEFINITION.replace("label: R@10", "page: a"))
