@@ -20,11 +20,8 @@ def hours_table(results: Mapping[str, SavedResults]) -> Table:
     """Return a row for each file and system, and their sum: what was trained, for how long, and GPU time by FLOPs."""
     costs = {(name, system): cost for name, saved in results.items() for system, cost in saved.training_costs.items()}
     rows = [(*names, *_format_cost(cost)) for names, cost in costs.items()]
-    parts = [(cost.trainings, cost.flops, cost.seconds) for cost in costs.values()]
-    if len(parts) > 1:
-        rows.append(
-            ("all", NOTHING, *_format_cost(TrainingCost(*(sum(values) for values in zip(*parts, strict=True)))))
-        )
+    if len(costs) > 1:
+        rows.append(("all", NOTHING, *_format_cost(_add(costs.values()))))
     heads = ["Trainings", "FLOPs", "Hours", "FLOP/s", f"GPU time at {GPU_RATE / 1e12:g} TFLOP/s (bf16, assumed)"]
     return Table("Hours", (Column("Name"), Column("System"), *columns(numbers=heads)), tuple(rows), CAPTION)
 
