@@ -15,8 +15,6 @@ METRICS_FILE = "metrics.json"
 RUN_FILE = "run.json"
 #: Results that are kept in the repository, one file for each name.
 RESULTS_DIR = Path("docs/results")
-#: In the folder of a system's examples: those of held-out documents.
-HELD_OUT_DIR = "held_out"
 #: Files of a task's results.
 RECORDS_FILE, DETAILS_FILE = "records.json", "details.json"
 

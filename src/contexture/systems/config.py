@@ -121,7 +121,6 @@ class SystemConfig:
         self._check_runs()
         self._check_minutes()
         self._check_derive()
-        self._check_held_out()
         for role in ROLES:
             if self.sampled_lengths.for_role(role) > self.lengths.for_role(role):
                 raise key_error(
@@ -215,19 +214,6 @@ class SystemConfig:
                     *("derive", "margins", "model"),
                 )
 
-    def _check_held_out(self) -> None:
-        """Raise a ValidationError if the loss on held-out text cannot be measured."""
-        if self.pretrain.held_out is None:
-            return
-        if self.search is not None:
-            message = "search is over all documents; set search to null, or held_out to null"
-            raise key_error(message, "pretrain", "held_out")
-        for name, run in self.pretrain.runs.items():
-            streams = {self.pretraining(name).stream_by_objective[objective] for objective in run.objective_names}
-            if streams and not any(self.pretraining(name).streams[stream].source == "corpus" for stream in streams):
-                message = f"the run {name} has no examples of documents; set held_out to null"
-                raise key_error(message, "pretrain", "held_out")
-
     @property
     def run_order(self) -> list[str]:
         """The runs, each after the run that it starts from; ValidationError for a cycle."""
@@ -310,12 +296,6 @@ class SystemConfig:
         for config in self.streams.values():
             examples.setdefault(config.examples, config)
         return examples
-
-    def held_out_examples(self) -> dict[str, StreamConfig]:
-        """Return folder of examples → its stream, of those with examples of held-out documents, too."""
-        if self.pretrain.held_out is None:
-            return {}
-        return {name: config for name, config in self.examples().items() if config.source == "corpus" and config.tables}
 
     def task(self, name: str) -> Any:
         """Return the settings of a task, with values that are not set filled in from the streams."""

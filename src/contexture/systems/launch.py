@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from contexture.encoders.saved import encoder_checksum, is_encoder
-from contexture.paths import HELD_OUT_DIR
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.registry import TASKS
@@ -17,10 +16,9 @@ from contexture.training.ranks import get_rank
 def training_files(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> RunFiles:
     """Return the input files of a pre-training: examples, vocabulary, and the encoder to start from.
 
-    `examples` has a folder for each kind of examples, and may have those of held-out documents in `held_out`.
+    `examples` has a folder for each kind of examples.
     """
-    held_out = {kind: examples / HELD_OUT_DIR / kind for kind in config.held_out_examples()}
-    return RunFiles({kind: examples / kind for kind in config.examples()}, vocabulary, start, held_out=held_out)
+    return RunFiles({kind: examples / kind for kind in config.examples()}, vocabulary, start)
 
 
 def pretrain_arguments(

@@ -23,7 +23,7 @@ class Checkpoints(pl.Callback):
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """Save a checkpoint if the interval has passed and the run has not ended."""
         assert isinstance(module, ScheduledObjectives)
-        due = module.step % self.interval == 0 and module.step < module.steps and not trainer.should_stop
+        due = module.step % self.interval == 0 and module.step < module.steps
         if trainer.is_global_zero and is_step_end(trainer) and due:
             save_checkpoint(module, trainer.optimizers[0], self.folder)
 

@@ -54,21 +54,6 @@ class Budget:
 
 
 @dataclass(config=STRICT, frozen=True)
-class HeldOut:
-    """Documents without training examples, on whose examples the loss is measured."""
-
-    # Optimizer steps between two measurements. The loss is also measured before the first step and after the last one.
-    evaluate_every: Positive
-    # Share of the documents.
-    share: Annotated[float, Field(gt=0, le=0.5)] = 0.02
-    # Batches, always the same, of a measurement.
-    batches: Positive = 8
-    # Measurements without improvement after which a training ends. The weights with the lowest loss of the last stage
-    # are kept. null: it trains to the end, and the last weights are kept.
-    patience: Positive | None = None
-
-
-@dataclass(config=STRICT, frozen=True)
 class Stage:
     """A part of the schedule with fixed weights of objectives."""
 
@@ -211,8 +196,6 @@ class PretrainConfig:
     log_every: Positive = 20
     # Steps between two checkpoints to resume from.
     checkpoint_every: Positive = 500
-    # The loss on held-out text. null: not measured; all documents have training examples.
-    held_out: HeldOut | None = None
     # Number of encoders saved during training, at equal intervals.
     snapshots: Annotated[int, Field(ge=0)] = 0
     # Processes that prepare batches for each device. 0: the training process. null: 4 for a GPU, otherwise 0.

@@ -105,19 +105,13 @@ def check_devices(devices: int) -> None:
 def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, Any]:
     """Return all that the weights of a run depend on: settings, seed, and sizes or checksums of its files."""
     examples = {config.streams[name].examples for name in config.stream_names}
-    settings = {key: value for key, value in asdict(config.settings).items() if key != "runs"}
-    if settings["held_out"] is None:  # weights of versions without this setting are kept
-        del settings["held_out"]
-    else:
-        examples_of = {name: folder for name, folder in files.held_out.items() if name in examples}
-        settings["held_out"] |= {name: examples_identity(folder) for name, folder in sorted(examples_of.items())}
     return {
         "run": asdict(config.recipe),
         "seed": seed,
         "encoder": asdict(config.encoder),
         "lengths": asdict(config.lengths),
         "streams": {name: asdict(stream) for name, stream in config.streams.items()},
-        "settings": settings,
+        "settings": {key: value for key, value in asdict(config.settings).items() if key != "runs"},
         "examples": {name: examples_identity(files.examples[name]) for name in sorted(examples)},
         "vocabulary": folder_checksum(files.vocabulary),
         "start": encoder_checksum(files.start) if files.start else None,

@@ -1,6 +1,6 @@
 """The Lightning module: any encoder, any schedule of weighted objectives."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import pytorch_lightning as pl
@@ -74,7 +74,7 @@ class ScheduledObjectives(pl.LightningModule):
         seed = mix(self.seed, self.step, index % passes, self.global_rank)
         torch.manual_seed(seed)
         weights = self.get_weights(self.step)
-        losses = self.losses(batch, weights, torch.Generator(self.device).manual_seed(seed))
+        losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
         shares = [weights[name] * self._pass_weight(name, passes) * loss.value for name, loss in losses.items()]
         if shares:
             total = torch.stack(shares).sum()
@@ -94,31 +94,24 @@ class ScheduledObjectives(pl.LightningModule):
         self.latest_losses["train/loss"] = torch.stack(weighted).sum()
         return total
 
-    def losses(
-        self, batch: Mapping[str, Any], objectives: Iterable[str], generator: torch.Generator
-    ) -> dict[str, Loss]:
-        """Return objective → loss, of those with a stream in `batch`.
-
-        Each stream is encoded once, or once clean and once masked.
-        """
+    def losses(self, batch: Mapping[str, Any], generator: torch.Generator) -> dict[str, Loss]:
+        """Return objective → loss at this step; each stream is encoded once, or once clean and once masked."""
         losses: dict[str, Loss] = {}
-        active = [name for name in objectives if self.stream_by_objective[name] in batch]
+        active = [name for name in self.get_weights(self.step) if self.stream_by_objective[name] in batch]
         for stream in dict.fromkeys(self.stream_by_objective[name] for name in active):
-            readers_of_stream = {
-                name: self.objective(name) for name in active if self.stream_by_objective[name] == stream
-            }
+            objectives = {name: self.objective(name) for name in active if self.stream_by_objective[name] == stream}
             corrupted = batch[stream]
-            for objective in readers_of_stream.values():
+            for objective in objectives.values():
                 corrupted = objective.corrupt(corrupted, generator)
             inputs = {False: corrupted, True: batch[stream]}
             readers: dict[bool, list[Objective]] = {}
-            for objective in readers_of_stream.values():
+            for objective in objectives.values():
                 readers.setdefault(objective.needs_clean_input, []).append(objective)
             states = {
                 clean: self.streams[stream].encode(self.encoder, mark_read_positions(inputs[clean], reading))
                 for clean, reading in readers.items()
             }
-            for name, objective in readers_of_stream.items():
+            for name, objective in objectives.items():
                 clean = objective.needs_clean_input
                 losses[name] = objective(self.encoder, states[clean], inputs[clean])
         return losses

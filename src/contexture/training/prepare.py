@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -30,29 +30,23 @@ NUM_FREQUENCY_EXAMPLES = 10_000
 class RunFiles:
     """Folders that a run reads: examples by kind, the vocabulary, and the encoder to start from.
 
-    `rest` is for budgets in minutes; weights depend on it only by the number of steps, which is kept. `held_out`:
-    examples of held-out documents by kind.
+    `rest` is for budgets in minutes; weights depend on it only by the number of steps, which is kept.
     """
 
     examples: Mapping[str, Path]
     vocabulary: Path
     start: Path | None = None
     rest: RestOfRun | None = None
-    held_out: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """An encoder, its objectives, and the streams of each stage; no objectives if there are no examples.
-
-    `held_out`: streams of held-out documents, of each stage; empty if the loss on them is not measured.
-    """
+    """An encoder, its objectives, and the streams of each stage; no objectives if there are no examples."""
 
     encoder: Encoder
     objectives: dict[str, Objective]
     stages: list[dict[str, Stream]]
     passes: int = 1
-    held_out: list[dict[str, Stream]] = field(default_factory=list)
 
     @property
     def streams(self) -> dict[str, Stream]:
@@ -76,13 +70,11 @@ def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> P
         encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_table_sizes(config), has_head)
     encoder.recompute = config.settings.recompute
     try:
-        stages, passes = open_stages(config, seed, files.examples, encoder, rank)
+        stages, passes = open_stages(config, seed, files, encoder, rank)
     except EmptyExamplesError as error:
         LOG.warning("run %s is not trained: %s", config.run, error)
         return PreparedRun(encoder, {}, [])
-    # Each device measures the loss of the same held-out examples, which do not depend on the seed.
-    held_out = open_stages(config, 0, files.held_out, encoder, 0, ranks=1)[0] if files.held_out else []
-    prepared = PreparedRun(encoder, {}, stages, passes, held_out)
+    prepared = PreparedRun(encoder, {}, stages, passes)
     if files.start is None and head and config.encoder.has_scaled_init:
         init_head(encoder, prepared.streams)
     for name in config.recipe.objective_names:
@@ -103,17 +95,9 @@ def required_table_sizes(config: Pretraining) -> TableSizes:
 
 
 def open_stages(
-    config: Pretraining,
-    seed: int,
-    examples: Mapping[str, Path],
-    encoder: Encoder,
-    rank: int,
-    ranks: int | None = None,
+    config: Pretraining, seed: int, files: RunFiles, encoder: Encoder, rank: int
 ) -> tuple[list[dict[str, Stream]], int]:
-    """Return the streams of each stage, shared if their settings are equal, and the passes of an optimizer step.
-
-    Streams without a folder in `examples` are left out. `ranks`: the devices that share a batch; default: all.
-    """
+    """Return the streams of each stage, shared if their settings are equal, and the passes of an optimizer step."""
     pretrain, active = config.settings, {name: config.streams[name] for name in config.stream_names}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
@@ -131,17 +115,13 @@ def open_stages(
         for key, shared in opened:
             if key == (name, settings):
                 return shared
-        steps = Batching(sizes[name], passes, rank, ranks or pretrain.devices, pretrain.tokens_at_once)
-        stream: Stream = kinds[name](settings, examples[settings.examples], encoder, mix(seed, 2), steps)
+        steps = Batching(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
+        stream: Stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
         opened.append(((name, settings), stream))
         return stream
 
     stages = [config.stage_streams(number) for number in range(len(config.recipe.schedule))]
-    opened_stages = [
-        {name: open_stream(name, settings) for name, settings in stage.items() if settings.examples in examples}
-        for stage in stages
-    ]
-    return opened_stages, passes
+    return [{name: open_stream(name, settings) for name, settings in stage.items()} for stage in stages], passes
 
 
 def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:

@@ -14,7 +14,6 @@ from contexture.streams.base import MixedBatches, Stream
 from contexture.training.budget import MAX_OVERRUN, resolve_budgets
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import Pretraining
-from contexture.training.held_out import BEST_FILE, HeldOutLoss, load_best, summarize_held_out
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
 from contexture.training.prepare import PreparedRun, RunFiles, prepare
@@ -37,25 +36,21 @@ def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> N
     """
     rank = get_rank()
     prepared = prepare(config, seed, files, rank)
-    summary: dict[str, float] = {"steps": 0}
-    if prepared.objectives:
-        summary = train(config, seed, prepared, folder, rank, files.rest)
+    steps = train(config, seed, prepared, folder, rank, files.rest) if prepared.objectives else 0
     if rank == 0:
         save_encoder(prepared.encoder, folder)
         save_heads(prepared.objectives, folder)
-        save_summary(prepared, summary, folder)
+        save_summary(prepared, steps, folder)
         save_illustrations(config, prepared, folder)
         remove_checkpoint(folder)
-        (folder / BEST_FILE).unlink(missing_ok=True)
 
 
 def train(
     config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int, rest: RestOfRun | None = None
-) -> dict[str, float]:
-    """Train a prepared run for all steps of the schedule; return their number and the loss on held-out text.
+) -> int:
+    """Train a prepared run for all steps of the schedule and return their number.
 
-    Budgets in minutes need `rest`; they end a training whose steps take longer than measured. With patience, the best
-    weights are kept.
+    Budgets in minutes need `rest`; they end a training whose steps take longer than measured.
     """
     settings, encoder = config.settings, prepared.encoder
     recipe, seconds = resolve_budgets(config, prepared, folder, rank, rest)
@@ -76,8 +71,6 @@ def train(
         """Return the streams of the stage of an optimizer step."""
         return prepared.stages[recipe.get_stage_number(step)]
 
-    held_out = settings.held_out if any(prepared.held_out) else None
-    recorder = Recorder(folder, settings.log_every)
     batches = MixedBatches(streams_at, range(module.first_step, module.steps), prepared.passes)
     fit(
         module,
@@ -85,9 +78,7 @@ def train(
         folder,
         precision=choose_precision(settings.precision, module, batches[0], folder, rank),
         callbacks=[
-            # Before the curves and the checkpoint of the same step, because it may end the training.
-            *([] if held_out is None else [HeldOutLoss(folder, held_out, recipe, prepared, recorder)]),
-            recorder,
+            Recorder(folder, settings.log_every),
             # Before the checkpoint of the same step, so that a killed run misses no snapshot.
             Snapshots(folder, recipe.steps, settings.snapshots, lambda snapshot: save_encoder(encoder, snapshot)),
             Checkpoints(folder, settings.checkpoint_every),
@@ -97,10 +88,7 @@ def train(
         devices=settings.devices,
         workers=settings.loader_workers,
     )
-    keeps_best = held_out is not None and held_out.patience is not None
-    if keeps_best and rank == 0:
-        load_best(module, folder)
-    return {"steps": module.step} | summarize_held_out(folder, recipe, keeps_best)
+    return module.step
 
 
 def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
@@ -114,12 +102,12 @@ def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
         save_file(heads, folder / OBJECTIVES_FILE)
 
 
-def save_summary(prepared: PreparedRun, totals: dict[str, float], folder: Path) -> None:
-    """Save what `train` returned, the numbers of parameters and the cost of training; see `read_summary`."""
+def save_summary(prepared: PreparedRun, steps: int, folder: Path) -> None:
+    """Save the number of steps, the numbers of parameters and the cost of training; see `read_summary`."""
     modules = (prepared.encoder, *prepared.objectives.values())
     trained = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
     encoder = {id(p): p.numel() for p in prepared.encoder.parameters()}
-    summary = totals | {"parameters": sum(encoder.values()), "trained_parameters": sum(trained.values())}
+    summary = {"steps": steps, "parameters": sum(encoder.values()), "trained_parameters": sum(trained.values())}
     (folder / SUMMARY_FILE).write_text(json.dumps(summary | read_totals(folder), indent=1), encoding="utf-8")
 
 
@@ -142,10 +130,7 @@ def read_illustrations(folder: Path) -> dict[str, Any]:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """Read `steps`, `tokens`, `flops`, `seconds`, `parameters` (of the encoder) and `trained_parameters` of a run.
-
-    If the loss on held-out text was measured, also what `summarize_held_out` returns.
-    """
+    """Read `steps`, `tokens`, `flops`, `seconds`, `parameters` (of the encoder) and `trained_parameters` of a run."""
     return _read_json(folder / SUMMARY_FILE)
 
 

@@ -23,7 +23,7 @@ class Recorder(pl.Callback):
     """
 
     def __init__(self, folder: Path, interval: int) -> None:
-        self.folder, self.interval, self.started = folder, interval, time.perf_counter()
+        self.folder, self.interval = folder, interval
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
@@ -42,9 +42,9 @@ class Recorder(pl.Callback):
             module.objective(name).is_logged = last and self._is_recorded(module.step + 1, module)
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Log losses, speed and totals, if the step is recorded or ends the training, and restart the counts."""
+        """Log losses, speed and totals, if the step is recorded, and restart the counts."""
         assert isinstance(module, ScheduledObjectives)
-        if not is_step_end(trainer) or not (self._is_recorded(module.step, module) or trainer.should_stop):
+        if not is_step_end(trainer) or not self._is_recorded(module.step, module):
             return
         tokens, flops = float(self.tokens), float(self.flops)  # waits for the device
         seconds = time.perf_counter() - self.started
@@ -59,10 +59,6 @@ class Recorder(pl.Callback):
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
         self._restart_counts()
-
-    def leave_out(self, seconds: float) -> None:
-        """Do not count the last `seconds`, which were not spent on training."""
-        self.started += seconds
 
     def _reduce(self, values: list[float], operation: str, trainer: pl.Trainer) -> list[float]:
         """Return the means or sums of values over all devices."""

@@ -29,7 +29,7 @@ DETAILS = {
 
 
 def test_standings_table() -> None:
-    table = standings_table(League(RECORDS, LABELS), {"mlm": "predicts masked words"}, {}, {})
+    table = standings_table(League(RECORDS, LABELS), {"mlm": "predicts masked words"}, {})
     assert [(column.group, column.name) for column in table.columns[1:]] == [
         ("Search: R@10", "frozen"),
         ("Search: R@10", "fine-tuned on 80%"),
@@ -52,38 +52,24 @@ def test_standings_table() -> None:
     assert table.shades[4, 1] == pytest.approx((30 - 5) / (42 - 5))
     assert "3 seeds" in table.caption
     assert "Baselines have the same score" in table.caption
-    single_seed = standings_table(League(make_records("mlm", [0.5])), {}, {}, {})
+    single_seed = standings_table(League(make_records("mlm", [0.5])), {}, {})
     assert single_seed.caption.startswith(
         "1 seed: preliminary, differences of a few points may be due to chance. Bold: "
     )
 
 
 def test_best_of_all_and_best_trained_here_are_bold() -> None:
-    table = standings_table(League([*RECORDS, *make_records("web", [0.8], trained=False)]), {}, {}, {})
+    table = standings_table(League([*RECORDS, *make_records("web", [0.8], trained=False)]), {}, {})
     assert {table.rows[row][0] for row, column in table.bold if column == 1} == {"web", "ict"}
 
 
 def test_epochs_stand_beside_the_scores() -> None:
-    table = standings_table(League(RECORDS, LABELS), {}, {"mlm": 1.25, "ict": 12.0}, {})
+    table = standings_table(League(RECORDS, LABELS), {}, {"mlm": 1.25, "ict": 12.0})
     assert (table.columns[-1].group, table.columns[-1].name) == ("Training", "Epochs")
     assert {row[0]: row[-1] for row in table.rows} == {
         "ICT": "12.00", "BFS": "–", "MLM": "1.25", "two towers: ict": "–", "BM25": "–", "Random network": "–"
     }  # fmt: skip
     assert "Epochs: tokens read in training" in table.caption and all(column < 4 for _, column in table.bold)
-
-
-def test_the_held_out_loss_stands_beside_the_scores() -> None:
-    losses = {
-        "mlm": {"held_out_start": 9.1, "held_out_loss": 6.5, "steps": 1200, "best_step": 800},
-        "ict": {"held_out_start": 4.159, "held_out_loss": 2.5, "steps": 50},
-    }
-    table = standings_table(League(RECORDS, LABELS), {}, {}, losses)
-    assert (table.columns[-1].group, table.columns[-1].name) == ("Training", "Held-out loss")
-    assert {row[0]: row[-1] for row in table.rows} == {
-        "ICT": "4.16 → 2.50", "BFS": "–", "MLM": "9.10 → 6.50 (step 800 of 1,200)", "two towers: ict": "–", "BM25": "–",
-        "Random network": "–",
-    }  # fmt: skip
-    assert "losses of different objectives do not compare" in table.caption
 
 
 def test_gains_over_the_untrained_start() -> None:

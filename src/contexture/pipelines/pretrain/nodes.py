@@ -30,11 +30,9 @@ def pretrain_all(
 ) -> list[Path]:
     """Train each run with each seed; return the folder of each run. Unchanged finished trainings are reused.
 
-    `inputs` are the folders of the examples, as `examples/<kind>`, and of those of held-out documents, as
-    `held_out/<kind>`. Budgets in minutes need the table of `passages`.
+    `inputs` are the folders of the examples, as `examples/<kind>`. Budgets in minutes need the table of `passages`.
     """
     config, examples, trainings = system.config, select_group(inputs, "examples"), []
-    held_out = select_group(inputs, "held_out")
     limited = [(seed, run) for seed in range(config.seeds) for run in config.runs_in_minutes]
     # The pipeline has passages if there are such runs.
     num_tokens = count_tokens(passages, config.lengths.document) if limited and passages else 0
@@ -49,7 +47,7 @@ def pretrain_all(
                 start = encoder_dir(pretrained_dir, previous_run, seed)
                 predecessor = f"pretrain {system.name} {previous_run} seed {seed}"
             output_dir = encoder_dir(pretrained_dir, run, seed)
-            arguments = (config, run, seed, examples, vocabulary, start, output_dir, rest, held_out)
+            arguments = (config, run, seed, examples, vocabulary, start, output_dir, rest)
             job = Job(f"pretrain {system.name} {run} seed {seed}", pretrain_one, arguments, predecessor)
             tags = {"system": system.name, "stage": "pretrain", "variant": run, "seed": str(seed)}
             trainings.append(Training(job, output_dir, tags, describe_training(config, run, seed)))
@@ -71,7 +69,6 @@ def pretrain_one(
     start: Path | None,
     output_dir: Path,
     rest: RestOfRun | None = None,
-    held_out: dict[str, Path] | None = None,
 ) -> None:
     """Train one run with one seed, with a process for each device if there are several.
 
@@ -84,7 +81,7 @@ def pretrain_one(
     examples_dir = next((folder.parent for folder in examples.values()), Path())
     with config_file(config) as file:
         arguments = pretrain_arguments(file, run, seed, examples_dir, vocabulary, start)
-        files = RunFiles(examples, vocabulary, start, rest, held_out or {})
+        files = RunFiles(examples, vocabulary, start, rest)
         launch_pretraining(config.pretraining(run), seed, files, output_dir, arguments)
 
 

@@ -104,7 +104,7 @@ def collect_report_context(
             f"{layout.results_dir / name}": "scores, ranks and vectors",
             f"{layout.models_dir / name}": "encoders and fine-tuned models, with their curves",
         },
-        details=details | {"league": describe_league(system, speed, epochs, trainings)},
+        details=details | {"league": describe_league(system, speed, epochs)},
         labels=labels,
         full_command=system.full_command,
         examples=count_by_table(counts),
@@ -187,25 +187,10 @@ def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
     return [history for history in histories if not history.log.empty]
 
 
-def describe_league(
-    system: ResolvedSystem,
-    speed: dict[str, float],
-    epochs: dict[str, float],
-    trainings: Mapping[str, dict[str, float]],
-) -> dict[str, Any]:
-    """Return what the league shows of variants besides scores and costs, each by variant.
-
-    `trainings` maps runs to summaries of their trainings.
-    """
+def describe_league(system: ResolvedSystem, speed: dict[str, float], epochs: dict[str, float]) -> dict[str, Any]:
+    """Return what the league shows of variants besides scores and costs, each by variant."""
     explained = explain_variants(system.config)
-    held_out = {run: summary for run, summary in trainings.items() if "held_out_loss" in summary}
-    return {
-        "explained": explained,
-        "speed": speed,
-        "epochs": epochs,
-        "starts": find_starts(system),
-        "held_out": {name: held_out[name] for name in system.config.all_variants if name in held_out},
-    }
+    return {"explained": explained, "speed": speed, "epochs": epochs, "starts": find_starts(system)}
 
 
 def count_tokens(documents_dir: Path) -> int:

@@ -29,8 +29,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """Return the league's report page: recommendations, scores, gains over the baseline, and quality by cost.
 
     `context.details["league"]` may have, by variant, "explained" (a description), "speed" (embedded texts per second),
-    "epochs" (passes over the text in training), "starts" (the variant with its initial weights) and "held_out" (the
-    summary of a training whose loss on held-out text was measured).
+    "epochs" (passes over the text in training) and "starts" (the variant with its initial weights).
     """
     details = context.details.get("league", {})
     league = League(records, context.labels)
@@ -42,9 +41,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         cards=make_cards(league),
         sections=sections(
             [
-                standings_table(
-                    league, details.get("explained", {}), details.get("epochs", {}), details.get("held_out", {})
-                ),
+                standings_table(league, details.get("explained", {}), details.get("epochs", {})),
                 starts_table(league, details.get("starts", {})),
                 *_scatter_sections(league, figures, *_widest_costs(league), "Quality by cost of training"),
                 *_scatter_sections(league, figures, speed, "texts embedded per second", "Quality by speed"),

@@ -20,22 +20,16 @@ GROUPS = {
 MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 
 
-def standings_table(
-    league: League,
-    explained: Mapping[str, str],
-    epochs: Mapping[str, float],
-    held_out: Mapping[str, Mapping[str, float]],
-) -> Table:
+def standings_table(league: League, explained: Mapping[str, str], epochs: Mapping[str, float]) -> Table:
     """Return the table of mean scores and intervals by use; rows are grouped by kind and sorted by mean rank.
 
-    The last columns have the `epochs` of variants and their loss on `held_out` text, if there are any.
+    The last column has the `epochs` of variants, if there are any.
     """
     cells = [
         (
             league.label(variant),
             *(format_estimate(league.scores[column].get(variant)) for column in league.columns),
             *([f"{epochs[variant]:,.2f}" if variant in epochs else NOTHING] if epochs else []),
-            *([_format_held_out(held_out.get(variant, {}))] if held_out else []),
         )
         for variant in league.order
     ]
@@ -50,17 +44,12 @@ def standings_table(
     caption += "Bold: best of all, and best of those trained here."
     if epochs:
         caption += " Epochs: tokens read in training, special tokens included, divided by the tokens of the text."
-    if held_out:
-        caption += (
-            " Held-out loss: the objective's, on text without training examples, before and after (first seed);"
-            " losses of different objectives do not compare."
-        )
     return Table(
         title="Scores",
         columns=(
             Column("Model"),
             *_table_columns(league),
-            *columns(numbers=["Epochs"] * bool(epochs) + ["Held-out loss"] * bool(held_out), group="Training"),
+            *columns(numbers=["Epochs"] if epochs else [], group="Training"),
         ),
         rows=tuple(cells),
         caption=" ".join([caption, *dict.fromkeys(column.use.description for column in league.columns)]),
@@ -69,14 +58,6 @@ def standings_table(
         notes={row: explained[variant] for row, variant in enumerate(league.order) if variant in explained},
         shades=_shades(league),
     )
-
-
-def _format_held_out(summary: Mapping[str, float]) -> str:
-    """Return the loss before and after training, and the step of the best weights: "9.1 → 6.5 (step 80 of 120)"."""
-    if not summary:
-        return NOTHING
-    losses = f"{summary['held_out_start']:.2f} → {summary['held_out_loss']:.2f}"
-    return losses + (f" (step {summary['best_step']:,} of {summary['steps']:,})" if "best_step" in summary else "")
 
 
 def gains_table(league: League) -> Table:
