@@ -23,7 +23,7 @@ from contexture.training.launcher import run_identity
 from contexture.training.prepare import prepare
 from contexture.training.pretrain import read_summary
 from tests.training import toys
-from tests.training.runs import Training, are_different, assert_same
+from tests.training.runs import Killed, Training, are_different, assert_same
 from tests.training.toys import make_mixed_system, schedule
 
 SHARE = 0.1
@@ -112,10 +112,11 @@ def test_the_loss_is_the_weighted_sum_of_the_last_stage(training: Training) -> N
 
 
 @pytest.mark.parametrize("run", ["mlm", "pairs"])
-def test_measuring_changes_nothing_and_repeats(run: str, training: Training) -> None:
+def test_measuring_changes_nothing_and_repeats(run: str, training: Training, examples: Path) -> None:
     """The weights are those of a training that measures nothing; all seeds have the same batches and masks."""
     measured, plain = system(evaluate_every=1), make_mixed_system(RUNS, 0.1)
-    assert_same(training.train(measured, run, "measured"), training.train(plain, run, "plain"))
+    unmeasured = Training(examples, training.vocabulary, training.folder)  # on equal examples
+    assert_same(training.train(measured, run, "measured"), unmeasured.train(plain, run, "plain"))
     training.launch(measured, run, "again")
     assert read_losses(training.folder / "measured") == read_losses(training.folder / "again")
     for name in ("measured", "plain"):
@@ -149,6 +150,26 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(training: Training) -> Non
         folder = training.folder / f"killed-{step}"
         assert read_summary(folder)["held_out"] == summary["held_out"]
         assert read_losses(folder) == read_losses(training.folder / "trained")
+
+
+def test_a_run_killed_after_it_stopped_early_stops_again(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a checkpoint of every step but the last one."""
+    settings: dict[str, Any] = {"checkpoint_every": 1, "optimizer": {"learning_rate": 0.05}}
+    config = system(pretrain=settings, patience=2, evaluate_every=1)
+    trained = training.train(config, "stages", "trained")
+
+    def kill(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pretrain, "save_summary", kill)
+        with pytest.raises(Killed):
+            training.launch(config, "stages", "killed")
+    assert_same(trained, training.train(config, "stages", "killed"))
+    summaries = [read_summary(training.folder / name) for name in ("trained", "killed")]
+    assert summaries[0]["held_out"] == summaries[1]["held_out"] and summaries[0]["held_out"]["stopped_early"]
+    assert summaries[0]["steps"] == summaries[1]["steps"] < 8
+    assert [summary["tokens"] for summary in summaries] == [summaries[0]["tokens"]] * 2
 
 
 def test_patience_keeps_the_best_weights(training: Training) -> None:
@@ -189,7 +210,7 @@ def test_patience_counts_from_the_last_stage(training: Training) -> None:
 
 def test_the_loss_is_measured_where_time_ends_a_training(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     config = system(evaluate_every=4)
-    monkeypatch.setattr(pretrain, "resolve_budgets", lambda given, *_: (given.recipe, 1e-9))
+    monkeypatch.setattr(pretrain, "resolve_budgets", lambda run, *_: (run.recipe, 1e-9))
     training.launch(config, "mspp")
     assert [*read_losses(training.folder / "mspp")] == [0, 1]
     summary = read_summary(training.folder / "mspp")
@@ -220,6 +241,9 @@ def test_examples_that_do_not_fit_are_errors(
         training.launch(system(share=0.2), "mspp")
     with pytest.raises(ValueError, match=r"sampled with a share of 0 held-out documents"):
         Training(examples, tokenizer, tmp_path).launch(system(), "mspp", "never_sampled")
+    plain = make_mixed_system(RUNS)
+    with pytest.raises(ValueError, match=r"0\.1 held-out documents, pretrain\.held_out\.share is 0: run the stage"):
+        training.launch(plain, "mspp")
     message = r"pretrain\.held_out\.share: 60 examples of the stream joint are less than a batch; raise the share"
     with pytest.raises(ValueError, match=message):
         training.launch(system(pretrain={"batch_size": 64}), "mspp")

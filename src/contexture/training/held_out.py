@@ -79,6 +79,7 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
         ValueError: if the examples were sampled with another share of held-out documents, or if these are too few.
     """
     settings = config.settings.held_out
+    _check_examples(files, prepared, settings.share if settings else 0.0)
     if settings is None or not prepared.stages:
         return None
     streams = {name: stream for name, stream in prepared.stages[-1].items() if stream.config.has_documents}
@@ -90,7 +91,7 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
     if not weights:
         LOG.warning("run %s: no loss on held-out text: the last stage reads no documents of the corpus", config.run)
         return None
-    opened = {name: _open_stream(stream, files, settings) for name, stream in streams.items()}
+    opened = {name: _open_stream(stream, files) for name, stream in streams.items()}
     batches = {name: stream.rows.rows // stream.batching.batch_size for name, stream in opened.items()}
     for name, count in batches.items():
         if not count:
@@ -98,15 +99,21 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
     return HeldOutBatches(opened, weights, prepared.passes, min(settings.batches, *batches.values()))
 
 
-def _open_stream(stream: Stream, files: RunFiles, settings: HeldOutConfig) -> Stream:
+def _check_examples(files: RunFiles, prepared: PreparedRun, share: float) -> None:
+    """Raise ValueError if examples were sampled with another share of held-out documents."""
+    for stream in prepared.streams.values():
+        folder = files.examples[stream.config.examples]
+        sampled = read_corpus_info(folder).held_out_share
+        if stream.config.has_documents and sampled != share:
+            raise ValueError(
+                f"{folder} was sampled with a share of {sampled:g} held-out documents, pretrain.held_out.share is "
+                f"{share:g}: run the stage examples again"
+            )
+
+
+def _open_stream(stream: Stream, files: RunFiles) -> Stream:
     """Return the stream of the same batches of held-out documents."""
     folder = files.examples[stream.config.examples]
-    sampled = read_corpus_info(folder).held_out_share
-    if sampled != settings.share:
-        raise ValueError(
-            f"{folder} was sampled with a share of {sampled:g} held-out documents, pretrain.held_out.share is "
-            f"{settings.share:g}: run the stage examples again"
-        )
     try:
         return type(stream)(stream.config, held_out_dir(folder), stream.encoder, mix(SEED, 2), stream.batching)
     except EmptyExamplesError as error:
