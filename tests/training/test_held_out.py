@@ -40,6 +40,7 @@ RUNS: dict[str, Any] = {
         "objectives": {"mlm": {"stream": "joint"}},
     },
     "bitext": schedule(2, bitext=1),
+    "derived": schedule(2, margin_distillation=1),
 }
 
 
@@ -236,7 +237,7 @@ def test_the_duration_of_a_training_is_without_measurements(
 def test_examples_that_do_not_fit_are_errors(
     training: Training, examples: Path, tokenizer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    message = r"joint was sampled with a share of 0\.1 held-out .*pretrain\.held_out\.share is 0\.2: run the stage"
+    message = r"joint was sampled with a share of 0\.1 .*held_out\.share is 0\.2: run the stage .*, examples"
     with pytest.raises(ValueError, match=message):
         training.launch(system(share=0.2), "mspp")
     with pytest.raises(ValueError, match=r"sampled with a share of 0 held-out documents"):
@@ -244,6 +245,8 @@ def test_examples_that_do_not_fit_are_errors(
     plain = make_mixed_system(RUNS)
     with pytest.raises(ValueError, match=r"0\.1 held-out documents, pretrain\.held_out\.share is 0: run the stage"):
         training.launch(plain, "mspp")
+    with pytest.raises(ValueError, match=r"hard_pairs was sampled with a share of 0 .*, derive"):
+        training.launch(system(), "derived")
     message = r"pretrain\.held_out\.share: 60 examples of the stream joint are less than a batch; raise the share"
     with pytest.raises(ValueError, match=message):
         training.launch(system(pretrain={"batch_size": 64}), "mspp")

@@ -27,6 +27,8 @@ LOG = logging.getLogger(__name__)
 LOSS = "held_out/loss"
 #: Seed of batches and masks, the same for all seeds of a run.
 SEED = 0
+#: Source of examples with text of the corpus → the stage that makes them.
+MAKERS = {"corpus": "examples", "derive": "derive"}
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,10 @@ def _check_examples(files: RunFiles, prepared: PreparedRun, share: float) -> Non
     for stream in prepared.streams.values():
         folder = files.examples[stream.config.examples]
         sampled = read_corpus_info(folder).held_out_share
-        if stream.config.has_documents and sampled != share:
+        if stream.config.source in MAKERS and sampled != share:
             raise ValueError(
                 f"{folder} was sampled with a share of {sampled:g} held-out documents, pretrain.held_out.share is "
-                f"{share:g}: run the stage examples again"
+                f"{share:g}: run the stage that makes it again, {MAKERS[stream.config.source]}"
             )
 
 
