@@ -1,6 +1,6 @@
-"""Held-out pairs of sentences. The choice depends on their texts only, not on order or files."""
+"""Held-out pairs of sentences, and held-out documents. The choice depends on texts or ids, not on order or files."""
 
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,8 @@ from scipy.sparse.csgraph import connected_components
 
 #: Share of test rows in a data set without published parts.
 TEST_SHARE = 0.2
+#: Hexadecimal digits of a hash that make a number; Spark computes the same in `streams.held_out`.
+HASH_DIGITS = 8
 
 
 def draw_rows(rows: pd.DataFrame, purpose: str, share: float) -> npt.NDArray[np.bool_]:
@@ -38,3 +40,12 @@ def group_rows(rows: pd.DataFrame) -> list[str]:
 def uniform(*texts: str) -> float:
     """Return a pseudo-random number in [0, 1) that depends on the texts only."""
     return int.from_bytes(blake2b(repr(texts).encode(), digest_size=8).digest(), "big") / 2**64
+
+
+def document_draw(doc_id: str) -> float:
+    """Return a pseudo-random number in [0, 1) that depends on the document id only.
+
+    Documents below `pretrain.held_out.share` are held out: a larger share holds out more, among them the same ones.
+    """
+    number: float = int(sha256(doc_id.encode()).hexdigest()[:HASH_DIGITS], 16) / 16**HASH_DIGITS
+    return number

@@ -1,14 +1,16 @@
 """What the league shows of trainings: epochs, and the untrained start of each variant."""
 
+import json
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from contexture.pipelines.report.assemble import count_epochs, count_tokens, find_starts
+from contexture.pipelines.report.assemble import count_epochs, count_tokens, find_starts, get_held_out_losses
 from contexture.pipelines.system import resolve_all
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.systems.resolved import ResolvedSystem
+from contexture.training.pretrain import SUMMARY_FILE
 from tests.environments import checked
 from tests.streams.make import MadeParagraph, paragraphs_table
 from tests.systems.league.toys import make_costly_records
@@ -37,6 +39,17 @@ def test_tokens_of_a_text_are_counted_from_the_metadata(spark: SparkSession, tmp
     )
     assert count_tokens(tmp_path / "documents") == expected >= 5
     assert count_tokens(tmp_path / "none") == 0
+
+
+def test_records_have_finite_losses_on_held_out_documents(tmp_path: Path) -> None:
+    losses = {"start": 9.0, "loss": 5.5, "best": 5.5, "last": 6.0, "step": 20, "stopped_early": True}
+    for summary, expected in (
+        ({"held_out": losses}, {"held_out_loss": 5.5, "held_out_loss_start": 9.0, "stopped_early": True}),
+        ({"held_out": losses | {"loss": None}}, {}),
+        ({}, {}),
+    ):
+        (tmp_path / SUMMARY_FILE).write_text(json.dumps(summary))
+        assert get_held_out_losses(tmp_path) == expected
 
 
 def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSystem) -> None:

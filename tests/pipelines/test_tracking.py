@@ -65,10 +65,12 @@ def test_scores_go_to_the_newest_run_of_a_training(tmp_path: Path, pipelines: di
         *measured("bm25", [0.875], *scores, system="league"),
         *measured(run, [0.25, 0.125], *scores, system="league", split="dev"),
     ]
+    records[1] |= {"held_out_loss": 5.5, "held_out_loss_start": 9.0, "stopped_early": False}
     log_trainings(client, experiment, league, records)
     logged = {run_id: client.get_run(run_id).data.metrics for run_id in (old, new, failed, other)}
     name = "league.retrieval.squad.recall_at_10.frozen"
-    assert logged == {old: {}, new: {name: 50.0}, failed: {}, other: {name: 50.0}}
+    losses = {"held_out_loss": 5.5, "held_out_loss_start": 9.0}
+    assert logged == {old: {}, new: {name: 50.0} | losses, failed: {}, other: {name: 50.0}}
 
 
 def test_a_run_stands_for_the_variant_with_its_name_or_the_first_one(pipelines: dict[str, Pipeline]) -> None:

@@ -6,9 +6,12 @@ from contexture.reporting.records import ScoreKey, check_records, list_data, sco
 from tests.reporting.make import COST, measured
 
 GOOD = measured("mlm", [0.5], "answer_selection", "demo", "grouped", "map")[0]
+LOSSES = {"held_out_loss": -0.5, "held_out_loss_start": 7.5, "stopped_early": False}
 
 
-@pytest.mark.parametrize("record", [GOOD, {**GOOD, **COST}, {**GOOD, "data": "demo/animals", "split": "dev"}])
+@pytest.mark.parametrize(
+    "record", [GOOD, {**GOOD, **COST}, {**GOOD, **COST, **LOSSES}, {**GOOD, "data": "demo/animals", "split": "dev"}]
+)
 def test_records_survive_json(record: dict[str, object]) -> None:
     assert check_records(json.loads(json.dumps([record]))) == [record]
 

@@ -54,11 +54,17 @@ class NegativeMiner:
     """Finds passages that are similar to the query of a pair, but less than its document."""
 
     def __init__(
-        self, passages: Path, retriever: Retriever, tokenizer: Tokenizer, config: NegativesConfig, work_dir: Path
+        self,
+        passages: Path,
+        retriever: Retriever,
+        tokenizer: Tokenizer,
+        config: NegativesConfig,
+        work_dir: Path,
+        held_out_share: float = 0.0,
     ) -> None:
-        """Index the passages in `work_dir`; vectors of an interrupted run are reused."""
+        """Index the passages in `work_dir`; vectors of an interrupted run are reused. See also `write_passages`."""
         self.config, self.retriever, self.tokenizer = config, retriever, tokenizer
-        self.passages = write_passages(passages, work_dir / "passages.parquet")
+        self.passages = write_passages(passages, work_dir / "passages.parquet", held_out_share)
         self.vectors: Vectors = retriever.embed_candidates(self.passages, work_dir / "vectors")
         texts = (f"{title} {text}" for title, text in self.passages.tuples(TEXT_COLUMNS[1:]))
         self.bm25: Bm25 = build_bm25(texts, work_dir / "bm25", Bm25Config())

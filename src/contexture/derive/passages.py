@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from contexture.encoders.config import Lengths
 from contexture.retrieval.parquet_rows import ROWS_PER_GROUP, ParquetRows, read_batches
 from contexture.retrieval.top import Rows
+from contexture.splits import document_draw
 
 #: Columns of passages that are kept.
 COLUMNS = ["passage_id", "doc_id", "title", "text", "title_tokens", "tokens", "links"]
@@ -20,11 +21,17 @@ COLUMNS = ["passage_id", "doc_id", "title", "text", "title_tokens", "tokens", "l
 TEXT_COLUMNS = ["passage_id", "title", "text"]
 
 
-def write_passages(passages: Path, file: Path) -> ParquetRows:
-    """Write the passages of documents that are not held out to one file; raise ValueError if there are none."""
+def write_passages(passages: Path, file: Path, held_out_share: float = 0.0) -> ParquetRows:
+    """Write the passages of documents that are not held out to one file; raise ValueError if there are none.
+
+    `held_out_share`: share of the documents that are held out to measure the loss of training.
+    """
     writer = None
     for batch in read_batches(passages, [*COLUMNS, "held_out"]):
         kept = batch.filter(pc.invert(batch["held_out"])).select(COLUMNS)
+        if held_out_share:
+            drawn = [document_draw(doc_id) for doc_id in kept["doc_id"].to_pylist()]
+            kept = kept.filter(pa.array([number >= held_out_share for number in drawn], pa.bool_()))
         writer = writer or pq.ParquetWriter(file, kept.schema)
         writer.write_batch(kept, row_group_size=ROWS_PER_GROUP)
     if writer is None:

@@ -68,12 +68,20 @@ def choose_passages(passages: ParquetRows, count: int, seed: int) -> Rows:
 
 
 def write_queries(
-    passages_dir: Path, writer: QueryWriter, tokenizer: Tokenizer, lengths: Lengths, folder: Path
+    passages_dir: Path,
+    writer: QueryWriter,
+    tokenizer: Tokenizer,
+    lengths: Lengths,
+    folder: Path,
+    held_out_share: float = 0.0,
 ) -> dict[str, int]:
-    """Write pairs of a question and its passage to `folder`, with the columns of pairs; return counts."""
+    """Write pairs of a question and its passage to `folder`, with the columns of pairs; return counts.
+
+    See also `write_passages`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     work_file = folder / "passages.unfinished"
-    passages = write_passages(passages_dir, work_file)
+    passages = write_passages(passages_dir, work_file, held_out_share)
     rows = choose_passages(passages, writer.config.passages, writer.seed)
     table = take_passages(passages, rows, ["passage_id", "title", "text", "title_tokens", "tokens"])
     work_file.unlink()

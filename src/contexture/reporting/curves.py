@@ -52,6 +52,7 @@ class Series:
 #: Series of all trainings.
 SERIES = {
     "train/loss": Series("Training loss", "nats"),
+    "held_out/loss": Series("Loss on held-out documents", "nats"),
     "train/tokens_per_second": Series("Speed", "tokens per second"),
     "train/tflops": Series("Speed", "FLOP per second", 1e12),
     "dev/map": Series("MAP on the development split", "percent", 100),
@@ -81,7 +82,7 @@ def learning_curves(
     objective_series: Mapping[str, Series] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> dict[str, Figure]:
-    """Draw a figure of learning curves for each stage and series `train/…` or `dev/…` that has finite values.
+    """Draw a figure of learning curves for each stage and series that has finite values.
 
     Thin lines are seeds, thick lines their mean, up to the last step of all seeds. Each variant has the same colour and
     marker in all figures, assigned by `order`, then by name. The total loss is skipped if it equals the loss of a
@@ -128,9 +129,12 @@ def _get_series(series: str, objective_series: Mapping[str, Series]) -> Series:
 
 
 def _list_series(runs: Sequence[History]) -> list[str]:
-    """Return the names of series to draw; without the total loss if it equals the loss of a single objective."""
+    """Return the names of series to draw: `train/…`, `dev/…`, and the loss on held-out documents.
+
+    The total loss of training is left out if it equals the loss of a single objective.
+    """
     names = dict.fromkeys(str(column) for run in runs for column in run.log.columns)
-    drawn = [name for name in names if name.startswith(("train/", "dev/"))]
+    drawn = [name for name in names if name.startswith(("train/", "dev/")) or name == "held_out/loss"]
     if all("train/loss" in run.log for run in runs) and any(
         all(name in run.log and run.log[name].equals(run.log["train/loss"]) for run in runs)
         for name in drawn

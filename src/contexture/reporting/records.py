@@ -17,13 +17,15 @@ METRICS = SHARED | {name: metric for spec in TASKS.values() for name, metric in 
 Name = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Loss = Annotated[float, Field(allow_inf_nan=False)]
 
 
 @with_config(ConfigDict(extra="forbid", strict=True))
 class Record(TypedDict):
     """One metric of one model on one split of a task's data, with the cost of training.
 
-    Trained models have all of `COST_KEYS`, other models have none.
+    Trained models have all of `COST_KEYS`, other models have none. Models of one training with held-out documents also
+    have their losses.
     """
 
     system: Name
@@ -41,6 +43,9 @@ class Record(TypedDict):
     seconds: NotRequired[Amount]
     flops: NotRequired[Amount]
     parameters: NotRequired[Count]
+    held_out_loss: NotRequired[Loss]
+    held_out_loss_start: NotRequired[Loss]  # before the first step
+    stopped_early: NotRequired[bool]  # by the loss on held-out documents
 
 
 COST_KEYS = ("training_text", "steps", "tokens", "seconds", "flops", "parameters")

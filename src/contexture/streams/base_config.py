@@ -34,6 +34,11 @@ class StreamConfig:
     #: Settings that a run may override.
     run_keys: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def has_documents(self) -> bool:
+        """Whether its examples are from documents of the corpus, some of which can be held out."""
+        return self.source == "corpus"
+
     def needs(self, lengths: Lengths) -> TableSizes:
         """Return how many positions and token types a Transformer needs for this stream's batches."""
         return TableSizes()

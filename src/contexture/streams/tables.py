@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+#: Folder of examples of held-out documents, beside the folders of the other examples.
+HELD_OUT_DIR = "held_out"
 
 
 @dataclass(frozen=True)
@@ -29,3 +33,10 @@ class ExampleTables:
     count: Callable[..., dict[str, Any]]
     #: Tables that only other tables read.
     intermediate: tuple[str, ...] = ()
+    #: The same examples of held-out documents; see `streams.held_out`. `count` receives them before the documents.
+    held_out: Sequence[ExampleTable] = ()
+
+
+def held_out_dir(examples_dir: Path) -> Path:
+    """Return the folder with the examples of held-out documents, of the kind of examples in `examples_dir`."""
+    return examples_dir.parent / HELD_OUT_DIR / examples_dir.name

@@ -286,6 +286,11 @@ class SystemConfig:
         return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
 
     @property
+    def held_out_share(self) -> float:
+        """Share of the documents that are kept out of training to measure its loss on them; 0 if there are none."""
+        return self.pretrain.held_out.share if self.pretrain.held_out else 0.0
+
+    @property
     def sampled_lengths(self) -> Lengths:
         """Maximum tokens of texts in pre-training examples."""
         return self.example_lengths or self.lengths

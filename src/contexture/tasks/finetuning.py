@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
 from torch.utils.data import Dataset
 
 from contexture.encoders.base import Encoder
@@ -24,6 +23,7 @@ from contexture.seeding import mix
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, FinetunedModel, Step
 from contexture.tasks.settings import FinetuneSettings, JointSettings
+from contexture.training.keep_best import KeepBest
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
 from contexture.training.ranks import get_rank
@@ -104,46 +104,23 @@ class Finetuning:
         return cls(label, encoder, head, examples, "loss", score, save, lower_is_better=True, from_start=True)
 
 
-class _KeepBest(pl.Callback):
-    """Measures every few steps and after the last, keeps the best weights, stops when patience runs out."""
+class _KeepBestDev(KeepBest):
+    """Keeps the weights with the best dev score."""
 
     def __init__(self, task: Finetuning, evaluate_every: int, patience: int) -> None:
-        self.task, self.evaluate_every, self.patience = task, evaluate_every, patience
-        self.sign = -1.0 if task.lower_is_better else 1.0
-        self.best, self.best_step, self.weights = math.nan, 0, dict[str, Tensor]()
-        #: Best after a training step. Patience counts from it, as the first steps may be worse than the start.
-        self.trained, self.trained_step = math.nan, 0
+        super().__init__(evaluate_every, patience, task.lower_is_better)
+        self.task = task
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Measure the dev score of the initial weights if the task wants it."""
+        assert isinstance(module, ScheduledObjectives)
         if self.task.from_start:
-            self._measure(trainer, module)
+            self.keep(self.measure_and_log(trainer, module), module)
 
-    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Measure the dev score if it is due, and stop the training if patience has run out."""
-        assert isinstance(module, ScheduledObjectives)
-        if module.step % self.evaluate_every and module.step != module.steps:
-            return
-        score = self._measure(trainer, module)
-        if self._is_better(score, self.trained):
-            self.trained, self.trained_step = score, module.step
-        trainer.should_stop = module.step - self.trained_step >= self.patience * self.evaluate_every
-
-    def _measure(self, trainer: pl.Trainer, module: pl.LightningModule) -> float:
-        """Compute, log and return the dev score; copy the weights if it is the best so far."""
-        assert isinstance(module, ScheduledObjectives)
-        # The first device measures, so that all devices stop together with the same weights.
-        score: float = trainer.strategy.broadcast(self.task.score() if trainer.is_global_zero else math.nan)
-        for logger in trainer.loggers:
-            logger.log_metrics({f"dev/{self.task.metric}": score}, step=module.step)
-        if self._is_better(score, self.best):
-            self.best, self.best_step = score, module.step
-            self.weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
-        return score
-
-    def _is_better(self, score: float, best: float) -> bool:
-        """Return whether a score is finite and better than the best so far; NaN: there is none yet."""
-        return math.isfinite(score) and not self.sign * score <= self.sign * best
+    def measure(self, trainer: pl.Trainer, module: ScheduledObjectives) -> dict[str, float]:
+        """Return the dev score, which the first device computes."""
+        score = trainer.strategy.broadcast(self.task.score() if trainer.is_global_zero else math.nan)
+        return {f"dev/{self.task.metric}": score}
 
 
 def load_start_encoder(encoder: EvaluatedEncoder) -> Encoder:
@@ -189,7 +166,7 @@ def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEnc
         settings.optimizer,
         mix(encoder.seed, 5),
     )
-    kept = _KeepBest(task, batches.evaluate_every, settings.patience)
+    kept = _KeepBestDev(task, batches.evaluate_every, settings.patience)
     record_every = min(batches.evaluate_every, 20)
     fit(
         module,

@@ -54,6 +54,21 @@ class Budget:
 
 
 @dataclass(config=STRICT, frozen=True)
+class HeldOutConfig:
+    """Documents that are kept out of training, to measure its loss on them and to stop early."""
+
+    # Share of the documents, chosen by their ids.
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.02
+    # Steps between two measurements of the loss. It is also measured before the first step and after the last one.
+    evaluate_every: Positive = 50
+    # Batches that the loss is measured on: always the same ones.
+    batches: Positive = 8
+    # Training stops after this many measurements without a lower loss, and the encoder with the lowest loss is kept.
+    # null: all steps are trained, and the last encoder is kept.
+    patience: Positive | None = None
+
+
+@dataclass(config=STRICT, frozen=True)
 class Stage:
     """A part of the schedule with fixed weights of objectives."""
 
@@ -198,6 +213,8 @@ class PretrainConfig:
     checkpoint_every: Positive = 500
     # Number of encoders saved during training, at equal intervals.
     snapshots: Annotated[int, Field(ge=0)] = 0
+    # Documents that are kept out of training, to measure its loss on them. null: none.
+    held_out: HeldOutConfig | None = None
     # Processes that prepare batches for each device. 0: the training process. null: 4 for a GPU, otherwise 0.
     loader_workers: Annotated[int, Field(ge=0)] | None = None
 

@@ -19,6 +19,7 @@ import torch
 
 from contexture.encoders.saved import encoder_checksum
 from contexture.folders import IDENTITY, UNFINISHED, is_finished, read_identity, work_folder
+from contexture.streams.tables import held_out_dir
 from contexture.training.card import pretraining_details, pretraining_metadata, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import RunFiles
@@ -111,11 +112,23 @@ def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, A
         "encoder": asdict(config.encoder),
         "lengths": asdict(config.lengths),
         "streams": {name: asdict(stream) for name, stream in config.streams.items()},
-        "settings": {key: value for key, value in asdict(config.settings).items() if key != "runs"},
+        "settings": {
+            key: value
+            for key, value in asdict(config.settings).items()
+            if key != "runs" and (key, value) != ("held_out", None)
+        },
         "examples": {name: examples_identity(files.examples[name]) for name in sorted(examples)},
+        **_held_out_identity(config, files, sorted(examples)),
         "vocabulary": folder_checksum(files.vocabulary),
         "start": encoder_checksum(files.start) if files.start else None,
     }
+
+
+def _held_out_identity(config: Pretraining, files: RunFiles, examples: Sequence[str]) -> dict[str, Any]:
+    """Return the identity of the examples of held-out documents, which decide when training stops; {} without them."""
+    if config.settings.held_out is None:
+        return {}
+    return {"held_out": {name: examples_identity(held_out_dir(files.examples[name])) for name in examples}}
 
 
 def examples_identity(folder: Path) -> dict[str, Any]:

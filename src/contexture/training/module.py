@@ -1,6 +1,7 @@
 """The Lightning module: any encoder, any schedule of weighted objectives."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import pytorch_lightning as pl
@@ -56,11 +57,17 @@ class ScheduledObjectives(pl.LightningModule):
         self.optimizer_state: dict[str, Any] | None = None
         #: The losses and metrics of the last pass of each objective.
         self.latest_losses: dict[str, Tensor] = {}
+        #: Seconds since the start that do not count as training.
+        self.seconds_paused = 0.0
 
     @property
     def step(self) -> int:
         """Completed optimizer steps, including those before a resumption."""
         return self.first_step + self.global_step
+
+    def clock(self) -> float:
+        """Return the seconds of a clock that stands still while the loss on held-out text is measured."""
+        return time.perf_counter() - self.seconds_paused
 
     def objective(self, name: str) -> Objective:
         """Return an objective by name."""
@@ -75,7 +82,7 @@ class ScheduledObjectives(pl.LightningModule):
         torch.manual_seed(seed)
         weights = self.get_weights(self.step)
         losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
-        shares = [weights[name] * self._pass_weight(name, passes) * loss.value for name, loss in losses.items()]
+        shares = [weights[name] * self.pass_weight(name, passes) * loss.value for name, loss in losses.items()]
         if shares:
             total = torch.stack(shares).sum()
         else:  # a later pass, if no stream of this stage is split: 0 with a gradient
@@ -94,10 +101,16 @@ class ScheduledObjectives(pl.LightningModule):
         self.latest_losses["train/loss"] = torch.stack(weighted).sum()
         return total
 
-    def losses(self, batch: Mapping[str, Any], generator: torch.Generator) -> dict[str, Loss]:
-        """Return objective → loss at this step; each stream is encoded once, or once clean and once masked."""
+    def losses(
+        self, batch: Mapping[str, Any], generator: torch.Generator, names: Iterable[str] | None = None
+    ) -> dict[str, Loss]:
+        """Return objective → loss; each stream is encoded once, or once clean and once masked.
+
+        `names`: objectives to compute; default: those of this step.
+        """
         losses: dict[str, Loss] = {}
-        active = [name for name in self.get_weights(self.step) if self.stream_by_objective[name] in batch]
+        names = self.get_weights(self.step) if names is None else names
+        active = [name for name in names if self.stream_by_objective[name] in batch]
         for stream in dict.fromkeys(self.stream_by_objective[name] for name in active):
             objectives = {name: self.objective(name) for name in active if self.stream_by_objective[name] == stream}
             corrupted = batch[stream]
@@ -116,7 +129,7 @@ class ScheduledObjectives(pl.LightningModule):
                 losses[name] = objective(self.encoder, states[clean], inputs[clean])
         return losses
 
-    def _pass_weight(self, name: str, passes: int) -> float:
+    def pass_weight(self, name: str, passes: int) -> float:
         """Return the factor of an objective's loss that makes up for Lightning's division by `passes`.
 
         It is `passes` for batches that cannot be split, which have only one pass, otherwise 1.

@@ -14,6 +14,7 @@ from contexture.streams.base import MixedBatches, Stream
 from contexture.training.budget import MAX_OVERRUN, resolve_budgets
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import Pretraining
+from contexture.training.held_out import HeldOutBatches, HeldOutLoss, open_held_out
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
 from contexture.training.prepare import PreparedRun, RunFiles, prepare
@@ -36,21 +37,30 @@ def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> N
     """
     rank = get_rank()
     prepared = prepare(config, seed, files, rank)
-    steps = train(config, seed, prepared, folder, rank, files.rest) if prepared.objectives else 0
+    trained: dict[str, Any] = {"steps": 0}
+    if prepared.objectives:
+        trained = train(config, seed, prepared, folder, rank, files.rest, open_held_out(config, files, prepared))
     if rank == 0:
         save_encoder(prepared.encoder, folder)
         save_heads(prepared.objectives, folder)
-        save_summary(prepared, steps, folder)
+        save_summary(prepared, trained, folder)
         save_illustrations(config, prepared, folder)
         remove_checkpoint(folder)
 
 
 def train(
-    config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int, rest: RestOfRun | None = None
-) -> int:
-    """Train a prepared run for all steps of the schedule and return their number.
+    config: Pretraining,
+    seed: int,
+    prepared: PreparedRun,
+    folder: Path,
+    rank: int,
+    rest: RestOfRun | None = None,
+    held_out: HeldOutBatches | None = None,
+) -> dict[str, Any]:
+    """Train a prepared run for the steps of the schedule; return their number `steps` and losses on `held_out` text.
 
-    Budgets in minutes need `rest`; they end a training whose steps take longer than measured.
+    Budgets in minutes need `rest`; they end a training whose steps take longer than measured. The loss on held-out text
+    may end it, too; then the best weights are kept.
     """
     settings, encoder = config.settings, prepared.encoder
     recipe, seconds = resolve_budgets(config, prepared, folder, rank, rest)
@@ -64,7 +74,8 @@ def train(
         settings.optimizer,
         mix(seed, 1),
     )
-    if load_checkpoint(module, folder):
+    kept = HeldOutLoss(held_out, settings.held_out, recipe) if held_out and settings.held_out else None
+    if load_checkpoint(module, folder, kept):
         LOG.info("resuming %s, seed %d, at step %d of %d", config.run, seed, module.first_step, module.steps)
 
     def streams_at(step: int) -> dict[str, Stream]:
@@ -79,16 +90,20 @@ def train(
         precision=choose_precision(settings.precision, module, batches[0], folder, rank),
         callbacks=[
             Recorder(folder, settings.log_every),
-            # Before the checkpoint of the same step, so that a killed run misses no snapshot.
+            # Before the checkpoint of the same step, so that a killed run misses no snapshot and no measurement.
             Snapshots(folder, recipe.steps, settings.snapshots, lambda snapshot: save_encoder(encoder, snapshot)),
-            Checkpoints(folder, settings.checkpoint_every),
+            *([kept] if kept else []),
+            Checkpoints(folder, settings.checkpoint_every, kept),
             *([] if seconds is None else [TimeLimit(MAX_OVERRUN * seconds * (1 - module.first_step / module.steps))]),
         ],
         accumulated=prepared.passes,
         devices=settings.devices,
         workers=settings.loader_workers,
     )
-    return module.step
+    if kept is None:
+        return {"steps": module.step}
+    kept.restore_best(module)
+    return {"steps": module.step, "held_out": kept.summary(module.step)}
 
 
 def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
@@ -102,12 +117,12 @@ def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
         save_file(heads, folder / OBJECTIVES_FILE)
 
 
-def save_summary(prepared: PreparedRun, steps: int, folder: Path) -> None:
-    """Save the number of steps, the numbers of parameters and the cost of training; see `read_summary`."""
+def save_summary(prepared: PreparedRun, trained: dict[str, Any], folder: Path) -> None:
+    """Save what `train` returned, the numbers of parameters and the cost of training; see `read_summary`."""
     modules = (prepared.encoder, *prepared.objectives.values())
-    trained = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
+    updated = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
     encoder = {id(p): p.numel() for p in prepared.encoder.parameters()}
-    summary = {"steps": steps, "parameters": sum(encoder.values()), "trained_parameters": sum(trained.values())}
+    summary = trained | {"parameters": sum(encoder.values()), "trained_parameters": sum(updated.values())}
     (folder / SUMMARY_FILE).write_text(json.dumps(summary | read_totals(folder), indent=1), encoding="utf-8")
 
 
@@ -130,7 +145,11 @@ def read_illustrations(folder: Path) -> dict[str, Any]:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """Read `steps`, `tokens`, `flops`, `seconds`, `parameters` (of the encoder) and `trained_parameters` of a run."""
+    """Read `steps`, `tokens`, `flops`, `seconds`, `parameters` (of the encoder) and `trained_parameters` of a run.
+
+    With held-out documents, `held_out` has their losses: `start`, before the first step; `loss`, of the saved encoder,
+    which is that of `step`; `best` and `best_step`; and `last`. `stopped_early` is true if patience ended the training.
+    """
     return _read_json(folder / SUMMARY_FILE)
 
 

@@ -1,6 +1,5 @@
 """Log the curves of a run: losses, tokens and floating-point operations per second, and totals."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ class Recorder(pl.Callback):
         """Read the totals of the run up to its first step and start the clock."""
         assert isinstance(module, ScheduledObjectives)
         self.totals = read_totals(self.folder, module.first_step)
-        self._restart_counts()
+        self._restart_counts(module)
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
         """Count the tokens and FLOPs of the batch; set `is_logged` of each objective if this step will be recorded."""
@@ -44,10 +43,19 @@ class Recorder(pl.Callback):
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """Log losses, speed and totals, if the step is recorded, and restart the counts."""
         assert isinstance(module, ScheduledObjectives)
-        if not is_step_end(trainer) or not self._is_recorded(module.step, module):
-            return
+        if is_step_end(trainer) and self._is_recorded(module.step, module):
+            module.log("tokens/s", self._record(trainer, module), prog_bar=True, logger=False)
+
+    def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        """Log the last step of a training that ends early."""
+        assert isinstance(module, ScheduledObjectives)
+        if module.step > self.recorded_step:
+            self._record(trainer, module)
+
+    def _record(self, trainer: pl.Trainer, module: ScheduledObjectives) -> float:
+        """Log losses, speed and totals of the last step, and return the tokens per second."""
         tokens, flops = float(self.tokens), float(self.flops)  # waits for the device
-        seconds = time.perf_counter() - self.started
+        seconds = module.clock() - self.started
         losses = self._reduce([float(value) for value in module.latest_losses.values()], "mean", trainer)
         values = dict(zip(module.latest_losses, losses, strict=True))
         values |= {"train/tokens_per_second": tokens / seconds, "train/tflops": flops / seconds / 1e12}
@@ -57,8 +65,8 @@ class Recorder(pl.Callback):
         values |= {TOTAL_COLUMNS[name]: amount for name, amount in self.totals.items()}
         for logger in trainer.loggers:  # Lightning's step restarts in a resumed run
             logger.log_metrics(values, step=module.step)
-        module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
-        self._restart_counts()
+        self._restart_counts(module)
+        return tokens / seconds
 
     def _reduce(self, values: list[float], operation: str, trainer: pl.Trainer) -> list[float]:
         """Return the means or sums of values over all devices."""
@@ -71,10 +79,11 @@ class Recorder(pl.Callback):
         """Return whether the step's losses are logged: every `interval` steps, and the last one."""
         return step % self.interval == 0 or step == module.steps
 
-    def _restart_counts(self) -> None:
-        """Set the counts of tokens and FLOPs to 0 and start the clock again."""
+    def _restart_counts(self, module: ScheduledObjectives) -> None:
+        """Set the counts of tokens and FLOPs to 0 and start the clock again, after a step is recorded."""
+        self.recorded_step = module.step
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
-        self.started = time.perf_counter()
+        self.started = module.clock()
 
 
 def read_totals(folder: Path, last_step: int | None = None) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """Save encoders during a run, with their training time."""
 
 import json
-import time
 from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
@@ -36,7 +35,7 @@ class Snapshots(pl.Callback):
         self.last = max(
             (moment for moment in times if moment["step"] <= module.step), key=itemgetter("step"), default=start
         )
-        self.first_step, self.started = module.step, time.perf_counter()
+        self.first_step, self.started = module.step, module.clock()
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """Save a snapshot, with its training time, if this step has one."""
@@ -46,14 +45,14 @@ class Snapshots(pl.Callback):
             return
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        elapsed = time.perf_counter() - self.started
+        elapsed = module.clock() - self.started
         seconds = self.last["seconds"] + elapsed * (step - self.last["step"]) / (step - self.first_step)
         snapshot = self.folder / f"{step:08d}"
         snapshot.parent.mkdir(exist_ok=True)
         with work_folder(snapshot) as work:
             self.save(work)
             (work / TIME_FILE).write_text(json.dumps({"step": step, "seconds": seconds}), encoding="utf-8")
-        self.last, self.first_step, self.started = {"step": step, "seconds": seconds}, step, time.perf_counter()
+        self.last, self.first_step, self.started = {"step": step, "seconds": seconds}, step, module.clock()
 
 
 def list_snapshots(folder: Path) -> list[Path]:

@@ -5,7 +5,7 @@ import pytest
 
 from contexture.reporting.curves import to_png
 from contexture.reporting.page import ReportContext
-from contexture.reporting.records import Record
+from contexture.reporting.records import Record, check_records
 from contexture.systems.league.page import NOTE, TITLE, page
 from contexture.systems.league.pictures import scatter, spread_labels
 from contexture.systems.league.scores import League
@@ -70,6 +70,25 @@ def test_epochs_stand_beside_the_scores() -> None:
         "ICT": "12.00", "BFS": "–", "MLM": "1.25", "two towers: ict": "–", "BM25": "–", "Random network": "–"
     }  # fmt: skip
     assert "Epochs: tokens read in training" in table.caption and all(column < 4 for _, column in table.bold)
+
+
+def test_losses_on_held_out_documents_stand_beside_the_epochs() -> None:
+    """As means over seeds. A mark shows that a training was stopped early."""
+    losses = {"mlm": [(9.0, 6.0, False), (8.0, 5.0, False), (8.5, 5.5, True)], "ict": [(4.0, 4.5, False)] * 3}
+    records = [dict(record) for record in RECORDS]
+    for record in records:
+        if record["variant"] in losses:
+            start, loss, stopped = losses[record["variant"]][record["seed"]]
+            record |= {"held_out_loss_start": start, "held_out_loss": loss, "stopped_early": stopped}
+    table = standings_table(League(check_records(records), LABELS), {}, {"mlm": 1.25})
+    assert [(column.group, column.name) for column in table.columns[-2:]] == [
+        ("Training", "Epochs"),
+        ("Training", "Held-out loss"),
+    ]
+    cells = {row[0]: row[-1] for row in table.rows}
+    assert (cells["MLM"], cells["ICT"], cells["BFS"]) == ("8.50 → 5.50†", "4.00 → 4.50", "–")
+    assert table.caption.count("Held-out loss: before → after training") == 1 and "†: stopped early" in table.caption
+    assert "Held-out loss" not in standings_table(League(RECORDS, LABELS), {}, {}).caption
 
 
 def test_gains_over_the_untrained_start() -> None:

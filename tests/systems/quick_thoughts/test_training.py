@@ -214,7 +214,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     read = MixedBatches.__getitem__
     monkeypatch.setattr(MixedBatches, "__getitem__", tick)
     monkeypatch.setattr("contexture.training.pretrain.save_encoder", slow)
-    monkeypatch.setattr("contexture.training.snapshots.time", type("Clock", (), {"perf_counter": lambda: now}))
+    monkeypatch.setattr("contexture.training.module.time", type("Clock", (), {"perf_counter": lambda: now}))
     return lambda: now
 
 

@@ -33,6 +33,7 @@ def write_questions(config: SystemConfig, passages: Path, vocabulary: Path, outp
     identity = {
         "queries": asdict(config.derive.queries),
         "model": writer.model.checksum,
+        **_held_out_identity(config),
         "lengths": asdict(config.sampled_lengths),
         "passages": examples_identity(passages),
         "vocabulary": folder_checksum(vocabulary),
@@ -40,7 +41,9 @@ def write_questions(config: SystemConfig, passages: Path, vocabulary: Path, outp
 
     def write(work_dir: Path) -> dict[str, Any]:
         tokenizer, _ = load_tokenizer(vocabulary)
-        return write_queries(passages, writer, tokenizer, config.sampled_lengths, work_dir / QUERIES)
+        return write_queries(
+            passages, writer, tokenizer, config.sampled_lengths, work_dir / QUERIES, config.held_out_share
+        )
 
     return write_once(output_dir, identity, write)
 
@@ -73,6 +76,7 @@ def mine_negatives(
     identity = {
         "negatives": asdict(settings),
         "encoder": retriever.model.identity,
+        **_held_out_identity(config),
         "pairs": examples_identity(pairs) | {"tasks": stream.selected_tasks, "mixture": stream.mixture},
         "queries": read_identity(queries) if queries else None,
         "lengths": asdict(config.sampled_lengths),
@@ -87,7 +91,7 @@ def mine_negatives(
         index_dir = work_dir / "index"
         index_dir.mkdir(exist_ok=True)
         tokenizer, _ = load_tokenizer(vocabulary)
-        miner = NegativeMiner(passages, retriever, tokenizer, settings, index_dir)
+        miner = NegativeMiner(passages, retriever, tokenizer, settings, index_dir, config.held_out_share)
         mined = {
             task: add_negatives(table, miner.mine(table), miner.passages, config.sampled_lengths)
             for task, table in tables.items()
@@ -147,3 +151,8 @@ def read_counts(folder: Path) -> dict[str, Any]:
     """Read the counts of a finished folder."""
     counts: dict[str, Any] = json.loads((folder / COUNTS_FILE).read_text(encoding="utf-8"))
     return counts
+
+
+def _held_out_identity(config: SystemConfig) -> dict[str, float]:
+    """Return the share of held-out documents, on which derived examples depend; {} without such documents."""
+    return {"held_out_share": config.held_out_share} if config.held_out_share else {}

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,16 @@ LOG = logging.getLogger(__name__)
 
 def count_examples(
     count: Callable[..., dict[str, Any]],
+    held_out_share: float,
     examples_dir: Path,
     sources: dict[str, Any],
     cleaning_report: dict[str, Any],
     *tables: Any,
 ) -> tuple[dict[str, Any], Path]:
-    """Return `count(*tables)` and the examples' folder, after writing the corpus's name and licence there."""
+    """Return `count(*tables)` and the examples' folder, after writing there what `CorpusInfo` has of the corpus."""
     counts = count(*tables)
-    write_corpus_info(examples_dir, describe_corpus(sources, cleaning_report["languages"]))
+    corpus = describe_corpus(sources, cleaning_report["languages"])
+    write_corpus_info(examples_dir, replace(corpus, held_out_share=held_out_share))
     LOG.info("examples: %s", counts)
     return counts, examples_dir
 

@@ -6,6 +6,7 @@ from contexture.imports import resolve
 from contexture.pipelines.examples.nodes import count_examples, training_config
 from contexture.pipelines.named import fixed
 from contexture.streams.base_config import StreamConfig
+from contexture.streams.tables import ExampleTables
 from contexture.systems.config import SAMPLING_SEED, SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 
@@ -35,9 +36,9 @@ def _create_stream_pipeline(
 ) -> Pipeline:
     """Return the nodes that sample and count the examples of one kind, as a pipeline."""
     corpus = CORPUS[config.vocabulary]
-    made = resolve(tables)(stream, config.sampled_lengths, SAMPLING_SEED)
+    made = _define_tables(config, stream, tables)
     nodes, read, observed = [], [], []
-    for table in made.tables:
+    for table in [*made.tables, *made.held_out]:
         inputs = [corpus.get(name, f"{name}-examples@spark") for name in table.reads]
         label = table.name.replace("/", "_")
         outputs = [f"{table.name}-examples@spark"] + ([f"{table.name}-observed"] if table.observed else [])
@@ -48,7 +49,7 @@ def _create_stream_pipeline(
     counted = [*observed, *(f"{name.removesuffix('@spark')}@files" for name in read)] if observed else read
     nodes.append(
         node(
-            fixed(count_examples, made.count),
+            fixed(count_examples, made.count, config.held_out_share if stream.has_documents else 0.0),
             [f"params:{kind}-examples_dir", "sources", "cleaning_report", *counted, corpus["documents"]],
             [f"{kind}-counts", f"{kind}-folder"],
             name=f"count_{kind}",
@@ -56,3 +57,13 @@ def _create_stream_pipeline(
     )
     used = {name for sample in nodes for name in sample.inputs} & set(corpus.values())
     return Pipeline(nodes, namespace=system, inputs={"sources", "cleaning_report", *used}, tags="examples")
+
+
+def _define_tables(config: SystemConfig, stream: StreamConfig, tables: str) -> ExampleTables:
+    """Return the tables of a stream's examples; if the system holds out documents, with theirs apart."""
+    made: ExampleTables = resolve(tables)(stream, config.sampled_lengths, SAMPLING_SEED)
+    if not (config.held_out_share and stream.has_documents):
+        return made
+    from contexture.streams.held_out import hold_out  # loads pyspark
+
+    return hold_out(made, config.held_out_share)

@@ -129,7 +129,10 @@ def read_json(file: Path) -> Any:
 
 
 def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
-    """Return the cost of pre-training a variant, which may be included from another system; {} without pre-training."""
+    """Return the cost of pre-training a variant, and the loss on held-out documents; {} without pre-training.
+
+    The variant may be included from another system.
+    """
     owner, separator, included_variant = variant.partition(": ")
     if separator and owner in system.included:
         return get_cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
@@ -142,7 +145,20 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
         for key in COST:
             # Earlier runs add to the cost, but not to the parameters.
             cost[key] += summary[key] if key != "parameters" or run in runs else 0
-    return cost | {key: int(cost[key]) for key in ("steps", "tokens", "parameters")}
+    losses = get_held_out_losses(encoder_dir(pretrained_dir(models_dir), runs[0], seed)) if len(runs) == 1 else {}
+    return cost | {key: int(cost[key]) for key in ("steps", "tokens", "parameters")} | losses
+
+
+def get_held_out_losses(folder: Path) -> dict[str, Any]:
+    """Return what a record has of the loss of a training on held-out documents; {} without a finite loss."""
+    held_out = read_summary(folder).get("held_out")
+    if held_out is None or None in (held_out["loss"], held_out["start"]):
+        return {}
+    return {
+        "held_out_loss": held_out["loss"],
+        "held_out_loss_start": held_out["start"],
+        "stopped_early": held_out["stopped_early"],
+    }
 
 
 def read_objective_details(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:

@@ -74,11 +74,15 @@ class _CurveLogger:
     def _follow(self) -> None:
         """Log new points every `POLL_SECONDS` until the training ends; runs in the thread."""
         while not self.ended.wait(POLL_SECONDS):
-            self._log(self.folder.with_name(self.folder.name + UNFINISHED))
+            self._log(self.folder.with_name(self.folder.name + UNFINISHED), is_ended=False)
 
-    def _log(self, folder: Path) -> None:
-        """Log the points of the curves in `folder` that are not logged yet."""
+    def _log(self, folder: Path, is_ended: bool = True) -> None:
+        """Log the points of the curves in `folder` that are not logged yet.
+
+        Until the training has ended, the last step is left out: measurements may still be added to it.
+        """
         table = read_curves(folder)
+        table = table if is_ended else table[table["step"] < table["step"].max()]
         table = table[table["step"] > self.last_step]
         if table.empty:
             return

@@ -18,6 +18,8 @@ from contexture.systems.resolved import ResolvedSystem
 
 #: Trainings of a system that are searched, from the newest one.
 MAX_TRAININGS = 1000
+#: Keys of records that are metrics of the training itself.
+HELD_OUT_METRICS = ("held_out_loss", "held_out_loss_start")
 
 
 class TrainingKey(NamedTuple):
@@ -69,6 +71,8 @@ def name_column(system: str, column: LeagueColumn) -> str:
 def log_trainings(client: MlflowClient, experiment_id: str, system: ResolvedSystem, records: Iterable[Record]) -> None:
     """Log the test scores of each encoder to the newest child run of its training; shares are in percent.
 
+    A pre-training also gets its losses on held-out documents, of the saved encoder and before the first step.
+
     A fine-tuning gets the scores of its task if it is the variant's only one on this task, or has the protocol's name.
     Nothing is logged of models that were trained without MLflow.
     """
@@ -77,7 +81,10 @@ def log_trainings(client: MlflowClient, experiment_id: str, system: ResolvedSyst
         if record["split"] == "test":
             for owner, key in _list_trainings(system, record):
                 value = METRICS[record["metric"]].scale * record["value"]
-                metrics.setdefault((owner, key), {})[name_record(record)] = value
+                values = metrics.setdefault((owner, key), {})
+                values[name_record(record)] = value
+                if key.stage == "pretrain" and "held_out_loss" in record:
+                    values |= {name: record[name] for name in HELD_OUT_METRICS}  # type: ignore[literal-required]
     runs = {owner: find_trainings(client, experiment_id, owner) for owner in {owner for owner, _ in metrics}}
     now = int(time.time() * 1000)
     for (owner, key), values in metrics.items():

@@ -60,6 +60,12 @@ class League:
         self.labels = REFERENCES | dict(labels or {})
         self.variants = list(dict.fromkeys(r["variant"] for r in records))
         self.costs = {r["variant"]: {key: r[key] for key in COST_KEYS} for r in records if "flops" in r}  # type: ignore[literal-required]
+        #: Variant → seed → loss on held-out documents before and after training, and whether it was stopped early.
+        self.held_out: dict[str, dict[int, tuple[float, float, bool]]] = {}
+        for record in records:
+            if "held_out_loss" in record:
+                losses = (record["held_out_loss_start"], record["held_out_loss"], record["stopped_early"])
+                self.held_out.setdefault(record["variant"], {})[record["seed"]] = losses
         self._values: dict[tuple[str, ScoreKey], dict[int, float]] = {}
         seeds: dict[str, set[int]] = {}
         for record in records:

@@ -16,6 +16,12 @@ GROUPS = {
     "published": "Published models, trained on other text",
     "references": "Baselines without encoder training",
 }
+#: Marks a training that was stopped early.
+STOPPED = "†"
+HELD_OUT_CAPTION = (
+    "Held-out loss: before → after training, on documents that are kept out of training. Losses of different "
+    f"objectives do not compare. {STOPPED}: stopped early, because this loss did not improve."
+)
 #: Size limits of the table in plain text, of its first column and of a word in its headings.
 MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 
@@ -23,13 +29,15 @@ MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 def standings_table(league: League, explained: Mapping[str, str], epochs: Mapping[str, float]) -> Table:
     """Return the table of mean scores and intervals by use; rows are grouped by kind and sorted by mean rank.
 
-    The last column has the `epochs` of variants, if there are any.
+    The last columns have the `epochs` of variants and the losses on held-out documents, if there are any.
     """
+    has_losses = bool(league.held_out)
     cells = [
         (
             league.label(variant),
             *(format_estimate(league.scores[column].get(variant)) for column in league.columns),
             *([f"{epochs[variant]:,.2f}" if variant in epochs else NOTHING] if epochs else []),
+            *([_format_held_out(league, variant)] if has_losses else []),
         )
         for variant in league.order
     ]
@@ -44,12 +52,16 @@ def standings_table(league: League, explained: Mapping[str, str], epochs: Mappin
     caption += "Bold: best of all, and best of those trained here."
     if epochs:
         caption += " Epochs: tokens read in training, special tokens included, divided by the tokens of the text."
+    if has_losses:
+        caption += f" {HELD_OUT_CAPTION}"
     return Table(
         title="Scores",
         columns=(
             Column("Model"),
             *_table_columns(league),
-            *columns(numbers=["Epochs"] if epochs else [], group="Training"),
+            *columns(
+                numbers=[*(["Epochs"] if epochs else []), *(["Held-out loss"] if has_losses else [])], group="Training"
+            ),
         ),
         rows=tuple(cells),
         caption=" ".join([caption, *dict.fromkeys(column.use.description for column in league.columns)]),
@@ -178,6 +190,14 @@ def _gains_caption(league: League) -> str:
     """Return the caption of a table of gains."""
     tested = " *: significant at 95% by Student's paired t-test. Expect about 5% false positives."
     return "Points: mean difference between models of the same seed." + (tested if league.seeds > 1 else "")
+
+
+def _format_held_out(league: League, variant: str) -> str:
+    """Return a variant's losses on held-out documents before and after training, means over seeds, as text."""
+    if not (losses := league.held_out.get(variant)):
+        return NOTHING
+    start, end, stopped = zip(*losses.values(), strict=True)
+    return f"{mean(start):.2f} → {mean(end):.2f}{STOPPED if any(stopped) else ''}"
 
 
 def _table_columns(league: League) -> list[Column]:
