@@ -192,6 +192,27 @@ def test_equal_costs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "seconds", "verdict"),
+    [
+        # A little lower: "not much lower" favours ours.
+        ({"margin": -5.0}, 600.0, "undecided"),
+        ({"margin": -5.0}, 6.0, "shown"),
+        # "Much lower" is refuted in favour of ours.
+        ({"direction": "lower", "margin": 5.0}, 600.0, "undecided"),
+        ({"direction": "lower", "margin": 5.0}, 6.0, "refuted"),
+        ({"direction": "equal", "margin": 5.0}, 600.0, "undecided"),
+        ({"direction": "equal", "margin": 5.0}, 6.0, "undecided"),
+        ({"direction": "equal", "margin": 5.0}, 60.0, "shown"),
+    ],
+)
+def test_equal_costs_with_a_margin(settings: dict[str, Any], seconds: float, verdict: str) -> None:
+    compared = ClaimComparison(A, B, ("mean",), equal_cost="seconds", **settings)
+    ours = both_tasks("ours", [0.70, 0.71, 0.71], cost=COST | {"seconds": seconds})
+    decision = decide_on(ours, both_tasks("theirs", [0.71, 0.71, 0.72]), START, compared=compared)
+    assert decision.verdict == verdict
+
+
+@pytest.mark.parametrize(
     ("direction", "margin", "gains", "verdict"),
     [
         ("lower", 0, [-5, -6, -7], "shown"),

@@ -19,7 +19,7 @@ from contexture.reporting.run_records import RunRecords, SeedScores
 from contexture.reporting.tables import ROUNDING, estimate
 
 Verdict = Literal["shown", "refuted", "undecided"]
-#: Costs count as equal if that of the better row is at most this many times that of the other.
+#: Costs count as equal if that of the row that the scores favour is at most this many times that of the other.
 MAX_COST_RATIO = 1.25
 #: Fewer seeds decide nothing: one has no spread, and the spread of two is rough.
 MIN_SEEDS = 3
@@ -305,12 +305,19 @@ class _ComparedRows:
         return self._find_cost_objection() or self._find_start_objection()
 
     def _find_cost_objection(self) -> str:
-        """Return why the costs forbid a decision; "" if they do not: a row may be better at a lower cost."""
+        """Return why the costs forbid a decision; "" if they do not: scores may favour the row with the lower cost.
+
+        Scores that the claim calls equal favour both rows.
+        """
         if (cost := self.comparison.equal_cost) is None:
             return ""
         a, b = (self.get_mean_cost(row, cost) for row in self.rows)
-        better, worse = (a, b) if mean(self.differences) > 0 else (b, a)
-        return f"{cost} of training differ: {a:,.0f} and {b:,.0f}" if better > MAX_COST_RATIO * worse else ""
+        sign = -1 if self.comparison.direction == "lower" else 1
+        favours_claim = sign * mean(self.differences) > self.comparison.margin
+        favoured, other = (a, b) if favours_claim == (sign == 1) else (b, a)
+        if self.comparison.direction == "equal":
+            favoured, other = max(a, b), min(a, b)
+        return f"{cost} of training differ: {a:,.0f} and {b:,.0f}" if favoured > MAX_COST_RATIO * other else ""
 
     def _find_start_objection(self) -> str:
         """Return why the untrained starts forbid a decision; "" if they do not."""

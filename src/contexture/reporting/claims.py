@@ -82,7 +82,7 @@ class ClaimComparison:
     direction: Literal["higher", "lower", "equal"] = "higher"
     # Points. higher: a − b is more than this (negative: not much lower). lower: b − a is. equal: both differ by less.
     margin: float = 0.0
-    # Cost of which the better row must not have had more, up to a quarter.
+    # Cost of which the row that the scores favour must not have had more, up to a quarter; if equal, neither row.
     equal_cost: Cost | None = None
 
     def __post_init__(self) -> None:
