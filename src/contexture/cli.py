@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
-import yaml
 from kedro.framework.cli.project import run
 from omegaconf import OmegaConf
+
+from contexture.reporting.run_commands import is_complete, split_parameters
 
 
 def split_params(context: click.Context, option: click.Parameter, value: Any) -> Any:
@@ -17,12 +18,7 @@ def split_params(context: click.Context, option: click.Parameter, value: Any) ->
     """
     if isinstance(value, Mapping):
         return value
-    items: list[str] = []
-    for part in value.split(","):
-        if items and not is_complete(items[-1]):
-            items[-1] += f",{part}"
-        elif part.strip():
-            items.append(part.strip())
+    items = split_parameters(value)
     for item in items:
         key, separator, _ = item.partition("=")
         if not (key.strip() and separator):
@@ -30,18 +26,6 @@ def split_params(context: click.Context, option: click.Parameter, value: Any) ->
         if not is_complete(item):
             raise click.BadParameter(f"{item!r}: close its brackets and quotes", context, option)
     return OmegaConf.to_container(OmegaConf.from_dotlist(items))
-
-
-def is_complete(item: str) -> bool:
-    """Return whether the value of `key=value` closes the brackets or quotes that it begins with."""
-    value = item.partition("=")[2].strip()
-    if not value.startswith(("[", "{", '"', "'")):
-        return True
-    try:
-        yaml.safe_load(value)
-    except yaml.YAMLError:
-        return False
-    return True
 
 
 @click.group()

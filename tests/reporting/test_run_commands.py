@@ -23,7 +23,9 @@ def command(parameters: str) -> str:
         ("corpus.input=data/01_raw/b,x.k1=1.5,x.select=[a]", "corpus.input=data/01_raw/b,x.k1=1.5,x.select=[a]"),
         ('input=[/a/b.bz2, "/c/d e, f/g"],x=no', 'input=["DATA/a/b.bz2", "DATA/d e, f/g"],x=no'),
         ('input=[{"path": "/a/b/c", "lang": "en"}]', 'input=[{"path": "DATA/b/c", "lang": "en"}]'),
-        ("x=[not yaml,y=/a/b", "x=[not yaml,y=DATA/a/b"),
+        ('input="/home/me/a/b, c=d/e",y=/a/b/c', 'input="DATA/b, c=d/e",y=DATA/b/c'),
+        ("input=[/home/me/a/x.txt, /a/b/y=1.txt]", 'input=["DATA/a/x.txt", "DATA/b/y=1.txt"]'),
+        ("x: no value,y=/a/b", "x: no value,y=DATA/a/b"),
     ],
 )
 def test_saved_commands_have_no_folders_of_the_machine(parameters: str, saved: str) -> None:

@@ -17,8 +17,6 @@ from contexture.demo.config import DEMO
 DATA_FOLDER = "DATA"
 #: Parts of a path that saved commands keep.
 KEPT_PARTS = 2
-#: A parameter in `--params` begins after such a comma.
-_COMMA = re.compile(r",(?=[^,=\[\]{}\"']+=)")
 _HOME = re.compile(r"(~|/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 #: Last parts of keys below `input` that are no paths. Commands of older files need them: they have names only.
 _OTHER_KEYS = ("format", "candidates", "source", "lang", "languages", "learn_from")
@@ -101,7 +99,9 @@ def _map_strings(command: str, change: Change) -> str:
     words = shlex.split(command)
     for position, word in enumerate(words[:-1]):
         if word == "--params":
-            words[position + 1] = ",".join(_map_parameter(text, change) for text in _COMMA.split(words[position + 1]))
+            words[position + 1] = ",".join(
+                _map_parameter(text, change) for text in split_parameters(words[position + 1])
+            )
     return shlex.join(words)
 
 
@@ -125,6 +125,29 @@ def _map_value(key: str, value: Any, change: Change) -> Any:
     if isinstance(value, Mapping):
         return {name: _map_value(f"{key}.{name}", item, change) for name, item in value.items()}
     return value
+
+
+def split_parameters(text: str) -> list[str]:
+    """Return the items `key=value` of `--params`. Commas in brackets and quotes do not separate them."""
+    items: list[str] = []
+    for part in text.split(","):
+        if items and not is_complete(items[-1]):
+            items[-1] += f",{part}"
+        elif part.strip():
+            items.append(part.strip())
+    return items
+
+
+def is_complete(item: str) -> bool:
+    """Return whether the value of `key=value` closes the brackets or quotes that it begins with."""
+    value = item.partition("=")[2].strip()
+    if not value.startswith(("[", "{", '"', "'")):
+        return True
+    try:
+        yaml.safe_load(value)
+    except yaml.YAMLError:
+        return False
+    return True
 
 
 def quote_parameter(value: Any) -> str:
