@@ -87,6 +87,17 @@ def test_a_finished_run_is_compared_without_inputs(
     assert message in text and "3 of 3 rows have exactly the saved scores" in text
 
 
+def test_a_run_in_a_workspace_is_compared_with_the_results_there(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = replace(SAVED, command=f"{SAVED.command},workspace=novels")
+    save(project, "cmlm", run=run)
+    finish_run(project, mlm=[0.1, 0.2, 0.3])
+    reports = write_run(project / "data/workspaces/novels", "cmlm", cmlm_records(MLM, CMLM))
+    (reports / "cmlm/run.json").write_text(json.dumps(asdict(run)))
+    assert "3 of 3 rows have exactly the saved scores" in results_output(capsys, "repeat", "first", "--check")
+
+
 @pytest.mark.parametrize(
     ("command", "arguments", "message"),
     [

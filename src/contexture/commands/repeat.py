@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from contexture.messages import errors_at
-from contexture.paths import DataLayout
+from contexture.paths import DataLayout, data_dir
 from contexture.reporting.provenance import Provenance
-from contexture.reporting.run_commands import find_inputs
+from contexture.reporting.run_commands import find_inputs, get_workspace
 from contexture.reporting.saved_results import SavedResults, differences_table, group_by_row, runs_table
 from contexture.reporting.tables import to_markdown
 
@@ -28,7 +28,10 @@ def repeat_results(args: argparse.Namespace, saved: SavedResults) -> None:
         if args.dry_run:
             return
         run_commands(commands)
-    reports_dir = find_upwards(DataLayout().reports_dir)
+    workspaces = {get_workspace(run.command or "") for run in saved.runs.values()}
+    if len(workspaces) > 1:
+        raise ValueError(f"the commands have several workspaces: {', '.join(map(str, workspaces))}; repeat each alone")
+    reports_dir = find_upwards(DataLayout(data_dir(*workspaces)).reports_dir)
     with errors_at(str(reports_dir)):
         compare_results(saved, SavedResults.collect(reports_dir, [*saved.runs]), args.rows)
 

@@ -40,6 +40,18 @@ def find_inputs(command: str, folders: Collection[Path]) -> str:
     return _map_strings(command, lambda key, text: paths[names[key, text]] if (key, text) in names else text)
 
 
+def get_workspace(command: str) -> str | None:
+    """Return the workspace that a command sets; None without one."""
+    workspaces: list[str] = []
+
+    def collect(key: str, text: str) -> str:
+        workspaces.extend([text] if key == "workspace" else [])
+        return text
+
+    _map_strings(command, collect)
+    return workspaces[0] if workspaces else None
+
+
 def _list_inputs(command: str) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield key and text of each input of a saved command, and the end of its path that is known."""
     strings: list[tuple[str, str]] = []
