@@ -81,6 +81,12 @@ def test_faults_are_named(old: str, new: str, message: str, tmp_path: Path) -> N
         quote_tables("page.md", PAGE, tables, RESULTS)
 
 
+def test_text_after_a_table_without_an_end_is_kept(tmp_path: Path) -> None:
+    page = PAGE.replace("<!-- end of table -->", "Text. <!-- table other --> <!-- end of table -->")
+    with pytest.raises(ValueError, match="the page needs the lines <!-- table scores -->"):
+        quote_tables("page.md", page, read(tmp_path, DEFINITION), RESULTS)
+
+
 def test_faulty_definitions_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"(?s)quoted\.yml: .*pages"):
         read(tmp_path, DEFINITION.replace("page:", "pages:"))

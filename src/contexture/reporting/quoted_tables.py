@@ -91,7 +91,7 @@ def quote_tables(page: str, text: str, tables: Mapping[str, QuotedTable], result
 
 def _replace_table(text: str, name: str, table: str) -> str:
     """Return the text with a table between the marks of `name`; ValueError unless it has them once."""
-    marks = rf"(<!-- table {re.escape(name)} -->).*?(<!-- end of table -->)"
+    marks = rf"(<!-- table {re.escape(name)} -->)(?:(?!<!-- table ).)*?(<!-- end of table -->)"
     replaced, number = re.subn(marks, lambda match: f"{match[1]}\n\n{table}\n\n{match[2]}", text, flags=re.DOTALL)
     if number != 1:
         raise ValueError(f"the page needs the lines <!-- table {name} --> and <!-- end of table --> once")
