@@ -65,7 +65,9 @@ def test_saved_results_have_all_records_and_how_they_were_made(
     assert results_output(capsys, "save", "first") == "9 records of cmlm: docs/results/first.json\n"
     file = project / "docs/results/first.json"
     saved = json.loads(file.read_text())
-    assert saved["records"] == json.loads((project / "data/08_reporting/cmlm/metrics.json").read_text())
+    records = json.loads((project / "data/08_reporting/cmlm/metrics.json").read_text())
+    assert SavedResults.read(file).records == records
+    assert [len(model["scores"]) for model in saved["models"]] == [1] * 9
     command = "kedro run --pipelines cmlm --params corpus.input=DATA/novels/a.txt,cmlm.seeds=3"
     assert saved["runs"] == {"cmlm": asdict(RUN) | {"command": command, "training_minutes": 9.0}}
     assert "/home/me" not in file.read_text()
@@ -180,9 +182,14 @@ def test_errors_name_the_option(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"records": [{}]}, "metrics record 0: system: Field required"),
+        (
+            {"models": [{"scores": [["senteval", "accuracy", "frozen", "test", "mr", 0.5]]}]},
+            "metrics record 0: system: Fi",
+        ),
+        ({"models": [{}]}, "models without scores"),
+        ({"models": [{"scores": [["mr"]]}]}, "models without scores, or scores without data, metric"),
         ({"runs": {"cmlm": {"comit": "a"}}}, "comit: Unexpected keyword argument"),
-        ({"more": 1}, "expected the keys runs and records"),
+        ({"more": 1}, "expected the keys runs and models"),
     ],
 )
 def test_damaged_files_are_errors(
@@ -199,6 +206,17 @@ def test_unknown_options_have_suggestions(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["results", "show", "first", "--row", "map", "--metric"])
     assert re.search("unknown option '--metric'", capsys.readouterr().err)
+
+
+def test_the_cost_is_written_once_for_each_model(tmp_path: Path) -> None:
+    records = [
+        record for seed in (0.5, 0.6) for task in ("mr", "cr") for record in measured("a", [seed], task, cost=COST)
+    ]
+    records[2]["seed"] = records[3]["seed"] = 1
+    file = tmp_path / "saved.json"
+    file.write_text(SavedResults({}, records).to_json())
+    assert file.read_text().count("training_text") == 2
+    assert SavedResults.read(file).records == records
 
 
 def test_the_cost_counts_once_for_each_training() -> None:

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -15,6 +17,8 @@ from contexture.reporting.run_commands import hide_folders
 from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estimate, pair_by_seed
 
 _PROVENANCE = TypeAdapter(Provenance)
+#: Fields of a record that the scores of a model do not share, in alphabetical order.
+SCORE_KEYS = ("data", "metric", "protocol", "split", "task", "value")
 
 
 @dataclass(frozen=True)
@@ -69,16 +73,23 @@ class SavedResults:
         """Read a file that `to_json` wrote; ValueError if it is damaged."""
         with errors_at(str(file)):
             values = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(values, dict) or values.keys() != {"runs", "records"}:
-                raise ValueError("expected the keys runs and records; contexture results save writes such files")
+            if not isinstance(values, dict) or values.keys() != {"runs", "models"}:
+                raise ValueError("expected the keys runs and models; contexture results save writes such files")
             runs = {system: _parse_provenance(run) for system, run in values["runs"].items()}
-            return cls(runs, check_records(values["records"]))
+            return cls(runs, check_records(_read_scores(values["models"])))
 
     def to_json(self) -> str:
-        """Return the results as JSON, with one record on each line."""
+        """Return the results as JSON: what the scores of a model share once, and one score on each line."""
         runs = json.dumps({system: asdict(run) for system, run in self.runs.items()}, indent=1, ensure_ascii=False)
-        records = ",\n".join(json.dumps(record, ensure_ascii=False) for record in self.records)
-        return f'{{"runs": {runs},\n"records": [\n{records}\n]}}\n'
+        models = []
+        for model, records in groupby(self.records, _without_score):
+            scores = ",\n".join(
+                json.dumps([value for key, value in sorted(record.items()) if key in SCORE_KEYS], ensure_ascii=False)
+                for record in records
+            )
+            models.append(f'{json.dumps(model, ensure_ascii=False)[:-1]}, "scores": [\n{scores}\n]}}')
+        all_models = ",\n".join(models)
+        return f'{{"runs": {runs},\n"models": [\n{all_models}\n]}}\n'
 
     @property
     def training_costs(self) -> dict[str, TrainingCost]:
@@ -91,6 +102,23 @@ class SavedResults:
                 len(records), sum(r["flops"] for r in records), sum(r["seconds"] for r in records)
             )
         return costs
+
+
+def _without_score(record: Record) -> dict[str, Any]:
+    """Return what a record shares with others of its model: names, seed and cost."""
+    return {key: value for key, value in record.items() if key not in SCORE_KEYS}
+
+
+def _read_scores(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records of models whose `scores` have the values of `SCORE_KEYS`; ValueError for other models."""
+    try:
+        return [
+            {key: value for key, value in model.items() if key != "scores"} | dict(zip(SCORE_KEYS, score, strict=True))
+            for model in models
+            for score in model["scores"]
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"models without scores, or scores without {', '.join(SCORE_KEYS)}") from error
 
 
 def read_provenance(file: Path) -> Provenance:
