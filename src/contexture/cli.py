@@ -7,7 +7,7 @@ import click
 from kedro.framework.cli.project import run
 from omegaconf import OmegaConf
 
-from contexture.reporting.run_commands import is_complete, split_parameters
+from contexture.run_parameters import is_complete, split_parameters
 
 
 def split_params(context: click.Context, option: click.Parameter, value: Any) -> Any:

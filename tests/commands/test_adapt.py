@@ -24,7 +24,7 @@ from contexture.commands.plan import (
     run_plan,
 )
 from contexture.config import Parameters, check_parameters, merged
-from contexture.reporting.run_commands import quote_parameter
+from contexture.run_parameters import quote_parameter
 from tests.corpus.make import make_article, make_export
 from tests.environments import CONF, parameters
 

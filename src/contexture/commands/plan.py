@@ -27,7 +27,7 @@ from contexture.imports import resolve
 from contexture.messages import errors_at, find_closest
 from contexture.packages import ENCODER_PACKAGES, encoder_path, list_installed_encoders
 from contexture.paths import data_dir
-from contexture.reporting.run_commands import quote_parameter
+from contexture.run_parameters import quote_parameter
 from contexture.tasks.registry import TASKS
 from contexture.training.rest import EXPECTED_END_VARIABLE, STARTED_VARIABLE
 

@@ -17,7 +17,7 @@ from contexture.folders import whole_file
 from contexture.paths import METRICS_FILE, RUN_FILE, DataLayout, data_dir
 from contexture.pipelines.hooks.record import git_tags
 from contexture.pipelines.parameters import RunParameters, flatten
-from contexture.reporting.run_commands import quote_parameter
+from contexture.run_parameters import quote_parameter
 
 
 class WriteProvenance:

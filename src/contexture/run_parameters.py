@@ -1,0 +1,42 @@
+"""Parameters of the command line: the value of `kedro run --params`."""
+
+import json
+from typing import Any
+
+import yaml
+
+
+def split_parameters(text: str) -> list[str]:
+    """Return the items `key=value` of `--params`. Commas in brackets and quotes do not separate them."""
+    items: list[str] = []
+    for part in text.split(","):
+        if items and not is_complete(items[-1]):
+            items[-1] += f",{part}"
+        elif part.strip():
+            items.append(part.strip())
+    return items
+
+
+def is_complete(item: str) -> bool:
+    """Return whether the value of `key=value` closes the brackets or quotes that it begins with."""
+    value = item.partition("=")[2].strip()
+    if not value.startswith(("[", "{", '"', "'")):
+        return True
+    try:
+        yaml.safe_load(value)
+    except yaml.YAMLError:
+        return False
+    return True
+
+
+def quote_parameter(value: Any) -> str:
+    """Return the text of a parameter value for `kedro run --params`, which splits at commas and parses YAML."""
+    if isinstance(value, str):
+        try:
+            is_plain = "," not in value and yaml.safe_load(value) == value
+        except yaml.YAMLError:
+            is_plain = False
+        # Texts such as "no" and "a #b" are not plain strings in YAML.
+        if is_plain:
+            return value
+    return json.dumps(value, ensure_ascii=False)
