@@ -45,9 +45,7 @@ def resolve_budgets(
     if all(stage.budget is None for stage in schedule):
         return config.recipe, None
 
-    counted = decide_once(
-        folder / STEPS_FILE, rank, lambda: [_count_steps(config, prepared, n, rest) for n in range(len(schedule))]
-    )
+    counted = decide_once(folder / STEPS_FILE, rank, lambda: _count_all_steps(config, prepared, rest))
     stages = [replace(stage, steps=steps, budget=None) for stage, (steps, _) in zip(schedule, counted, strict=True)]
     seconds = [seconds for _, seconds in counted]
     return replace(config.recipe, schedule=stages), None if None in seconds else sum(seconds)
@@ -71,20 +69,32 @@ def measure_cost(
     return tokens, flops
 
 
+def _count_all_steps(
+    config: Pretraining, prepared: PreparedRun, rest: RestOfRun | None
+) -> list[tuple[int, float | None]]:
+    """Return the number of steps of each stage, and their seconds if its budget is in minutes."""
+    counted: list[tuple[int, float | None]] = []
+    for number in range(len(config.recipe.schedule)):
+        counted.append(_count_steps(config, prepared, number, sum(steps for steps, _ in counted), rest))
+    return counted
+
+
 def _count_steps(
-    config: Pretraining, prepared: PreparedRun, number: int, rest: RestOfRun | None
-) -> tuple[int | None, float | None]:
-    """Return the number of steps of a stage, and their seconds if its budget is in minutes.
+    config: Pretraining, prepared: PreparedRun, number: int, first: int, rest: RestOfRun | None
+) -> tuple[int, float | None]:
+    """Return the number of steps of a stage that begins with step `first`, and their seconds; see `_count_all_steps`.
 
     A budget is divided by the mean cost of a step.
     """
     stage = config.recipe.schedule[number]
     budget = stage.budget
     if budget is None:
+        assert stage.steps is not None
         return stage.steps, None
     if not is_timed(budget):
-        return _count_affordable_steps(budget, stage, config, prepared, number), None
-    batches, amount = _list_batches(prepared, number, range(NUM_TRIAL_STEPS), ranks=1), budget.amount
+        return _count_affordable_steps(budget, stage, config, prepared, number, first), None
+    trial = range(first, first + NUM_TRIAL_STEPS)
+    batches, amount = _list_batches(prepared, number, trial, ranks=1), budget.amount
     total = _measure_seconds(batches, stage, config, prepared)
     if budget.unit == "minutes":
         if rest is None:
@@ -96,13 +106,13 @@ def _count_steps(
 
 
 def _count_affordable_steps(
-    budget: Budget, stage: Stage, config: Pretraining, prepared: PreparedRun, number: int
+    budget: Budget, stage: Stage, config: Pretraining, prepared: PreparedRun, number: int, first: int
 ) -> int:
-    """Return the number of steps for a budget of FLOPs or tokens, of all devices."""
+    """Return the number of steps, from step `first`, for a budget of FLOPs or tokens, of all devices."""
     ranks = max(stream.batching.ranks for stream in prepared.stages[number].values())
 
     def measure(step: int) -> float:
-        batches = _list_batches(prepared, number, [step], ranks)
+        batches = _list_batches(prepared, number, [first + step], ranks)
         costs = [measure_cost(batch, stage.weights, config.stream_by_objective, prepared) for batch in batches]
         return float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
 
