@@ -1,5 +1,6 @@
 """Trainings in parallel: their order, errors, and the end of workers."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -182,3 +183,12 @@ while "transformers" not in sys.modules:
 from transformers import AutoConfig
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_job_leaves_no_memory_in_cycles() -> None:
+    gc.disable()
+    try:
+        left = run_jobs([Job("train", jobs.leave_cycle, ()), Job("count", jobs.count_left, ())], 1, 1, JobLog())
+    finally:
+        gc.enable()
+    assert left == [None, 0]

@@ -1,5 +1,6 @@
 """Run trainings in parallel: small models use cores better with one training per core."""
 
+import gc
 import logging
 import logging.handlers
 import multiprocessing
@@ -62,8 +63,20 @@ def run_jobs(
     with _limit_torch_threads(threads):
         for number, job in enumerate(jobs):
             with progress.report_to(lambda share, done=number: report(done + share)), context(job):  # type: ignore[misc]
-                results.append(job.function(*job.arguments))
+                results.append(_run_and_free(job.function, job.arguments))
     return results
+
+
+def _run_and_free(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Run a job's function and free its memory.
+
+    A trainer and its module refer to each other. Python would find such cycles too late: some hold a model and its
+    optimizer, but are few objects.
+    """
+    try:
+        return function(*arguments)
+    finally:
+        gc.collect()
 
 
 @contextmanager
@@ -201,6 +214,6 @@ def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
     try:
         with progress.report_to(report_share):
-            return function(*arguments)
+            return _run_and_free(function, arguments)
     finally:
         report_share(0.0)
