@@ -105,14 +105,14 @@ def test_stages_have_steps_a_budget_or_the_systems_budget(training: Training) ->
 
 
 def test_a_later_stage_is_measured_from_its_own_first_step(training: Training) -> None:
-    one = {"batch_size": 1, "micro_batch_size": 1}
-    streams = prepare_run(configure([stage("tokens", 1, mlm=1)], **one), training).streams
+    single_rows = {"batch_size": 1, "micro_batch_size": 1}
+    streams = prepare_run(configure([stage("tokens", 1, mlm=1)], **single_rows), training).streams
     tokens = [int(row_lengths(streams["joint"].batch(step, 0)).sum()) for step in range(120)]
     # The later stage has the budget of the shortest 20 steps: at the beginning, it would pay for fewer.
     amount, first = min((sum(tokens[n : n + 20]), n) for n in range(100))
     assert amount < sum(tokens[:19]) + tokens[19] / 2
     stages = [{"weights": {"mlm": 1}, "steps": first}, stage("tokens", amount, mlm=1)]
-    assert resolve_steps(configure(stages, **one), training, "run") == [first, 20]
+    assert resolve_steps(configure(stages, **single_rows), training, "run") == [first, 20]
 
 
 def test_seconds_give_at_least_one_step(training: Training) -> None:
