@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -75,66 +75,70 @@ def _count_all_steps(
     """Return the number of steps of each stage, and their seconds if its budget is in minutes."""
     counted: list[tuple[int, float | None]] = []
     for number in range(len(config.recipe.schedule)):
-        counted.append(_count_steps(config, prepared, number, sum(steps for steps, _ in counted), rest))
+        stage = _StageSteps(config, prepared, number, first=sum(steps for steps, _ in counted))
+        counted.append(stage.count(rest))
     return counted
 
 
-def _count_steps(
-    config: Pretraining, prepared: PreparedRun, number: int, first: int, rest: RestOfRun | None
-) -> tuple[int, float | None]:
-    """Return the number of steps of a stage that begins with step `first`, and their seconds; see `_count_all_steps`.
+@dataclass(frozen=True)
+class _StageSteps:
+    """The steps of a stage, whose cost is measured to count them."""
 
-    A budget is divided by the mean cost of a step.
-    """
-    stage = config.recipe.schedule[number]
-    budget = stage.budget
-    if budget is None:
-        assert stage.steps is not None
-        return stage.steps, None
-    if not is_timed(budget):
-        return _count_affordable_steps(budget, stage, config, prepared, number, first), None
-    trial = range(first, first + NUM_TRIAL_STEPS)
-    batches, amount = _list_batches(prepared, number, trial, ranks=1), budget.amount
-    total = _measure_seconds(batches, stage, config, prepared)
-    if budget.unit == "minutes":
-        if rest is None:
-            raise ValueError("a budget in minutes needs kedro run on one device: set seconds instead")
-        tokens = sum(int(row_lengths(part).sum()) for batch in batches for part in batch.values())
-        amount = rest.seconds_left(amount, total / tokens / PASSES_PER_STEP, time.time())
-    steps = max(1, round(amount * NUM_TRIAL_STEPS / total))
-    return steps, amount if budget.unit == "minutes" else None
+    config: Pretraining
+    prepared: PreparedRun
+    # Of the stage in the schedule.
+    number: int
+    # The step that the stage begins with.
+    first: int
 
+    @property
+    def stage(self) -> Stage:
+        return self.config.recipe.schedule[self.number]
 
-def _count_affordable_steps(
-    budget: Budget, stage: Stage, config: Pretraining, prepared: PreparedRun, number: int, first: int
-) -> int:
-    """Return the number of steps, from step `first`, for a budget of FLOPs or tokens, of all devices."""
-    ranks = max(stream.batching.ranks for stream in prepared.stages[number].values())
+    def count(self, rest: RestOfRun | None) -> tuple[int, float | None]:
+        """Return the number of steps, and their seconds if the budget is in minutes: budget / mean cost of a step."""
+        budget = self.stage.budget
+        if budget is None:
+            assert self.stage.steps is not None
+            return self.stage.steps, None
+        return self._count_timed(budget, rest) if is_timed(budget) else (self._count_affordable(budget), None)
 
-    def measure(step: int) -> float:
-        batches = _list_batches(prepared, number, [first + step], ranks)
-        costs = [measure_cost(batch, stage.weights, config.stream_by_objective, prepared) for batch in batches]
-        return float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
+    def _count_timed(self, budget: Budget, rest: RestOfRun | None) -> tuple[int, float | None]:
+        trial = range(self.first, self.first + NUM_TRIAL_STEPS)
+        batches, amount = _list_batches(self.prepared, self.number, trial, ranks=1), budget.amount
+        total = _measure_seconds(batches, self.stage, self.config, self.prepared)
+        if budget.unit == "minutes":
+            if rest is None:
+                raise ValueError("a budget in minutes needs kedro run on one device: set seconds instead")
+            tokens = sum(int(row_lengths(part).sum()) for batch in batches for part in batch.values())
+            amount = rest.seconds_left(amount, total / tokens / PASSES_PER_STEP, time.time())
+        steps = max(1, round(amount * NUM_TRIAL_STEPS / total))
+        return steps, amount if budget.unit == "minutes" else None
 
-    steps = _count_paid(budget.amount, [measure(step) for step in range(NUM_TRIAL_STEPS)], 1)
-    if not math.isfinite(steps):
-        raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: set steps instead of a budget")
-    for _ in range(2):  # the first correction may change the length of the training
-        distance = max(1, steps / NUM_SPREAD_STEPS)
-        spread = [round(k * distance) for k in range(min(NUM_SPREAD_STEPS, math.ceil(steps)))]
-        steps = _count_paid(budget.amount, [measure(step) for step in spread], distance)
-    return max(1, round(steps))
+    def _count_affordable(self, budget: Budget) -> int:
+        """Return the number of steps for a budget of FLOPs or tokens, of all devices."""
+        ranks = max(stream.batching.ranks for stream in self.prepared.stages[self.number].values())
 
+        def measure(step: int) -> float:
+            costs = [
+                self._measure_cost(batch)
+                for batch in _list_batches(self.prepared, self.number, [self.first + step], ranks)
+            ]
+            return float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
 
-def _count_paid(amount: float, costs: Sequence[float], distance: float) -> float:
-    """Return how many steps an amount pays. `costs` are those of steps at this distance; later ones cost their mean."""
-    steps = 0.0
-    for cost in costs:
-        if amount < cost * distance:
-            return steps + amount / cost
-        amount -= cost * distance
-        steps += distance
-    return steps + amount / mean(costs) if any(costs) else math.inf
+        steps = _count_paid(budget.amount, [measure(step) for step in range(NUM_TRIAL_STEPS)], 1)
+        if not math.isfinite(steps):
+            raise ValueError(
+                f"a step of {sorted(self.stage.weights)} costs no {budget.unit}: set steps instead of a budget"
+            )
+        for _ in range(2):  # the first correction may change the length of the training
+            distance = max(1, steps / NUM_SPREAD_STEPS)
+            spread = [round(k * distance) for k in range(min(NUM_SPREAD_STEPS, math.ceil(steps)))]
+            steps = _count_paid(budget.amount, [measure(step) for step in spread], distance)
+        return max(1, round(steps))
+
+    def _measure_cost(self, batch: Mapping[str, Any]) -> Any:
+        return measure_cost(batch, self.stage.weights, self.config.stream_by_objective, self.prepared)
 
 
 def _list_batches(prepared: PreparedRun, number: int, steps: Iterable[int], ranks: int) -> list[dict[str, Any]]:
@@ -149,6 +153,17 @@ def _list_batches(prepared: PreparedRun, number: int, steps: Iterable[int], rank
         for part in range(prepared.passes)
         for rank in range(ranks)
     ]
+
+
+def _count_paid(amount: float, costs: Sequence[float], distance: float) -> float:
+    """Return how many steps an amount pays. `costs` are those of steps at this distance; later ones cost their mean."""
+    steps = 0.0
+    for cost in costs:
+        if amount < cost * distance:
+            return steps + amount / cost
+        amount -= cost * distance
+        steps += distance
+    return steps + amount / mean(costs) if any(costs) else math.inf
 
 
 def is_timed(budget: Budget) -> bool:
