@@ -35,7 +35,6 @@ from contexture import progress
 from contexture.pipelines.hooks import console
 from contexture.pipelines.hooks.console import Console, LiveLine, RunLog, RunRefusedError, get_stage_label
 from contexture.pipelines.hooks.console_text import describe_error, duration, say, wrap
-from contexture.progress import DelayedBar
 from contexture.training.rest import EXPECTED_END_VARIABLE
 from tests.pipelines.conftest import PROJECT, MakeProject
 
@@ -548,9 +547,7 @@ def test_a_bar_comes_after_its_delay_and_goes(terminal: Terminal, monkeypatch: p
     assert re.fullmatch(r"\r +\r", terminal.drawn())  # cleared, although only a refresh has drawn it
 
 
-def test_there_is_no_bar_for_short_work_or_without_a_terminal(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_there_is_no_bar_for_short_work(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
     with progress.progress(10, "embed", "text") as bar:
         assert not bar.disable
@@ -559,11 +556,28 @@ def test_there_is_no_bar_for_short_work_or_without_a_terminal(
     with monkeypatch.context() as patch:
         patch.setenv("TQDM_DISABLE", "1")
         assert progress.progress(10, "embed", "text").disable
+
+
+def test_a_log_file_has_a_line_per_minute_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("tqdm.std.time", clock)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
-    with progress.progress(None, "embed", "text") as bar:
-        assert isinstance(bar, DelayedBar) and bar.disable
-        bar.update(10)
+    with (
+        progress.progress(40, "embed", "text") as bar,
+        progress.progress(None, "read", "text", shows_rest=False) as other,
+    ):
+        for n in range(1, 21):
+            clock.now += 7
+            bar.n = other.n = n
+            bar.refresh()
+            bar.set_postfix(loss=1)
+        other.refresh()
+    lines = [
+        "embed: 9 of 40   01:03   about 03:37 left",
+        "embed: 18 of 40   02:06   about 02:34 left",
+        "read: 20 of ?   02:20",
+    ]
+    assert sys.stderr.getvalue().splitlines() == lines  # type: ignore[attr-defined]
 
 
 # The command ---------------------------------------------------------------------------------------------------------
