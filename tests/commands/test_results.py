@@ -81,10 +81,10 @@ def test_results_of_older_versions_are_saved_without_how_they_were_made(
     (project / "data/08_reporting/cmlm/run.json").unlink()
     main(["results", "save", "first"])
     assert "cmlm: commit, text and processor are unknown" in capsys.readouterr().err
-    main(["results", "save", "second", "--command", "kedro run --pipelines cmlm"])
+    main(["results", "save", "second", "--command", "kedro run --params corpus.input=/home/me/novels/a.txt"])
     assert "--command" not in capsys.readouterr().err
     runs = [SavedResults.read(project / f"docs/results/{name}.json").runs["cmlm"] for name in ("first", "second")]
-    commands = (None, "kedro run --pipelines cmlm")
+    commands = (None, "kedro run --params corpus.input=DATA/novels/a.txt")
     assert runs == [Provenance(command=command, training_minutes=9.0) for command in commands]
 
 

@@ -19,6 +19,7 @@ def command(parameters: str) -> str:
         ("corpus.input=~/a/b.bz2", "corpus.input=DATA/a/b.bz2"),
         ("corpus.input=/home/me/b.bz2,x.seeds=3", "corpus.input=DATA/b.bz2,x.seeds=3"),
         ("corpus.input=/home/me", "corpus.input=DATA"),
+        ("corpus.input=file:///home/me/a/b/c.bz2", "corpus.input=DATA/b/c.bz2"),
         ("corpus.input=/srv/texts/en/*.txt", "corpus.input=DATA/en/*.txt"),
         ("corpus.input=data/01_raw/b,x.k1=1.5,x.select=[a]", "corpus.input=data/01_raw/b,x.k1=1.5,x.select=[a]"),
         ('input=[/a/b.bz2, "/c/d e, f/g"],x=no', 'input=["DATA/a/b.bz2", "DATA/d e, f/g"],x=no'),

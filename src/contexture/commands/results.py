@@ -56,6 +56,7 @@ def save_results(args: argparse.Namespace) -> None:
     if not re.fullmatch(WORKSPACE_PATTERN, args.name):
         raise ValueError(f"NAME {args.name}: use lower-case letters, digits and hyphens")
     from contexture.folders import find_upwards, whole_file
+    from contexture.reporting.run_commands import hide_folders
     from contexture.reporting.saved_results import SavedResults
 
     file = _find_results_dir() / f"{args.name}.json"
@@ -64,7 +65,8 @@ def save_results(args: argparse.Namespace) -> None:
     with errors_at("--metrics" if args.metrics else "data/08_reporting"):
         results = SavedResults.collect(args.metrics or find_upwards(DataLayout().reports_dir), args.systems)
     if args.repeat:
-        results = replace(results, runs={name: replace(run, command=args.repeat) for name, run in results.runs.items()})
+        command = hide_folders(args.repeat)
+        results = replace(results, runs={name: replace(run, command=command) for name, run in results.runs.items()})
     for system, run in results.runs.items():
         if run.finished is None:
             print(

@@ -17,6 +17,8 @@ from contexture.run_parameters import quote_parameter, split_parameters
 DATA_FOLDER = "DATA"
 #: Parts of a path that saved commands keep.
 KEPT_PARTS = 2
+#: Starts of absolute paths.
+_ABSOLUTE = ("/", "~/", "file:/")
 _HOME = re.compile(r"(~|/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
 #: Last parts of keys below `input` that are no paths. Commands of older files need them: they have names only.
 _OTHER_KEYS = ("format", "candidates", "source", "lang", "languages", "learn_from")
@@ -27,7 +29,7 @@ Change = Callable[[str, str], str]
 
 def hide_folders(command: str) -> str:
     """Return a command with `DATA` instead of the folders of absolute paths, of which two parts remain."""
-    return _map_strings(command, lambda key, text: _shorten(text) if text.startswith(("/", "~/")) else text)
+    return _map_strings(command, lambda key, text: _shorten(text) if text.startswith(_ABSOLUTE) else text)
 
 
 def find_inputs(command: str, folders: Collection[Path]) -> str:
@@ -102,7 +104,7 @@ def _list_paths(roots: Iterable[Path], names: Collection[str]) -> list[Path]:
 
 def _shorten(path: str) -> str:
     """Return the last parts of an absolute path below `DATA`, without the name of a user."""
-    parts = [part for part in _HOME.sub("", path, count=1).split("/") if part]
+    parts = [part for part in _HOME.sub("", path.removeprefix("file:"), count=1).split("/") if part]
     return "/".join([DATA_FOLDER, *parts[-KEPT_PARTS:]])
 
 
