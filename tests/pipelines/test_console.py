@@ -558,26 +558,44 @@ def test_there_is_no_bar_for_short_work(terminal: Terminal, monkeypatch: pytest.
         assert progress.progress(10, "embed", "text").disable
 
 
-def test_a_log_file_has_a_line_per_minute_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_file_has_at_most_a_line_per_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr("tqdm.std.time", clock)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with (
-        progress.progress(40, "embed", "text") as bar,
-        progress.progress(None, "read", "text", shows_rest=False) as other,
-    ):
+    with progress.progress(40, "embed", "text") as bar, progress.progress(None, "read", "text") as other:
         for n in range(1, 21):
             clock.now += 7
-            bar.n = other.n = n
+            bar.n = n
             bar.refresh()
             bar.set_postfix(loss=1)
-        other.refresh()
-    lines = [
+        other.update(20)
+    with progress.progress(40, "train", "run", shows_rest=False) as bar:
+        clock.now += 60
+        bar.n = 3.4567
+        bar.refresh()
+    for _ in progress.progress(3, "index", "block", range(3)):
+        clock.now += 100
+    assert sys.stderr.getvalue().splitlines() == [  # type: ignore[attr-defined]
         "embed: 9 of 40   01:03   about 03:37 left",
         "embed: 18 of 40   02:06   about 02:34 left",
-        "read: 20 of ?   02:20",
+        "read: 20   02:20",
+        "train: 3.5 of 40   01:00",
+        "index: 1 of 3   01:40   about 03:20 left",
+        "index: 2 of 3   03:20   about 01:40 left",
+        "index: 3 of 3   05:00   about 00:00 left",
     ]
-    assert sys.stderr.getvalue().splitlines() == lines  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_work_goes_on_if_nobody_reads_its_progress(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(text: str) -> int:
+        raise BrokenPipeError
+
+    stream = io.StringIO()
+    stream.write = write  # type: ignore[method-assign]
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream if is_there else None)
+    assert [*progress.progress(3, "index", "block", range(3))] == [0, 1, 2]
 
 
 # The command ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from contexture.config import ComputeConfig
 from contexture.folders import IDENTITY
 from contexture.pipelines.hooks.console_text import say
 from contexture.pipelines.tracking.child_runs import child_run
-from contexture.progress import DelayedBar, progress
+from contexture.progress import Bar, progress
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import ParallelMap
 from contexture.training.fleet import Job, run_jobs
@@ -100,7 +100,7 @@ def config_file(config: SystemConfig) -> Iterator[Path]:
         yield file
 
 
-def _move_bar(bar: DelayedBar, done: float) -> None:
+def _move_bar(bar: Bar, done: float) -> None:
     """Move the progress bar to `done` jobs."""
     bar.n = done
     bar.refresh()
