@@ -33,6 +33,16 @@ def test_saved_commands_have_no_folders_of_the_machine(parameters: str, saved: s
     assert hide_folders(command(parameters)) == command(saved)
 
 
+def test_parameters_may_follow_an_equals_sign() -> None:
+    assert hide_folders("kedro run --params=x.input=/home/me/a/b") == "kedro run --params=x.input=DATA/a/b"
+
+
+@pytest.mark.parametrize("text", ["cd /home/me && kedro run", "kedro run --params 'x=1"])
+def test_several_commands_and_open_quotes_fail(text: str) -> None:
+    with pytest.raises(ValueError, match="give one command|No closing quotation"):
+        hide_folders(text)
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A folder with two sets `snli`, a text, and a hidden copy of it."""

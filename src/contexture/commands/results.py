@@ -65,7 +65,8 @@ def save_results(args: argparse.Namespace) -> None:
     with errors_at("--metrics" if args.metrics else "data/08_reporting"):
         results = SavedResults.collect(args.metrics or find_upwards(DataLayout().reports_dir), args.systems)
     if args.repeat:
-        command = hide_folders(args.repeat)
+        with errors_at("--command"):
+            command = hide_folders(args.repeat)
         results = replace(results, runs={name: replace(run, command=command) for name, run in results.runs.items()})
     for system, run in results.runs.items():
         if run.finished is None:

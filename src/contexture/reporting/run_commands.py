@@ -109,14 +109,22 @@ def _shorten(path: str) -> str:
 
 
 def _map_strings(command: str, change: Change) -> str:
-    """Return a command with all strings in its parameters changed."""
+    """Return a command with all strings in its parameters changed; ValueError if it is not one command."""
     words = shlex.split(command)
-    for position, word in enumerate(words[:-1]):
-        if word == "--params":
-            words[position + 1] = ",".join(
-                _map_parameter(text, change) for text in split_parameters(words[position + 1])
-            )
+    if operators := sorted({"&&", "||", ";", "|"} & {*words}):
+        raise ValueError(f"{command!r} has {operators[0]}: give one command")
+    option = "--params="
+    for position, word in enumerate(words):
+        if word.startswith(option):
+            words[position] = option + _map_parameters(word.removeprefix(option), change)
+        elif position and words[position - 1] == "--params":
+            words[position] = _map_parameters(word, change)
     return shlex.join(words)
+
+
+def _map_parameters(parameters: str, change: Change) -> str:
+    """Return `key=value,…` with all strings of the values changed."""
+    return ",".join(_map_parameter(text, change) for text in split_parameters(parameters))
 
 
 def _map_parameter(parameter: str, change: Change) -> str:
