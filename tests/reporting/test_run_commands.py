@@ -39,7 +39,7 @@ def test_parameters_may_follow_an_equals_sign() -> None:
 
 @pytest.mark.parametrize("text", ["cd /home/me && kedro run", "kedro run --params 'x=1"])
 def test_several_commands_and_open_quotes_fail(text: str) -> None:
-    with pytest.raises(ValueError, match="give one command|No closing quotation"):
+    with pytest.raises(ValueError, match=r"give one command|No closing quotation"):
         hide_folders(text)
 
 
