@@ -7,6 +7,7 @@ def test_many_files_are_shown_as_first_three_and_count() -> None:
     assert list_files(["a/b.txt", Path("c.txt")]) == "b.txt, c.txt"
     assert list_files([f"novels/{n}.txt" for n in range(7000)]) == "0.txt, 1.txt, 2.txt … (7,000 files)"
     assert list_files([]) == ""
+    assert list_files(["/a/en/texts", "/a/fr/texts", "wiki.xml"]) == "en/texts, fr/texts, wiki.xml"
 
 
 def test_lists_and_capitals() -> None:

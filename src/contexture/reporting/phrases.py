@@ -9,8 +9,13 @@ MAX_LISTED = 3
 
 
 def list_files(files: Sequence[str | Path]) -> str:
-    """Return the names of up to `MAX_LISTED` files, and the count of more: "a.txt, b.txt, c.txt … (7,000 files)"."""
+    """Return the names of up to `MAX_LISTED` files, and the count of more: "a.txt, b.txt, c.txt … (7,000 files)".
+
+    If some have the same name, all have their folder, too: "en/texts, fr/texts".
+    """
     names = [Path(file).name for file in files]
+    if len({*names}) < len(names):
+        names = ["/".join(Path(file).parts[-2:]) for file in files]
     return ", ".join(names) if len(names) <= MAX_LISTED else f"{', '.join(names[:MAX_LISTED])} … ({len(names):,} files)"
 
 
