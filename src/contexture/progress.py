@@ -41,6 +41,11 @@ class DelayedBar(Bar):
         self.is_drawn = True
         return super().display(msg, pos)
 
+    def clear(self, nolock: bool = False) -> None:
+        """Clear the bar if it was drawn."""
+        if self.is_drawn:
+            super().clear(nolock)
+
     def close(self) -> None:
         """Clear the bar, also if only refreshes have drawn it."""
         if self.is_drawn:
@@ -74,6 +79,9 @@ class ProgressLines(Bar):
         if self.shows_rest and total and count:
             parts.append(f"about {self.format_interval(elapsed * (total / count - 1))} left")
         return "   ".join(parts)
+
+    def clear(self, nolock: bool = False) -> None:
+        """Do nothing; lines are not cleared."""
 
     def close(self) -> None:
         """End without a last line."""
