@@ -78,7 +78,7 @@ _TRAIL = re.compile(_LETTERS)
 # A link to an article, on one line and without inner brackets.
 _SIMPLE_LINK = re.compile(rf"\[\[([^\[\]|{{}}<>\n:\x02-\x06]++)(?:\|([^\[\]\n]*+))?\]\]({_LETTERS})")
 _SCHEMES = "https?|ftps?|sftp|ircs?|news|gopher|mailto|git|svn"
-_URL = re.compile(rf"\[(?:(?:{_SCHEMES}):|//)[^\s\[\]<>\"]*[ \t]*", re.IGNORECASE)
+_URL = re.compile(rf"\[(?:(?:{_SCHEMES}):|//)[^\s\[\]<>\"{LINK}]*[ \t]*", re.IGNORECASE)
 _MAX_TITLE_CHARS = 1024  # the bound keeps nested brackets around a long text fast
 _NOT_IN_A_TITLE = re.compile(r"[\[\]{}<>\x02-\x06]")
 
