@@ -89,13 +89,18 @@ def explain_key(parameters: type, location: Sequence[str | int]) -> str:
 
 def find_source(key: list[str], folders: list[Path], runtime: Mapping[str, Any]) -> str:
     """Return the file, or --params, that sets a key or else the nearest key around it."""
+    files = [
+        file
+        for folder in folders
+        for file in sorted(folder.glob("parameters*/**/*.yml")) + sorted(folder.glob("parameters*.yml"))
+    ]
+    trees = {file: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
     for depth in range(len(key), 0, -1):
         if _has_key(runtime, key[:depth]):
             return "--params"
-        for folder in folders:
-            for file in sorted(folder.glob("parameters*/**/*.yml")) + sorted(folder.glob("parameters*.yml")):
-                if _has_key(yaml.safe_load(file.read_text(encoding="utf-8")), key[:depth]):
-                    return shorten_path(file)
+        for file, tree in trees.items():
+            if _has_key(tree, key[:depth]):
+                return shorten_path(file)
     return shorten_path(folders[-1] / "parameters")
 
 

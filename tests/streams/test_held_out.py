@@ -66,7 +66,10 @@ def define_tables(kind: str) -> ExampleTables:
     return tables
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if kind in ("pairs", "joint") else pytest.mark.slow) for kind in sorted(KINDS)],
+)
 def test_no_example_has_text_of_both_parts(kind: str, inputs: dict[str, DataFrame], tmp_path: Path) -> None:
     """Of all streams, also of pairs of pages and of negatives from other documents."""
     plain, made = define_tables(kind), held_out.hold_out(define_tables(kind), SHARE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass as plain_dataclass
 from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter
+from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import AnyEncoderConfig, Lengths
@@ -160,7 +160,7 @@ class PretrainRun:
 
     def objective(self, name: str) -> ObjectiveConfig:
         """Return the settings of an objective in this run."""
-        config: ObjectiveConfig = TypeAdapter(OBJECTIVES[name]).validate_python(self.objectives.get(name, {}))
+        config: ObjectiveConfig = validate(OBJECTIVES[name], self.objectives.get(name, {}))
         return config
 
     def separate_streams(self, streams: Mapping[str, StreamConfig]) -> dict[str, StreamConfig]:
