@@ -19,6 +19,7 @@ from contexture.systems.launch import training_files
 from contexture.training import held_out, pretrain
 from contexture.training.corpus_info import CorpusInfo, write_corpus_info
 from contexture.training.curves import read_curves
+from contexture.training.held_out_questions import reciprocal_ranks
 from contexture.training.launcher import run_identity
 from contexture.training.prepare import prepare
 from contexture.training.pretrain import read_summary
@@ -136,6 +137,9 @@ def test_the_identity_of_a_run_without_held_out_documents_is_the_former_one(trai
     identities = [run_identity(config.pretraining("mspp"), 0, files) for config in (make_mixed_system(RUNS), system())]
     assert "held_out" not in identities[0] and "held_out" not in identities[0]["settings"]
     assert identities[1]["held_out"]["joint"]["rows"] == 60 and identities[1]["settings"]["held_out"]["share"] == SHARE
+    assert [*identities[1]["held_out"]] == ["joint"]
+    questions = system(criterion="questions").pretraining("mspp")
+    assert [*run_identity(questions, 0, files)["held_out"]] == ["joint", "pairs"]
 
 
 def test_a_run_killed_at_any_step_resumes_bit_for_bit(training: Training) -> None:
@@ -194,6 +198,78 @@ def test_patience_keeps_the_best_weights(training: Training) -> None:
     assert_same(stopped, training.train(short, "run", "short"))
     longer = training.train(replace_runs(config, {"run": schedule(steps, mspp=1)}, patience=None), "run", "longer")
     assert are_different(stopped, longer)
+
+
+def read_mrr(folder: Path) -> dict[int, float]:
+    """Return step → mean reciprocal rank of the passages of held-out pairs."""
+    curves = read_curves(folder).dropna(subset=[held_out.MRR])
+    return dict(zip(curves["step"], curves[held_out.MRR], strict=True))
+
+
+def test_reciprocal_ranks_by_hand() -> None:
+    """Equal scores count as better; excluded documents do not count."""
+    scores = torch.tensor([[3.0, 1, 2, 0], [3, 1, 2, 1], [1, -torch.inf, 0, 2], [0, 0, 0, 0]])
+    assert reciprocal_ranks(scores, torch.tensor([0, 1, 2, 3])).tolist() == pytest.approx([1, 1 / 4, 1 / 3, 1 / 4])
+    assert not reciprocal_ranks(torch.full((1, 2), torch.nan), torch.tensor([0])).isfinite()
+
+
+@pytest.mark.parametrize("run", ["mlm", "pairs"])
+def test_questions_are_ranked_among_the_passages_of_their_batch(run: str, training: Training) -> None:
+    """A slow loop over the saved encoder's vectors, whatever the run was trained on."""
+    config = system(criterion="questions")
+    training.launch(config, run)
+    folder, pretraining = training.folder / run, config.pretraining(run)
+    files = training_files(config, training.examples, training.vocabulary, None)
+    opened = held_out.open_held_out(pretraining, files, prepare(pretraining, 0, files))
+    assert opened and opened.questions and opened.questions.count == 5
+    encoder, ranks = load_encoder(folder).eval(), []
+    for batch in opened.questions.batches:
+        with torch.no_grad():
+            questions, passages = (encoder(batch[side], side).numpy() for side in ("query", "document"))
+        ids = batch["document_ids"].tolist()
+        assert len(ids) == 12
+        for row, question in enumerate(questions):
+            score = float(question @ passages[row])
+            earlier = [n for n, name in enumerate(ids) if name != ids[row] and float(question @ passages[n]) >= score]
+            ranks.append(1 / (1 + len(earlier)))
+    summary, measured = read_summary(folder)["held_out"], read_mrr(folder)
+    assert summary["mrr"] == pytest.approx(np.mean(ranks), abs=1e-6) and summary["mrr"] == pytest.approx(measured[6])
+    assert [*measured] == [0, 2, 4, 6] and summary["mrr_start"] == pytest.approx(measured[0])
+    losses = read_losses(folder)
+    assert [*losses] == [0, 2, 4, 6] and summary["loss"] == summary["last"] == pytest.approx(losses[6])
+
+
+def test_patience_keeps_the_weights_with_the_best_questions(training: Training) -> None:
+    """Also if the training is killed and resumed."""
+    optimizer = {"learning_rate": 0.2, "warmup_steps": 3, "schedule": "constant"}
+    pretrain = {"optimizer": optimizer, "checkpoint_every": 1}
+    config = replace_runs(
+        system(pretrain=pretrain, patience=3, evaluate_every=1, criterion="questions"), {"run": schedule(40, mspp=1)}
+    )
+    stopped = training.train(config, "run")
+    summary, measured = read_summary(training.folder / "run"), read_mrr(training.folder / "run")
+    kept, losses = summary["held_out"], read_losses(training.folder / "run")
+    assert kept["stopped_early"] and summary["steps"] == kept["best_step"] + 3 < 40
+    assert kept["mrr"] == pytest.approx(measured[kept["best_step"]])
+    assert measured[kept["best_step"]] == max(value for step, value in measured.items() if step)
+    assert kept["loss"] == kept["best"] == pytest.approx(losses[kept["best_step"]])
+    assert kept["last"] == pytest.approx(losses[summary["steps"]])
+    training.kill(config, "run", "killed", summary["steps"] - 1)
+    assert_same(stopped, training.train(config, "run", "killed"))
+    assert read_summary(training.folder / "killed")["held_out"] == kept
+
+
+def test_questions_need_pairs_of_the_same_share(training: Training) -> None:
+    with pytest.raises(
+        ValidationError, match=r"pretrain\.held_out\.criterion\n.*add pairs to the streams, or set loss"
+    ):
+        toys.system(held_out={"criterion": "questions"})
+    write_corpus_info(training.examples / "pairs", CorpusInfo("text", held_out_share=0.5))
+    try:
+        with pytest.raises(ValueError, match=r"pairs was sampled with a share of 0\.5 .*, examples"):
+            training.launch(system(criterion="questions"), "mlm")
+    finally:
+        write_corpus_info(training.examples / "pairs", CorpusInfo("text", held_out_share=SHARE))
 
 
 def test_patience_counts_from_the_last_stage(training: Training) -> None:
@@ -261,7 +337,7 @@ def test_examples_that_do_not_fit_are_errors(
     ("setting", "value"),
     [
         ("share", 0), ("share", 1), ("share", "x"), ("evaluate_every", 0), ("batches", 0), ("patience", 0),
-        ("patience", 1.5), ("shares", 0.1),
+        ("patience", 1.5), ("shares", 0.1), ("criterion", "accuracy"),
     ],
 )  # fmt: skip
 def test_settings_are_checked(setting: str, value: Any) -> None:

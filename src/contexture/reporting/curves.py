@@ -53,6 +53,7 @@ class Series:
 SERIES = {
     "train/loss": Series("Training loss", "nats"),
     "held_out/loss": Series("Loss on held-out documents", "nats"),
+    "held_out/mrr": Series("MRR of the passages of held-out pairs", "percent", 100),
     "train/tokens_per_second": Series("Speed", "tokens per second"),
     "train/tflops": Series("Speed", "FLOP per second", 1e12),
     "dev/map": Series("MAP on the development split", "percent", 100),
@@ -129,12 +130,12 @@ def _get_series(series: str, objective_series: Mapping[str, Series]) -> Series:
 
 
 def _list_series(runs: Sequence[History]) -> list[str]:
-    """Return the names of series to draw: `train/…`, `dev/…`, and the loss on held-out documents.
+    """Return the names of series to draw: `train/…`, `dev/…`, and the loss and questions of held-out documents.
 
     The total loss of training is left out if it equals the loss of a single objective.
     """
     names = dict.fromkeys(str(column) for run in runs for column in run.log.columns)
-    drawn = [name for name in names if name.startswith(("train/", "dev/")) or name == "held_out/loss"]
+    drawn = [name for name in names if name.startswith(("train/", "dev/")) or name in SERIES]
     if all("train/loss" in run.log for run in runs) and any(
         all(name in run.log and run.log[name].equals(run.log["train/loss"]) for run in runs)
         for name in drawn

@@ -17,7 +17,7 @@ from contexture.streams.base_config import StreamConfig, apply_run_settings
 from contexture.streams.config import STREAMS
 from contexture.strict import STRICT, DropNull, Positive, TypedValues, check_names, key_error, move_errors
 from contexture.tasks.registry import TASKS
-from contexture.training.config import PretrainConfig, Pretraining
+from contexture.training.config import QUESTIONS, PretrainConfig, Pretraining
 
 #: Value of `search`: the best encoder by the results of a task (`TaskSpec.chooses_encoder`).
 BEST = "best"
@@ -119,6 +119,7 @@ class SystemConfig:
 
     def __post_init__(self) -> None:
         self._check_runs()
+        self._check_held_out()
         self._check_minutes()
         self._check_derive()
         for role in ROLES:
@@ -180,6 +181,13 @@ class SystemConfig:
                 raise
             except ValueError as error:
                 raise key_error(str(error), *key) from None
+
+    def _check_held_out(self) -> None:
+        """Raise a ValidationError if the criterion needs pairs, and the system has none."""
+        held_out = self.pretrain.held_out
+        if held_out is not None and held_out.criterion == "questions" and QUESTIONS not in self.streams:
+            message = f"questions are held-out pairs; add {QUESTIONS} to the streams, or set loss"
+            raise key_error(message, "pretrain", "held_out", "criterion")
 
     def _check_minutes(self) -> None:
         """Raise a ValidationError for a budget in minutes in a system without passages, or on several devices.

@@ -53,6 +53,10 @@ class Budget:
     amount: Annotated[float, Field(gt=0)]
 
 
+#: Stream whose held-out pairs are questions.
+QUESTIONS = "pairs"
+
+
 @dataclass(config=STRICT, frozen=True)
 class HeldOutConfig:
     """Documents that are kept out of training, to measure its loss on them and to stop early."""
@@ -63,9 +67,12 @@ class HeldOutConfig:
     evaluate_every: Positive = 50
     # Batches that the loss is measured on: always the same ones.
     batches: Positive = 8
-    # Training stops after this many measurements without a lower loss, and the encoder with the lowest loss is kept.
+    # Training stops after this many measurements without a better value of the criterion, and the best encoder is kept.
     # null: all steps are trained, and the last encoder is kept.
     patience: Positive | None = None
+    # loss: the loss of the run's objectives. questions: the mean reciprocal rank of the passages of held-out pairs, for
+    # systems with the stream pairs, whatever the objectives of the run.
+    criterion: Literal["loss", "questions"] = "loss"
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -1,9 +1,9 @@
-"""The loss of a training on held-out documents, and early stopping by it."""
+"""The loss of a training on held-out documents, optionally questions about them, and early stopping by either."""
 
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +11,15 @@ import pytorch_lightning as pl
 import torch
 
 from contexture.encoders.base import to_device
+from contexture.imports import resolve
 from contexture.seeding import mix
-from contexture.streams.base import Stream
+from contexture.streams.base import Batching, Stream
+from contexture.streams.base_config import StreamConfig
 from contexture.streams.rows import EmptyExamplesError
 from contexture.streams.tables import held_out_dir
-from contexture.training.config import HeldOutConfig, Pretraining, PretrainRun
+from contexture.training.config import QUESTIONS, HeldOutConfig, Pretraining, PretrainRun
 from contexture.training.corpus_info import read_corpus_info
+from contexture.training.held_out_questions import HeldOutQuestions
 from contexture.training.keep_best import KeepBest
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import synchronize
@@ -25,6 +28,8 @@ from contexture.training.prepare import PreparedRun, RunFiles
 LOG = logging.getLogger(__name__)
 #: Series of the curves: the weighted sum of the losses.
 LOSS = "held_out/loss"
+#: Series of the curves: the mean reciprocal rank of the passages of held-out pairs.
+MRR = "held_out/mrr"
 #: Seed of batches and masks, the same for all seeds of a run.
 SEED = 0
 #: Source of examples with text of the corpus → the stage that makes them.
@@ -40,6 +45,8 @@ class HeldOutBatches:
     passes: int
     #: Batches of each stream, as large as those of an optimizer step.
     count: int
+    #: Questions that are measured, too.
+    questions: HeldOutQuestions | None = None
 
     @cached_property
     def batches(self) -> list[tuple[int, dict[str, Any]]]:
@@ -75,13 +82,14 @@ class HeldOutBatches:
 def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -> HeldOutBatches | None:
     """Return the held-out batches of the last stage of a run; None if it is not set, or reads no documents.
 
-    The loss is that of the stage's objectives that read documents of the corpus.
+    The loss is that of the stage's objectives that read documents of the corpus. Questions are pairs of the run.
 
     Raises:
         ValueError: if the examples were sampled with another share of held-out documents, or if these are too few.
     """
     settings = config.settings.held_out
-    _check_examples(files, prepared, settings.share if settings else 0.0)
+    for stream in prepared.streams.values():
+        _check_examples(stream.config, files, settings.share if settings else 0.0)
     if settings is None or not prepared.stages:
         return None
     streams = {name: stream for name, stream in prepared.stages[-1].items() if stream.config.has_documents}
@@ -93,31 +101,42 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
     if not weights:
         LOG.warning("run %s: no loss on held-out text: the last stage reads no documents of the corpus", config.run)
         return None
-    opened = {name: _open_stream(stream, files) for name, stream in streams.items()}
-    batches = {name: stream.rows.rows // stream.batching.batch_size for name, stream in opened.items()}
-    for name, count in batches.items():
-        if not count:
-            raise _too_few(f"{opened[name].rows.rows} examples of the stream {name} are less than a batch")
-    return HeldOutBatches(opened, weights, prepared.passes, min(settings.batches, *batches.values()))
+    opened = {name: _open_stream(stream, stream.config, stream.batching, files) for name, stream in streams.items()}
+    count = min(settings.batches, *(count_batches(name, stream) for name, stream in opened.items()))
+    questions = None
+    if settings.criterion == "questions":
+        pairs = config.streams[QUESTIONS]
+        _check_examples(pairs, files, settings.share)
+        size = config.settings.batch_sizes(config.run, {QUESTIONS: pairs})[QUESTIONS]
+        trained = next(iter(streams.values()))
+        stream = _open_stream(trained, pairs, replace(trained.batching, batch_size=size, passes=1), files)
+        questions = HeldOutQuestions(stream, min(settings.batches, count_batches(QUESTIONS, stream)))
+    return HeldOutBatches(opened, weights, prepared.passes, count, questions)
 
 
-def _check_examples(files: RunFiles, prepared: PreparedRun, share: float) -> None:
-    """Raise ValueError if examples were sampled with another share of held-out documents."""
-    for stream in prepared.streams.values():
-        folder = files.examples[stream.config.examples]
-        sampled = read_corpus_info(folder).held_out_share
-        if stream.config.source in MAKERS and sampled != share:
-            raise ValueError(
-                f"{folder} was sampled with a share of {sampled:g} held-out documents, pretrain.held_out.share is "
-                f"{share:g}: run the stage that makes it again, {MAKERS[stream.config.source]}"
-            )
+def count_batches(name: str, stream: Stream) -> int:
+    """Return how many batches of a stream have no example twice; ValueError for none."""
+    if count := stream.rows.rows // stream.batching.batch_size:
+        return count
+    raise _too_few(f"{stream.rows.rows} examples of the stream {name} are less than a batch")
 
 
-def _open_stream(stream: Stream, files: RunFiles) -> Stream:
-    """Return the stream of the same batches of held-out documents."""
-    folder = files.examples[stream.config.examples]
+def _check_examples(config: StreamConfig, files: RunFiles, share: float) -> None:
+    """Raise ValueError if the examples of a stream were sampled with another share of held-out documents."""
+    folder = files.examples[config.examples]
+    sampled = read_corpus_info(folder).held_out_share
+    if config.source in MAKERS and sampled != share:
+        raise ValueError(
+            f"{folder} was sampled with a share of {sampled:g} held-out documents, pretrain.held_out.share is "
+            f"{share:g}: run the stage that makes it again, {MAKERS[config.source]}"
+        )
+
+
+def _open_stream(trained: Stream, config: StreamConfig, batching: Batching, files: RunFiles) -> Stream:
+    """Return a stream of batches of held-out documents, for the encoder of the stream `trained`."""
+    kind: type[Stream] = resolve(config.implementation)
     try:
-        return type(stream)(stream.config, held_out_dir(folder), stream.encoder, mix(SEED, 2), stream.batching)
+        return kind(config, held_out_dir(files.examples[config.examples]), trained.encoder, mix(SEED, 2), batching)
     except EmptyExamplesError as error:
         raise _too_few(str(error)) from error
 
@@ -128,49 +147,59 @@ def _too_few(problem: str) -> ValueError:
 
 
 class HeldOutLoss(KeepBest):
-    """Measures the loss on held-out documents, before the first step, too.
+    """Measures the loss on held-out documents, and questions if there are some, before the first step, too.
 
-    The compared loss is always that of the last stage. With patience, the best weights of the last stage are kept.
+    The loss is always that of the last stage. With patience, the best weights of the last stage are kept: those with
+    the lowest loss, or if there are questions, with the highest mean reciprocal rank.
     """
 
     def __init__(self, batches: HeldOutBatches, settings: HeldOutConfig, recipe: PretrainRun) -> None:
         """`recipe`: the schedule with numbers of steps instead of budgets."""
-        super().__init__(settings.evaluate_every, settings.patience, lower_is_better=True)
+        super().__init__(settings.evaluate_every, settings.patience, lower_is_better=batches.questions is None)
         self.batches, self.steps = batches, recipe.steps
         #: First step of the last stage; patience counts from it.
         self.first_step = self.trained_step = recipe.steps - (recipe.schedule[-1].steps or 0)
-        #: Loss before the first step; last loss and its step.
-        self.start, self.last, self.last_step = math.nan, math.nan, -1
+        #: `LOSS` and `MRR`: before the first step, last ones and their step, and those of the best weights.
+        self.start, self.last, self.last_step = dict[str, float](), dict[str, float](), -1
+        self.best_scores = dict[str, float]()
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Measure the loss before the first step."""
+        """Measure before the first step."""
         assert isinstance(module, ScheduledObjectives)
         if module.step == 0:
-            self.start = self.measure_and_log(trainer, module)
+            self.measure_and_log(trainer, module)
+            self.start = self.last
 
     def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Measure the loss after the last step of a training that ends early by its time limit."""
+        """Measure after the last step of a training that ends early by its time limit."""
         assert isinstance(module, ScheduledObjectives)
         if self.last_step != module.step:
             self.compare(self.measure_and_log(trainer, module), module)
 
     def measure(self, trainer: pl.Trainer, module: ScheduledObjectives) -> dict[str, float]:
-        """Return the weighted sum of the losses, and the loss of each objective, as means over all devices."""
+        """Return the criterion, the weighted sum of the losses, and each loss, as means over all devices."""
         synchronize(module.device)
         started = time.perf_counter()
         with trainer.precision_plugin.forward_context():
-            measured = torch.tensor(self.batches.measure(module), dtype=torch.float64, device=module.device)
+            values = self.batches.measure(module)
+            if self.batches.questions is not None:
+                values.append(self.batches.questions.measure(module))
+        measured = torch.tensor(values, dtype=torch.float64, device=module.device)
         reduced = trainer.strategy.reduce(measured, reduce_op="mean")
         assert isinstance(reduced, torch.Tensor)
-        losses = dict(zip(self.batches.weights, reduced.tolist(), strict=True))
-        total = sum(self.batches.weights[name] * loss for name, loss in losses.items())
-        self.last, self.last_step = total, module.step
+        means = reduced.tolist()
+        self.last = {} if self.batches.questions is None else {MRR: means.pop()}
+        losses = dict(zip(self.batches.weights, means, strict=True))
+        self.last[LOSS] = sum(self.batches.weights[name] * loss for name, loss in losses.items())
+        self.last_step = module.step
         module.seconds_paused += time.perf_counter() - started
-        return {LOSS: total} | {f"held_out/{name}": loss for name, loss in losses.items()}
+        return self.last | {f"held_out/{name}": loss for name, loss in losses.items()}
 
     def compare(self, score: float, module: ScheduledObjectives) -> None:
-        """Remember the loss if it is the lowest one of the last stage so far."""
+        """Remember the score if it is the best one of the last stage so far."""
         if module.step > self.first_step:
+            if self.is_better(score, self.best):
+                self.best_scores = self.last
             super().compare(score, module)
 
     def restore_best(self, module: ScheduledObjectives) -> None:
@@ -190,16 +219,20 @@ class HeldOutLoss(KeepBest):
             setattr(self, key, state_dict[key])
 
     def summary(self, step: int) -> dict[str, Any]:
-        """Return what the summary of a training of `step` steps has of it; losses that are not finite are None."""
-        kept_step = self.best_step if self.weights else step
-        losses = {
-            "start": self.start,
-            "loss": self.best if self.weights else self.last,
-            "best": self.best,
-            "last": self.last,
+        """Return what the summary of a training of `step` steps has of it; scores that are not finite are None."""
+        kept = self.best_scores if self.weights else self.last
+        scores = {
+            "start": self.start.get(LOSS),
+            "loss": kept.get(LOSS),
+            "best": self.best_scores.get(LOSS),
+            "last": self.last.get(LOSS),
         }
-        return {name: loss if math.isfinite(loss) else None for name, loss in losses.items()} | {
-            "step": kept_step,
+        if self.batches.questions is not None:
+            scores |= {"mrr_start": self.start.get(MRR), "mrr": kept.get(MRR)}
+        return {
+            name: score if score is not None and math.isfinite(score) else None for name, score in scores.items()
+        } | {
+            "step": self.best_step if self.weights else step,
             "best_step": self.best_step,
             "batches": self.batches.count,
             "stopped_early": step < self.steps and self.is_out_of_patience(step),
@@ -207,4 +240,4 @@ class HeldOutLoss(KeepBest):
 
 
 #: Attributes of `HeldOutLoss` that a checkpoint has.
-_STATE = ("start", "last", "last_step", "best", "best_step", "trained", "trained_step")
+_STATE = ("start", "last", "last_step", "best", "best_scores", "best_step", "trained", "trained_step")

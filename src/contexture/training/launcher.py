@@ -21,7 +21,7 @@ from contexture.encoders.saved import encoder_checksum
 from contexture.folders import IDENTITY, UNFINISHED, is_finished, read_identity, work_folder
 from contexture.streams.tables import held_out_dir
 from contexture.training.card import pretraining_details, pretraining_metadata, write_card
-from contexture.training.config import Pretraining
+from contexture.training.config import QUESTIONS, Pretraining
 from contexture.training.prepare import RunFiles
 from contexture.training.pretrain import pretrain
 from contexture.training.ranks import Channel, get_rank, is_distributed
@@ -126,9 +126,11 @@ def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, A
 
 def _held_out_identity(config: Pretraining, files: RunFiles, examples: Sequence[str]) -> dict[str, Any]:
     """Return the identity of the examples of held-out documents, which decide when training stops; {} without them."""
-    if config.settings.held_out is None:
+    settings = config.settings.held_out
+    if settings is None:
         return {}
-    return {"held_out": {name: examples_identity(held_out_dir(files.examples[name])) for name in examples}}
+    names = {*examples, config.streams[QUESTIONS].examples} if settings.criterion == "questions" else examples
+    return {"held_out": {name: examples_identity(held_out_dir(files.examples[name])) for name in sorted(names)}}
 
 
 def examples_identity(folder: Path) -> dict[str, Any]:

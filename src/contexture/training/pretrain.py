@@ -149,6 +149,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
     With held-out documents, `held_out` has their losses: `start`, before the first step; `loss`, of the saved encoder,
     which is that of `step`; `best` and `best_step`; and `last`. `stopped_early` is true if patience ended the training.
+    With questions, it has their mean reciprocal rank, too: `mrr_start`, and `mrr` of the saved encoder.
     """
     return _read_json(folder / SUMMARY_FILE)
 
