@@ -351,20 +351,24 @@ def test_no_documents_are_held_out_by_default() -> None:
 
 
 @pytest.mark.slow
-def test_two_devices_stop_like_one(training: Training) -> None:
+@pytest.mark.parametrize("criterion", ["loss", "questions"])
+def test_two_devices_stop_like_one(criterion: str, training: Training) -> None:
     """Without dropout and masks."""
     optimizer = {"learning_rate": 0.1, "epsilon": 1e-3, "schedule": "constant"}
-    trained, losses = [], []
+    trained, losses, ranks = [], [], []
     for devices in (1, 2):
-        config = system(0.0, pretrain={"optimizer": optimizer, "devices": devices}, patience=2, evaluate_every=1)
+        pretrain = {"optimizer": optimizer, "devices": devices}
+        config = system(0.0, pretrain=pretrain, patience=2, evaluate_every=1, criterion=criterion)
         config = replace_runs(config, {"run": schedule(20, mspp=0.5, in_batch_negatives=0.25)})
         tensors = training.train(config, "run", f"{devices}")
         # The gradient of a key's bias is zero up to rounding, which Adam scales up.
         trained.append({name: tensor for name, tensor in tensors.items() if not name.endswith("key.bias")})
         losses.append(read_losses(training.folder / f"{devices}"))
+        ranks.append(read_mrr(training.folder / f"{devices}") if criterion == "questions" else {})
         assert read_summary(training.folder / f"{devices}")["held_out"]["stopped_early"]
     assert_same(*trained, atol=1e-4, rtol=1e-3)
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    assert ranks[0] == pytest.approx(ranks[1], rel=1e-3)
 
 
 def replace_runs(config: SystemConfig, runs: dict[str, Any], **held_out: Any) -> SystemConfig:
