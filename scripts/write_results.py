@@ -31,6 +31,7 @@ from contexture.reporting.tables import Table, to_markdown
 from contexture.systems.league.growth_page import render_growth
 from contexture.systems.league.leaderboard import make_leaderboards
 from contexture.systems.registry import SYSTEMS
+from contexture.systems.resolved import ABLATION_SUFFIX
 
 Results = Mapping[str, SavedResults]
 #: Before the text of each page.
@@ -121,10 +122,11 @@ def tables_page(name: str, tables: list[Table]) -> str:
 
 def paper_tables(saved: SavedResults) -> Iterator[Table]:
     """Yield the tables of the systems' pages that have scores of ours and of a paper."""
-    for system in saved.runs:
+    for system in dict.fromkeys(name.removesuffix(ABLATION_SUFFIX) for name in saved.runs):
         if hasattr(module := import_module(SYSTEMS[system]), "PUBLISHED"):
             context = ReportContext(system, module.TITLE, module.NOTE, labels=system_labels(system))
-            page = module.page([record for record in saved.records if record["system"] == system], context)
+            records = [r for r in saved.records if r["system"].removesuffix(ABLATION_SUFFIX) == system]
+            page = module.page(records, context)
             yield from select_measured(section.table for section in page.sections if section.table is not None)
 
 
