@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -34,19 +33,9 @@ def validate(kind: Any, values: Any, *key: str) -> Any:
     An enclosing validation adds these errors to its own.
     """
     try:
-        return _make_adapter(kind).validate_python(values)
+        return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
         raise move_errors(error, *key) from None
-
-
-def _make_adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return the validator of a type; that of a class is made once."""
-    return _adapter_of_class(kind) if isinstance(kind, type) else TypeAdapter(kind)
-
-
-@cache
-def _adapter_of_class(kind: type) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
 
 
 def move_errors(error: ValidationError, *key: str) -> ValidationError:

@@ -65,17 +65,14 @@ class HeldOutBatches:
         ]
 
     def measure(self, module: ScheduledObjectives) -> list[float]:
-        """Return the mean loss of each objective on this device's passes, without dropout and gradients."""
+        """Return the mean loss of each objective on this device's passes."""
         totals = dict.fromkeys(self.weights, torch.zeros((), dtype=torch.float64, device=module.device))
-        module.eval()
-        with torch.no_grad():
-            for seed, batch in self.batches:
-                torch.manual_seed(seed)
-                generator = torch.Generator(module.device).manual_seed(seed)
-                for name, loss in module.losses(to_device(batch, module.device), generator, self.weights).items():
-                    share = module.pass_weight(name, self.passes) / (self.passes * self.count)
-                    totals[name] = totals[name] + share * loss.value.double()
-        module.train()
+        for seed, batch in self.batches:
+            torch.manual_seed(seed)
+            generator = torch.Generator(module.device).manual_seed(seed)
+            for name, loss in module.losses(to_device(batch, module.device), generator, self.weights).items():
+                share = module.pass_weight(name, self.passes) / (self.passes * self.count)
+                totals[name] = totals[name] + share * loss.value.double()
         return [float(total) for total in totals.values()]
 
 
@@ -102,7 +99,7 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
         LOG.warning("run %s: no loss on held-out text: the last stage reads no documents of the corpus", config.run)
         return None
     opened = {name: _open_stream(stream, stream.config, stream.batching, files) for name, stream in streams.items()}
-    count = min(settings.batches, *(count_batches(name, stream) for name, stream in opened.items()))
+    count = min(settings.batches, *(_count_batches(name, stream) for name, stream in opened.items()))
     questions = None
     if settings.criterion == "questions":
         pairs = config.streams[QUESTIONS]
@@ -110,11 +107,11 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
         size = config.settings.batch_sizes(config.run, {QUESTIONS: pairs})[QUESTIONS]
         trained = next(iter(streams.values()))
         stream = _open_stream(trained, pairs, replace(trained.batching, batch_size=size, passes=1), files)
-        questions = HeldOutQuestions(stream, min(settings.batches, count_batches(QUESTIONS, stream)))
+        questions = HeldOutQuestions(stream, min(settings.batches, _count_batches(QUESTIONS, stream)))
     return HeldOutBatches(opened, weights, prepared.passes, count, questions)
 
 
-def count_batches(name: str, stream: Stream) -> int:
+def _count_batches(name: str, stream: Stream) -> int:
     """Return how many batches of a stream have no example twice; ValueError for none."""
     if count := stream.rows.rows // stream.batching.batch_size:
         return count
@@ -177,13 +174,18 @@ class HeldOutLoss(KeepBest):
             self.compare(self.measure_and_log(trainer, module), module)
 
     def measure(self, trainer: pl.Trainer, module: ScheduledObjectives) -> dict[str, float]:
-        """Return the criterion, the weighted sum of the losses, and each loss, as means over all devices."""
+        """Return the criterion, the weighted sum of the losses, and each loss, as means over all devices.
+
+        Without dropout and gradients.
+        """
         synchronize(module.device)
         started = time.perf_counter()
-        with trainer.precision_plugin.forward_context():
+        module.eval()
+        with torch.no_grad(), trainer.precision_plugin.forward_context():
             values = self.batches.measure(module)
             if self.batches.questions is not None:
                 values.append(self.batches.questions.measure(module))
+        module.train()
         measured = torch.tensor(values, dtype=torch.float64, device=module.device)
         reduced = trainer.strategy.reduce(measured, reduce_op="mean")
         assert isinstance(reduced, torch.Tensor)
@@ -207,7 +209,7 @@ class HeldOutLoss(KeepBest):
         if self.weights:
             module.load_state_dict(self.weights)
         elif self.patience is not None:
-            LOG.warning("the loss on held-out text was never finite: the last weights are kept")
+            LOG.warning("no measurement on held-out text was finite: the last weights are kept")
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed training needs besides the best weights."""

@@ -29,14 +29,11 @@ class HeldOutQuestions:
     def measure(self, module: ScheduledObjectives) -> float:
         """Return the mean reciprocal rank of this device's passages among those of their batch on all devices."""
         ranks = []
-        module.eval()
-        with torch.no_grad():
-            for batch in self.batches:
-                moved = to_device(batch, module.device)
-                vectors = self.stream.encode(module.encoder, moved)
-                scores, targets = in_batch_scores(vectors["query"], vectors["document"], moved["document_ids"])
-                ranks.append(reciprocal_ranks(scores, targets))
-        module.train()
+        for batch in self.batches:
+            moved = to_device(batch, module.device)
+            vectors = self.stream.encode(module.encoder, moved)
+            scores, targets = in_batch_scores(vectors["query"], vectors["document"], moved["document_ids"])
+            ranks.append(reciprocal_ranks(scores, targets))
         return float(torch.cat(ranks).double().mean())
 
 
