@@ -19,6 +19,8 @@ class Bar(tqdm):  # type: ignore[misc]
     """A bar of tqdm whose count is rounded to one decimal."""
 
     last_print_t: float
+    #: Units that took no time. The remaining time is estimated from the others.
+    initial = 0
     # Whether the remaining time is estimated.
     shows_rest = True
 
@@ -75,9 +77,10 @@ class ProgressLines(Bar):
         """Count, duration and, if it can be estimated, the remaining time."""
         values = self.format_dict
         count, total, elapsed = values["n"], values["total"], values["elapsed"]
+        counted = count - self.initial
         parts = [f"{self.desc}: {count:,}" + (f" of {total:,}" if total else ""), self.format_interval(elapsed)]
-        if self.shows_rest and total and count:
-            parts.append(f"about {self.format_interval(elapsed * (total / count - 1))} left")
+        if self.shows_rest and total and counted > 0:
+            parts.append(f"about {self.format_interval(elapsed * (total - count) / counted)} left")
         return "   ".join(parts)
 
     def clear(self, nolock: bool = False) -> None:

@@ -573,6 +573,12 @@ def test_a_log_file_has_at_most_a_line_per_minute(monkeypatch: pytest.MonkeyPatc
         clock.now += 60
         bar.n = 3.4567
         bar.refresh()
+    with progress.progress(40, "train", "run") as bar:
+        bar.initial = bar.n = 20
+        bar.refresh()
+        clock.now += 60
+        bar.n = 25
+        bar.refresh()
     for _ in progress.progress(3, "index", "block", range(3)):
         clock.now += 100
     assert sys.stderr.getvalue().splitlines() == [  # type: ignore[attr-defined]
@@ -580,6 +586,7 @@ def test_a_log_file_has_at_most_a_line_per_minute(monkeypatch: pytest.MonkeyPatc
         "embed: 18 of 40   02:06   about 02:34 left",
         "read: 20   02:20",
         "train: 3.5 of 40   01:00",
+        "train: 25 of 40   01:00   about 03:00 left",
         "index: 1 of 3   01:40   about 03:20 left",
         "index: 2 of 3   03:20   about 01:40 left",
         "index: 3 of 3   05:00   about 00:00 left",

@@ -435,9 +435,12 @@ def test_a_missing_earlier_stage_stops_a_run_before_mlflow_starts(demo: Path) ->
 
 
 @pytest.mark.slow
-def test_finished_trainings_are_reused_unless_their_settings_change(trained: Path) -> None:
+def test_finished_trainings_are_reused_unless_their_settings_change(
+    trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = {name: file.stat().st_mtime_ns for name, file in weights(trained).items()}
     run_without_spark(trained, node_names=TRAININGS)
+    assert f"mspp: pre-training: {len(RUNS)} of {len(RUNS)} were there" in capsys.readouterr().out
     assert {name: file.stat().st_mtime_ns for name, file in weights(trained).items()} == first
     changed: dict[str, Any] = copy.deepcopy(SMALLEST)
     changed["mspp"]["pretrain"]["runs"]["mspp_ie"]["schedule"][0]["steps"] = 3
@@ -501,7 +504,7 @@ def test_parallel_trainings_give_the_same_metrics(demo: Path, make_project: Make
     for counts in (demo / "data/08_reporting/mspp").glob("examples-*.json"):
         shutil.copy(counts, folder / "data/08_reporting/mspp")
     stages = ["pretrain", "finetune", "evaluate", "report"]
-    run_without_spark(folder, SMALLEST | {"compute": {"processes": 2}}, tags=stages)
+    run_without_spark(folder, SMALLEST | {"compute": {"processes": 2, "threads": 1}}, tags=stages)
     assert weight_bytes(folder) == weight_bytes(demo)
     pd.testing.assert_frame_equal(measured(folder, "mspp"), measured(demo, "mspp"))
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")

@@ -42,29 +42,25 @@ def train_all(trainings: Sequence[Training], compute: ComputeConfig, description
     if not trainings:
         return
     by_name = {training.job.name: training for training in trainings}
-
-    @contextmanager
-    def track_training(job: Job) -> Iterator[None]:
-        """Track the training of a job in MLflow while the `with` block runs."""
-        training = by_name[job.name]
-        with child_run(job.name, training.tags, training.settings, training.folder):
-            yield
-
     start = time.time()
     # If the end of the run is expected, the console shows it; trainings with different budgets take unequally long.
-    with progress(len(trainings), description, "run", shows_rest=EXPECTED_END_VARIABLE not in os.environ) as bar:
-        run_jobs(
-            [training.job for training in trainings],
-            *split_cores(compute),
-            track_training,
-            lambda done: _move_bar(bar, done),
-        )
-    markers = [training.folder / IDENTITY for training in trainings]
-    if kept := sum(marker.exists() and marker.stat().st_mtime < start for marker in markers):
-        say(
-            f"        {description}: {kept} of {len(trainings)} were there, made with the same settings, and are kept",
-            sys.stdout,
-        )
+    shows_rest = EXPECTED_END_VARIABLE not in os.environ
+    with progress(len(trainings), description, "run", shows_rest=shows_rest) as bar:
+
+        @contextmanager
+        def track_training(job: Job) -> Iterator[None]:
+            """Track the training of a job in MLflow while the `with` block runs."""
+            training = by_name[job.name]
+            with child_run(job.name, training.tags, training.settings, training.folder):
+                yield
+            marker = training.folder / IDENTITY
+            bar.initial += marker.exists() and marker.stat().st_mtime < start
+
+        jobs = [training.job for training in trainings]
+        run_jobs(jobs, *split_cores(compute), track_training, lambda done: _move_bar(bar, done))
+    if bar.initial:
+        kept = f"{bar.initial} of {len(trainings)} were there, made with the same settings, and are kept"
+        say(f"        {description}: {kept}", sys.stdout)
 
 
 def parallel_map(compute: ComputeConfig, description: str) -> ParallelMap:
