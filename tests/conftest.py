@@ -11,12 +11,14 @@ from pyspark.sql import SparkSession
 from xdist.scheduler import LoadFileScheduling
 
 from contexture.corpus.session import start_spark
+from contexture.training.fleet import PARALLEL_WAITING
 
 PROJECT = Path(__file__).resolve().parents[1]
 os.environ["DO_NOT_TRACK"] = "true"  # no network: Kedro would report its use
 os.environ["HF_HUB_OFFLINE"] = "1"
 if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ["OMP_NUM_THREADS"] = "1"  # the cores are busy: threads of one process would wait for those of another
+    # The cores are busy: threads of one process would wait for those of another.
+    os.environ |= {"OMP_NUM_THREADS": "1", **PARALLEL_WAITING}
 
 SPARK_SETTINGS = {
     "spark.master": "local[2]",

@@ -30,6 +30,7 @@ def parse_number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+@pytest.mark.slow
 def test_training_speed_on_a_device(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     gpu = benchmark("gpu", monkeypatch)
     if torch.cuda.is_available():
@@ -59,6 +60,7 @@ def test_the_flops_of_a_size_are_those_of_its_paper(monkeypatch: pytest.MonkeyPa
     assert collate.flops("base", torch.tensor([1.0])) == pytest.approx(6 * 85_054_464 + 12 * 12 * 768)
 
 
+@pytest.mark.slow
 def test_cmlm_is_compared_with_its_parts(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     benchmark("cmlm", monkeypatch).main(["--size", "tiny", "--batch", "4", "--tokens", "20", "--rounds", "1"])
     lines = capsys.readouterr().out.splitlines()
@@ -206,6 +208,7 @@ def test_masked_language_models_are_compared_with_the_trainer(
     assert losses == pytest.approx([losses[0]] * 3, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_step_of_mspp_has_the_same_loss_by_plain_transformers(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:

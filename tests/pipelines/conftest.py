@@ -26,7 +26,7 @@ SMALLEST: dict[str, Any] = {
     "demo": {"pages": 25, "novels": 2},
     "vocabulary": {"size": 1000},
     "corpus": {"files": 2},
-    "compute": {"processes": 1},
+    "compute": {"processes": 1, "threads": 1},
     "mspp": {
         "streams": {"joint": {"sampling": {"examples_per_paragraph": 2, "files": 2}}},
         "encoders": {"transformer": {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 16}},

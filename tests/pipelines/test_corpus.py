@@ -31,5 +31,10 @@ def test_a_text_without_a_kept_paragraph_is_an_error(spark: SparkSession, tmp_pa
         "reading (corpus.min_characters, corpus.list_items): too_short 1; paragraphs dropped by the rules of cleaning: "
         "few_letters 2. Relax these rules in conf/ (docs/cleaning.md), or name another text"
     )
+
+
+@pytest.mark.slow
+def test_the_error_counts_pages_without_paragraphs(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "text.jsonl"
     with pytest.raises(ValueError, match=r"\(1 page\); pages dropped: empty 1; .*: too_short 1\. Relax"):
         clean(file, "Too short.")

@@ -68,7 +68,7 @@ def define_tables(kind: str) -> ExampleTables:
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=[] if kind in ("pairs", "joint") else pytest.mark.slow) for kind in sorted(KINDS)],
+    [pytest.param(kind, marks=[] if kind == "joint" else pytest.mark.slow) for kind in sorted(KINDS)],
 )
 def test_no_example_has_text_of_both_parts(kind: str, inputs: dict[str, DataFrame], tmp_path: Path) -> None:
     """Of all streams, also of pairs of pages and of negatives from other documents."""

@@ -172,6 +172,7 @@ def shut_down_workers() -> Iterator[None]:
     fleet._pools.clear()
 
 
+@pytest.mark.slow
 def test_modules_can_be_imported_while_those_of_trainings_are_loaded() -> None:
     """In a process of its own, as imports happen once, at the moment at which the package is in between."""
     code = """
