@@ -10,9 +10,9 @@ from contexture.reporting.training_tables import format_count
 GPU_RATE = 1e14
 CAPTION = (
     "FLOPs: counted in training, of forward and backward passes without padding. Hours: durations of the trainings "
-    "together; several may have run at once. A variant that joins or continues other trainings counts them again. "
-    "The last column is arithmetic, not a measurement: FLOPs divided by the rate in its head, which is assumed. Small "
-    "models and small batches reach less."
+    "together; several may have run at once. A variant that joins or continues other trainings counts them again; "
+    "so does a file with trainings of another file. The last column is arithmetic, not a measurement: FLOPs divided by "
+    "the rate in its head, which is assumed. Small models and small batches reach less."
 )
 
 
