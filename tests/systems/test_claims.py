@@ -3,24 +3,24 @@
 import re
 import shlex
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from kedro.framework.project import configure_project, pipelines
 
 from contexture.cli import run as kedro_run
 from contexture.config import Parameters
-from contexture.pipelines.hooks.check import check_options
+from contexture.pipelines.hooks.check import NODE_OPTIONS
 from contexture.pipelines.system import resolve_all
 from contexture.reporting.claims import ClaimMeasure, ClaimRow, PaperClaim, read_all_claims
 from contexture.reporting.names import DATA, PROTOCOLS, RECORD_SPECS, REFERENCES
 from contexture.settings import RUN_PARAMETERS
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
-from contexture.systems.resolved import ABLATION_SUFFIX, resolve_ablation
-from tests.environments import ENVIRONMENTS, config_loader
+from contexture.systems.resolved import ABLATION_SUFFIX, ResolvedSystem, resolve_ablation
+from tests.environments import ENVIRONMENTS, check_changed, config_loader
 
 PAPERS = read_all_claims(tuple(SYSTEMS))
 CLAIMS = [
@@ -29,31 +29,42 @@ CLAIMS = [
 PROJECT = Path(__file__).resolve().parents[2]
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True)
+class Command:
     """What a command runs."""
 
     pipelines: list[str]
     parameters: Parameters
 
+    @cached_property
+    def systems(self) -> dict[str, ResolvedSystem]:
+        """The systems by name."""
+        return resolve_all(self.parameters)
+
     def get_system(self, name: str) -> SystemConfig:
         """Return the configuration of a system, or of its ablation."""
-        systems = resolve_all(self.parameters)
         if name.endswith(ABLATION_SUFFIX):
-            return resolve_ablation(systems[name.removesuffix(ABLATION_SUFFIX)]).config
-        return systems[name].config
+            return resolve_ablation(self.systems[name.removesuffix(ABLATION_SUFFIX)]).config
+        return self.systems[name].config
 
 
 @cache
 def read_command(command: str) -> Command:
-    """Check a command as `kedro run` does before it starts."""
+    """Check the options of a command."""
     words = shlex.split(command)
     assert words[:2] == ["kedro", "run"]
     options = kedro_run.make_context("run", words[2:]).params
-    parameters = RUN_PARAMETERS.check(config_loader(options["env"], options["params"]))
+    assert not {name for name in NODE_OPTIONS if options.get(name)}
+    assert {*options["pipelines"]} <= list_pipelines(options["env"])
+    return Command(options["pipelines"], check_changed(options["params"], environment=options["env"] or "base"))
+
+
+@cache
+def list_pipelines(environment: str | None) -> set[str]:
+    """Return the names of the pipelines of an environment."""
+    RUN_PARAMETERS.check(config_loader(environment))
     configure_project("contexture")
-    assert pipelines
-    check_options(options)
-    return Command(options["pipelines"], parameters)
+    return {*pipelines}
 
 
 def list_rows(system: str, claim: PaperClaim) -> Iterator[tuple[str, ClaimRow, ClaimMeasure]]:
