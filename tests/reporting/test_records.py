@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from contexture.reporting.records import ScoreKey, check_records, list_data, score_key, values_by_seed
+from contexture.reporting.records import ScoreKey, check_records, list_data, score_key, select_final, values_by_seed
 from tests.reporting.make import COST, measured
 
 GOOD = measured("mlm", [0.5], "answer_selection", "demo", "grouped", "map")[0]
@@ -95,3 +95,10 @@ def test_invalid_input() -> None:
         check_records({"records": [GOOD]})
     with pytest.raises(ValueError, match="metrics record 0: Input should be a valid dictionary"):
         check_records(["map"])
+
+
+def test_the_final_split_is_dev_if_a_data_set_has_no_test_results() -> None:
+    tested = [*measured("ict", [0.5], split="dev"), *measured("ict", [0.6])]
+    blind = [*measured("ict", [0.7], data="fever", split="train"), *measured("ict", [0.8], data="fever", split="dev")]
+    assert [record["value"] for record in select_final([*tested, *blind])] == [0.6, 0.8]
+    assert select_final([]) == []

@@ -74,6 +74,18 @@ def values_by_seed(records: Iterable[Record], variant: str, key: ScoreKey) -> di
     return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == key}
 
 
+def select_final(records: Iterable[Record]) -> list[Record]:
+    """Return the records of each task and data set on its test split, or on dev if it has no test results, as FEVER."""
+    all_records = list(records)
+    tested = {_measured(record) for record in all_records if record["split"] == "test"}
+    return [r for r in all_records if r["split"] == ("test" if _measured(r) in tested else "dev")]
+
+
+def _measured(record: Record) -> tuple[str, ...]:
+    """Return what a record's model was measured on."""
+    return record["system"], record["task"], record["data"]
+
+
 def list_data(records: Iterable[Record]) -> list[str]:
     """Return the names of the data sets of records, without subsets, in the order of the records."""
     return list(dict.fromkeys(r["data"].split("/")[0] for r in records))

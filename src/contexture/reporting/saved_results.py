@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from contexture.messages import errors_at, explain_unknown
 from contexture.paths import METRICS_FILE, RUN_FILE
 from contexture.reporting.provenance import Provenance
-from contexture.reporting.records import METRICS, Record, check_records
+from contexture.reporting.records import METRICS, Record, check_records, select_final
 from contexture.reporting.run_commands import hide_folders
 from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estimate, pair_by_seed
 
@@ -159,11 +159,11 @@ ROW_COLUMNS = columns("System", "Task", "Data", "Protocol", "Metric", "Variant")
 
 
 def group_by_row(results: SavedResults, words: Iterable[str] = ()) -> dict[RowKey, dict[int, float]]:
-    """Return row → seed → test score in the metric's unit, of rows that have all `words` as names."""
+    """Return row → seed → final score in the metric's unit (`select_final`), of rows that have all `words` as names."""
     rows: dict[RowKey, dict[int, float]] = {}
-    for record in results.records:
+    for record in select_final(results.records):
         key = RowKey(*(record[name] for name in ("system", "task", "data", "protocol", "metric", "variant")))
-        if record["split"] == "test" and {*key.cells, key.metric}.issuperset(words):
+        if {*key.cells, key.metric}.issuperset(words):
             rows.setdefault(key, {})[record["seed"]] = METRICS[key.metric].scale * record["value"]
     return dict(sorted(rows.items()))
 

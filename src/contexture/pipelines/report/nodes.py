@@ -74,19 +74,19 @@ def save_report(report: "Report", summary: "Summary", report_dir: Path) -> Path:
 def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
     """Log the scores of a system to MLflow.
 
-    Each training gets those of its encoder, the whole run one of each main variant and a table of all test results.
+    Each training gets those of its encoder, the whole run one of each main variant and a table of all final scores.
     """
     import mlflow
     import pandas as pd
 
     from contexture.pipelines.tracking.metrics import log_trainings, select_headlines
+    from contexture.reporting.records import select_final
 
     run = mlflow.active_run()
     if run is None or not metrics:
         return
-    tested = pd.DataFrame(metrics).query("split == 'test'")
-    means = tested.groupby(["task", "data", "protocol", "metric", "variant"])["value"].mean()
-    mlflow.log_table(means.reset_index(), f"{system.name}/{MEANS_FILE}")
+    groups = pd.DataFrame(select_final(metrics)).groupby(["task", "data", "protocol", "metric", "variant"])
+    mlflow.log_table(groups["value"].mean().reset_index(), f"{system.name}/{MEANS_FILE}")
     mlflow.log_metrics(dict(select_headlines(system, metrics).values()))
     log_trainings(mlflow.MlflowClient(), run.info.experiment_id, system, metrics)
 

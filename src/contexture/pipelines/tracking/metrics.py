@@ -11,7 +11,7 @@ from mlflow.entities import Metric
 from contexture.demo.config import DEMO
 from contexture.pipelines.tracking.child_runs import MAX_BATCH_METRICS
 from contexture.reporting.names import RECORD_SPECS
-from contexture.reporting.records import METRICS, Record
+from contexture.reporting.records import METRICS, Record, select_final
 from contexture.systems.config import SystemConfig
 from contexture.systems.league.scores import League, LeagueColumn
 from contexture.systems.resolved import ResolvedSystem
@@ -69,7 +69,7 @@ def name_column(system: str, column: LeagueColumn) -> str:
 
 
 def log_trainings(client: MlflowClient, experiment_id: str, system: ResolvedSystem, records: Iterable[Record]) -> None:
-    """Log the test scores of each encoder to the newest child run of its training; shares are in percent.
+    """Log the scores of each encoder (`select_final`) to the newest child run of its training; shares are in percent.
 
     A pre-training also gets its losses on held-out documents, of the saved encoder and before the first step.
 
@@ -77,14 +77,13 @@ def log_trainings(client: MlflowClient, experiment_id: str, system: ResolvedSyst
     Nothing is logged of models that were trained without MLflow.
     """
     metrics: dict[tuple[str, TrainingKey], dict[str, float]] = {}
-    for record in records:
-        if record["split"] == "test":
-            for owner, key in _list_trainings(system, record):
-                value = METRICS[record["metric"]].scale * record["value"]
-                values = metrics.setdefault((owner, key), {})
-                values[name_record(record)] = value
-                if key.stage == "pretrain" and "held_out_loss" in record:
-                    values |= {name: record[name] for name in HELD_OUT_METRICS}  # type: ignore[literal-required]
+    for record in select_final(records):
+        for owner, key in _list_trainings(system, record):
+            value = METRICS[record["metric"]].scale * record["value"]
+            values = metrics.setdefault((owner, key), {})
+            values[name_record(record)] = value
+            if key.stage == "pretrain" and "held_out_loss" in record:
+                values |= {name: record[name] for name in HELD_OUT_METRICS}  # type: ignore[literal-required]
     runs = {owner: find_trainings(client, experiment_id, owner) for owner in {owner for owner, _ in metrics}}
     now = int(time.time() * 1000)
     for (owner, key), values in metrics.items():
