@@ -401,6 +401,20 @@ def test_runs_that_disagree_decide_nothing(papers: dict[str, PaperClaims]) -> No
     assert decide_toy(papers, first, unclear).verdict == "shown"
 
 
+def test_rows_of_further_systems_decide_too() -> None:
+    papers = {"toy": parse_claims(TOY.replace("    missing: a GPU\n", "    also_in: [league]\n"), "toy")}
+    run = [*OURS, *THEIRS, *both_tasks("mlm", [0.6, 0.61, 0.62]), *START]
+    league: list[Record] = [{**record, "system": "league"} for record in run]
+    unclear = [*OURS, *both_tasks("theirs", [0.8, 0.81, 0.82]), *both_tasks("mlm", [0.8, 0.81, 0.82]), *START]
+    assert decide_toy(papers, unclear).verdict == "undecided"
+    result = decide_toy(papers, unclear, league)
+    assert [decision.also_in for decision in result.decisions] == ["", "league"] * 2 and result.verdict == "shown"
+    assert "ours > theirs, mean of two, league: 81.0 (50.0)" in claims_text([result])
+    # Rows of different systems are not compared.
+    apart = decide_toy(papers, [*OURS, *({**record, "system": "league"} for record in THEIRS)])
+    assert not any(decision.is_measured for decision in apart.decisions)
+
+
 def test_text_and_page_have_all_numbers(papers: dict[str, PaperClaims]) -> None:
     result = decide_toy(papers, [*OURS, *both_tasks("theirs", [0.70, 0.722, 0.711]), *START])
     text = claims_text([result])

@@ -68,11 +68,12 @@ def list_pipelines(environment: str | None) -> set[str]:
 
 
 def list_rows(system: str, claim: PaperClaim) -> Iterator[tuple[str, ClaimRow, ClaimMeasure]]:
-    """Yield the system, row and measure of each part of a claim."""
-    for comparison in claim.comparisons:
-        for row in (comparison.a, comparison.b):
-            for name in comparison.measures:
-                yield row.system or system, row, PAPERS[system].measures[name]
+    """Yield the system, row and measure of each part of a claim, in all systems that decide it."""
+    for owner in (system, *claim.also_in):
+        for comparison in claim.comparisons:
+            for row in (comparison.a, comparison.b):
+                for name in comparison.measures:
+                    yield row.system or owner, row, PAPERS[system].measures[name]
 
 
 @pytest.fixture(autouse=True)

@@ -45,6 +45,8 @@ class Decision:
     #: Why it is undecided, with what would decide it.
     reason: str = ""
     folder: Path | None = None
+    #: System of the rows, if it is one of `PaperClaim.also_in`.
+    also_in: str = ""
     a: RowScore | None = None
     b: RowScore | None = None
     difference: float | None = None
@@ -114,6 +116,8 @@ def _decide_claim(system: str, paper: PaperClaims, claim: PaperClaim, runs: Sequ
     for comparison in claim.comparisons:
         for measure in (paper.measures[name] for name in comparison.measures):
             part = [decide(comparison, measure, run, system) for run in runs or [RunRecords([])]]
+            for other in claim.also_in:
+                part += [replace(decide(comparison, measure, run, other), also_in=other) for run in runs]
             decisions += [decision for decision in part if decision.is_measured] or part[:1]
     return decisions
 

@@ -151,9 +151,10 @@ def _remarks_table(results: Sequence[ClaimResult]) -> Table:
 
 
 def _describe_measure(decision: Decision) -> str:
-    """Return the title of a measure, and what its mean lacks: "classification, SentEval without mpqa"."""
+    """Return a measure's title, what its mean lacks, and the further system: "classification without mpqa, league"."""
     without = decision.without if decision.is_measured else ()
-    return decision.measure.title + (f" without {join_names(without)}" if without else "")
+    title = decision.measure.title + (f" without {join_names(without)}" if without else "")
+    return f"{title}, {decision.also_in}" if decision.also_in else title
 
 
 def _describe_sample(decision: Decision) -> str:

@@ -109,6 +109,8 @@ class PaperClaim:
     environment: Text
     # Command that repeats the comparisons; words in capitals are paths.
     command: Text
+    # Further systems whose rows with the same names also decide it.
+    also_in: tuple[Text, ...] = ()
     # What is missing to decide it here: data, seeds, a GPU.
     missing: str = ""
     # What to keep in mind about the comparison.
