@@ -5,7 +5,7 @@ from statistics import mean
 
 from contexture.reporting.phrases import join_names, lower_first
 from contexture.reporting.published import read_published
-from contexture.reporting.records import Record, ScoreKey, list_data, values_by_seed
+from contexture.reporting.records import Record, ScoreKey, select_final, values_by_seed
 from contexture.reporting.tables import Comparison, Table, results_tables
 from contexture.reporting.task_tables import compare
 
@@ -107,7 +107,6 @@ def _describe_best_model(records: Sequence[Record], data: str, split: str) -> It
 
 
 def _list_measured_splits(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Return (data set, split) of the results to compare: test, or dev if a data set has no test results."""
-    claims = [record for record in records if record["task"] == TASK]
-    tested = {record["data"] for record in claims if record["split"] == "test"}
-    return [(name, "test" if name in tested else "dev") for name in list_data(claims)]
+    """Return (data set, split) of the results to compare."""
+    claims = select_final(record for record in records if record["task"] == TASK)
+    return list(dict.fromkeys((record["data"], record["split"]) for record in claims))
