@@ -1,10 +1,11 @@
-"""Python workers of Spark import only what their task needs, for a fast cold start."""
+"""Python workers of Spark import only what their task needs, for a fast cold start; what forks them has one thread."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -43,3 +44,11 @@ def test_the_task_that_reads_pages_loads_nothing_heavy(spark: SparkSession, tmp_
     rows, *modules = done.stdout.decode().split()
     assert rows == "1"
     assert [name for name in HEAVY if name in modules] == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux lists the threads of a process in /proc")
+def test_the_process_that_forks_workers_has_one_thread() -> None:
+    """A fork has no other thread, but keeps what that had locked, and can wait for it for ever."""
+    list_threads = "import os, contexture.corpus.worker_daemon; print(*os.listdir('/proc/self/task'))"
+    done = subprocess.run([sys.executable, "-c", list_threads], capture_output=True, text=True, check=True)
+    assert len(done.stdout.split()) == 1

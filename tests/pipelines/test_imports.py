@@ -1,4 +1,4 @@
-"""When a run reaches its first node, libraries for training and drawing are not loaded."""
+"""When a run reaches its first node, libraries for training and drawing are not loaded, and imports are Python's own."""
 
 import json
 import subprocess
@@ -20,7 +20,8 @@ from kedro.framework.startup import bootstrap_project
 class Stop:
     @hook_impl(tryfirst=True)
     def before_dataset_loaded(self, node):
-        print(json.dumps([node.name, *sys.modules]), flush=True)
+        finders = [getattr(finder, "__name__", type(finder).__name__) for finder in sys.meta_path]
+        print(json.dumps([node.name, finders, list(sys.modules)]), flush=True)
         os._exit(0)
 
 if __name__ == "__main__":
@@ -31,14 +32,14 @@ if __name__ == "__main__":
 """
 
 
-def at_first_node(project: Path, pipeline: str, *tags: str) -> list[str]:
-    """Return the first node of a run and the modules that are loaded when it begins."""
+def at_first_node(project: Path, pipeline: str, *tags: str) -> tuple[str, list[str], list[str]]:
+    """Return the first node of a run, and the finders of modules and the loaded modules when it begins."""
     (project / "run.py").write_text(RUN)
     command = [sys.executable, "run.py", pipeline, *tags]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    node_and_modules: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return node_and_modules
+    node, finders, modules = json.loads(done.stdout.splitlines()[-1])
+    return node, finders, modules
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,7 @@ def test_nothing_heavy_is_loaded_before_the_first_node(
     project = make_project()
     for name in ("04_feature/subword_vectors", "05_model_input/mspp/joint"):  # inputs of training
         (project / "data" / name).mkdir(parents=True)
-    node, *modules = at_first_node(project, *arguments)
+    node, finders, modules = at_first_node(project, *arguments)
     assert node == first
+    assert "ImportHookFinder" not in finders, "MLflow's locks at imports can block the thread that starts Spark"
     assert [name for name in HEAVY if name in modules] == []

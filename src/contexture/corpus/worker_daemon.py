@@ -5,8 +5,8 @@ Loading them takes a worker three seconds; a small corpus takes less. `session` 
 
 import os
 
-# A thread of a library would be lost in the forked workers.
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
+# Threads of libraries would be lost in the forked workers, with what they have locked: NumPy's, and that of Arrow's memory.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
