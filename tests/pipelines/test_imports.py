@@ -1,4 +1,4 @@
-"""When a run reaches its first node, libraries for training and drawing are not loaded, and imports are Python's own."""
+"""When a run reaches its first node, libraries for training and drawing are not loaded, and imports have no hooks."""
 
 import json
 import subprocess

@@ -5,7 +5,7 @@ Loading them takes a worker three seconds; a small corpus takes less. `session` 
 
 import os
 
-# Threads of libraries would be lost in the forked workers, with what they have locked: NumPy's, and that of Arrow's memory.
+# Threads of libraries would be lost in the forked workers, but not their locks: NumPy's, and that of Arrow's memory.
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 import pyspark.worker  # noqa: F401
