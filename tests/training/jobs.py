@@ -28,6 +28,14 @@ def write_after_meeting(folder: Path, name: str, other: str) -> None:
     write(folder, name)
 
 
+def report_beside(folder: Path, name: str, other: str, share: float) -> None:
+    """Report a share, wait until the other job has done so, and keep on running while both are looked at."""
+    progress.report(share)
+    (folder / f"{name}.here").touch()
+    wait_for(folder / f"{other}.here")
+    time.sleep(1.2)
+
+
 def fail(folder: Path) -> None:
     raise OSError(f"the disk of {folder.name} is gone")
 

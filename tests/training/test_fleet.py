@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +73,21 @@ def test_jobs_start_after_their_predecessors(processes: int, tmp_path: Path) -> 
 def test_two_jobs_run_in_parallel(tmp_path: Path) -> None:
     run_jobs([Job(a, jobs.write_after_meeting, (tmp_path, a, b)) for a, b in (("1", "2"), ("2", "1"))], 2, 1, JobLog())
     assert len(list(tmp_path.glob("*.done"))) == 2
+
+
+@pytest.mark.slow
+def test_shares_of_jobs_that_another_thread_runs_do_not_count(tmp_path: Path) -> None:
+    def run(name: str, other: str, share: float) -> set[float]:
+        reports = set[float]()
+        first = Job(name, jobs.report_beside, (tmp_path, name, other, share))
+        later = Job(f"after {name}", jobs.write, (tmp_path, f"after {name}"), name)
+        run_jobs([first, later], 2, 1, JobLog(), reports.add)
+        return reports
+
+    with ThreadPoolExecutor(2) as threads:
+        a, b = threads.submit(run, "a", "b", 0.25), threads.submit(run, "b", "a", 0.5)
+    assert {0.25, 2.0} <= a.result() <= {0.0, 0.25, 1.0, 1.5, 2.0}
+    assert {0.5, 2.0} <= b.result() <= {0.0, 0.5, 1.0, 1.5, 2.0}
 
 
 @PROCESSES

@@ -97,6 +97,6 @@ def config_file(config: SystemConfig) -> Iterator[Path]:
 
 
 def _move_bar(bar: Bar, done: float) -> None:
-    """Move the progress bar to `done` jobs, at most to its end: shares of other nodes' jobs may count, too."""
-    bar.n = min(done, bar.total)
+    """Move the progress bar to `done` jobs."""
+    bar.n = done
     bar.refresh()

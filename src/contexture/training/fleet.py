@@ -1,6 +1,7 @@
 """Run trainings in parallel: small models use cores better with one training per core."""
 
 import gc
+import itertools
 import logging
 import logging.handlers
 import multiprocessing
@@ -21,12 +22,16 @@ from contexture.training import progress
 ALONE_WAITING, PARALLEL_WAITING = {"GOMP_SPINCOUNT": "2000"}, {"GOMP_SPINCOUNT": "500"}
 #: Seconds between two reports of progress.
 POLL_SECONDS = 0.5
-#: (workers, threads per worker) → a pool of this process and its workers' shares of completed work.
+#: Completed shares of a pool's jobs are in an array of this length, which is longer than the number of running jobs.
+MAX_RUNNING = 1000
+#: (workers, threads per worker) → a pool of this process and the completed shares of its jobs.
 _pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
 _pools_lock = threading.Lock()
 #: Thread that loads the modules of trainings into this process.
 _loading: list[threading.Thread] = []
-#: In a worker: the shares of all workers, and its index among them.
+#: Numbers of this process's jobs. A job's place in the array is its number modulo the length.
+_numbers = itertools.count()
+#: In a worker: the completed shares of jobs.
 _worker: dict[str, Any] = {}
 
 
@@ -100,7 +105,7 @@ def _run_parallel(
     """Run jobs in worker processes, each after the job that it waits for, and return their results."""
     with worker_pool(processes, threads) as (pool, shares):
         waiting, results = list(jobs), dict[str, Any]()
-        running: dict[Future[Any], tuple[Job, Any]] = {}
+        running: dict[Future[Any], tuple[Job, Any, int]] = {}
         names = {job.name for job in jobs}
         try:
             while waiting or running:
@@ -109,15 +114,17 @@ def _run_parallel(
                     waiting.remove(job)
                     entered = context(job)
                     entered.__enter__()
-                    running[pool.submit(_run_job, job.function, job.arguments)] = job, entered
+                    place = next(_numbers) % MAX_RUNNING
+                    shares[place] = 0.0
+                    running[pool.submit(_run_job, job.function, job.arguments, place)] = job, entered, place
                 for future in wait(running, POLL_SECONDS, FIRST_COMPLETED).done:
-                    job, entered = running.pop(future)
+                    job, entered, _ = running.pop(future)
                     error = future.exception()
                     entered.__exit__(type(error) if error else None, error, None)
                     results[job.name] = future.result()
-                report(len(results) + sum(shares[:]))
+                report(len(results) + sum(shares[place] for _, _, place in running.values()))
         except BaseException as error:
-            for future, (_, entered) in running.items():
+            for future, (_, entered, _) in running.items():
                 future.cancel()
                 entered.__exit__(type(error), error, None)
             for process in list(pool._processes.values()):  # the executor cannot end running jobs
@@ -133,10 +140,9 @@ def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecu
         key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
         if key not in _pools:
             context = multiprocessing.get_context("spawn")
-            shares, number = context.Array("d", processes), context.Value("i", 0)
-            records = context.Queue()
+            shares, records = context.Array("d", MAX_RUNNING), context.Queue()
             logging.handlers.QueueListener(records, _Relay()).start()
-            arguments = (shares, number, threads, os.getpid(), records)
+            arguments = (shares, threads, os.getpid(), records)
             _pools[key] = ProcessPoolExecutor(processes, context, _start_worker, arguments), shares
     try:
         yield _pools[key]
@@ -184,10 +190,8 @@ class _Relay(logging.Handler):
         logging.getLogger(record.name).handle(record)
 
 
-def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
+def _start_worker(shares: Any, threads: int, parent: int, records: Any) -> None:
     """Set up a worker: threads, logging to the parent, no progress bars, and an exit with the parent."""
-    with number.get_lock():
-        _worker["index"], number.value = number.value % len(shares), number.value + 1
     _worker["shares"] = shares
     logging.getLogger().handlers[:] = [logging.handlers.QueueHandler(records)]
     logging.getLogger().setLevel(logging.INFO)
@@ -208,14 +212,11 @@ def _exit_with_parent(parent: int) -> None:
     os._exit(1)  # a later run must not share its folder
 
 
-def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Run a job's function in a worker, which reports its progress, and return the result."""
+def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...], place: int) -> Any:
+    """Run a job's function in a worker, report its progress at `place` of the shares, and return the result."""
 
     def report_share(share: float) -> None:
-        _worker["shares"][_worker["index"]] = share
+        _worker["shares"][place] = share
 
-    try:
-        with progress.report_to(report_share):
-            return _run_and_free(function, arguments)
-    finally:
-        report_share(0.0)
+    with progress.report_to(report_share):
+        return _run_and_free(function, arguments)
