@@ -168,6 +168,7 @@ def test_evaluation_documents_come_first(paragraphs: DataFrame) -> None:
     assert len(sample_dropped(cleaned)["evaluation_document"]) == min(SAMPLE_PARAGRAPHS, 7)
 
 
+@pytest.mark.slow
 def test_an_empty_table(spark: SparkSession) -> None:
     cleaned = mark_dropped_paragraphs(spark.createDataFrame([], SCHEMA), CONFIG, 2)
     assert count_paragraphs(cleaned) == {}

@@ -110,5 +110,6 @@ def test_a_band_that_all_texts_share_gives_two_pairs_a_text(spark: SparkSession)
     assert all(pair.original in ("0000", f"{int(pair.id) - 1:04}") for pair in pairs)
 
 
+@pytest.mark.slow
 def test_empty_texts(spark: SparkSession) -> None:
     assert as_dict(find_duplicates(make_table(spark, [("a", "en", ""), ("b", "en", " ")]), 0.8)) == {"b": ("a", True)}

@@ -26,6 +26,7 @@ SMALLEST: dict[str, Any] = {
     "demo": {"pages": 25, "novels": 2},
     "vocabulary": {"size": 1000},
     "corpus": {"files": 2},
+    "cleaning": {"duplicate_documents": None, "duplicate_paragraphs": None},  # many small jobs, tested without a run
     "compute": {"processes": 1, "threads": 1},
     "mspp": {
         "streams": {"joint": {"sampling": {"examples_per_paragraph": 2, "files": 2}}},

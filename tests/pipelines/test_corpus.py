@@ -18,7 +18,8 @@ def clean(file: Path, *texts: str) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
     corpus = CorpusConfig(input=str(file), lang="en", files=2)
     pages = parse_pages(corpus, {"corpus": list(map(asdict, find_sources(corpus)))}, {})
-    clean_paragraphs(corpus, CleaningConfig(), pages, find_paragraphs(corpus, pages), {})
+    cleaning = CleaningConfig(duplicate_documents=None, duplicate_paragraphs=None)
+    clean_paragraphs(corpus, cleaning, pages, find_paragraphs(corpus, pages), {})
 
 
 def test_a_text_without_a_kept_paragraph_is_an_error(spark: SparkSession, tmp_path: Path) -> None:

@@ -327,6 +327,7 @@ def test_the_encoder_of_a_system_is_registered_by_its_name(demo: Path) -> None:
     assert not [*(demo / "mlruns").rglob("*.pkl")]
 
 
+@pytest.mark.slow
 def test_a_copied_project_has_artifacts_of_its_own(demo: Path, tmp_path: Path) -> None:
     original, _ = parent_of(demo)
     artifacts = sorted((demo / "mlruns").rglob("*"))

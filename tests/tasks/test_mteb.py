@@ -222,6 +222,7 @@ def test_errors_name_qrels(qrels: str, message: str, model: Path, tmp_path: Path
         main(["evaluate", str(model), "--mteb", str(folder)])
 
 
+@pytest.mark.slow
 def test_errors_name_the_task(model: Path, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "similar").symlink_to(folder / "similar")
     for tasks, message in (

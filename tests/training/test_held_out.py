@@ -142,6 +142,7 @@ def test_the_identity_of_a_run_without_held_out_documents_is_the_former_one(trai
     assert [*run_identity(questions, 0, files)["held_out"]] == ["joint", "pairs"]
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_step_resumes_bit_for_bit(training: Training) -> None:
     """With the best weights, losses and patience of an uninterrupted one."""
     settings: dict[str, Any] = {"log_every": 3, "checkpoint_every": 2, "optimizer": {"learning_rate": 0.05}}
@@ -294,6 +295,7 @@ def test_the_loss_is_measured_where_time_ends_a_training(training: Training, mon
     assert (summary["steps"], summary["held_out"]["step"], summary["held_out"]["stopped_early"]) == (1, 1, False)
 
 
+@pytest.mark.slow
 def test_the_duration_of_a_training_is_without_measurements(
     training: Training, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("config", [CONFIGS["paper"], pytest.param(CONFIGS["released"], marks=pytest.mark.slow)])
 def test_examples_do_not_depend_on_partitions_and_cores(
     config: JointSampling, documents: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:

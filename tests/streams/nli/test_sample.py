@@ -61,6 +61,7 @@ def test_language_combinations_are_equally_likely(nli: DataFrame, vocabulary: Pa
     assert len(counts) == 6 and all(abs(count - 30) < 18 for count in counts.values())  # ±4 standard deviations
 
 
+@pytest.mark.slow
 def test_only_the_seed_decides_the_choice(
     spark: SparkSession, nli: DataFrame, vocabulary: Path, tmp_path: Path
 ) -> None:

@@ -114,6 +114,7 @@ def test_headings_are_paired_with_passages_below_them(spark: SparkSession, vocab
     assert len(sample_headings(packed, vocabulary, more, SHORT, 0).collect()) == 4
 
 
+@pytest.mark.slow
 def test_held_out_documents_are_in_no_pair(
     documents: DataFrame, paragraphs: DataFrame, vocabulary: Path, tmp_path: Path
 ) -> None:
@@ -164,7 +165,7 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path, tmp_path: Path) ->
     assert pairs["ict"] <= {(*order, name) for name, (a, b) in halves.items() for order in ((a, b), (b, a))}
 
 
-@pytest.mark.parametrize("task", DRAWN)
+@pytest.mark.parametrize("task", [pytest.param(task, marks=[pytest.mark.slow] * (task != "wlp")) for task in DRAWN])
 def test_pairs_do_not_depend_on_partitions_and_cores(task: PairTask, passages: DataFrame, documents: DataFrame) -> None:
     def make(partitions: int) -> DataFrame:
         return sample(task, passages.repartition(partitions, "text"), documents.repartition(partitions))
