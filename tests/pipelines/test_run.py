@@ -232,7 +232,7 @@ def test_mlflow_has_scores_of_the_main_variants_and_a_table_of_all(demo: Path) -
     name = "mspp.answer_selection.map.grouped"
     metrics = {f"{name}.{variant}": pytest.approx(100 * scores[variant]) for variant in ("mspp_ie", "joint_ie")}
     assert parent.data.metrics == metrics
-    logged = client.load_table(parent.info.experiment_id, "mspp/test_means.json", run_ids=[parent.info.run_id])
+    logged = client.load_table(parent.info.experiment_id, "mspp/mean_scores.json", run_ids=[parent.info.run_id])
     assert len(logged) == len(table) and set(logged["variant"]) == set(table["variant"])
 
 
@@ -346,7 +346,7 @@ def test_a_copied_project_has_artifacts_of_its_own(demo: Path, tmp_path: Path) -
         assert path.is_relative_to(copied) and path.is_dir()
     for tracked in runs:
         files = {file.path for file in client.list_artifacts(tracked.info.run_id, "mspp")}
-        assert files >= {"mspp/metrics.json", "mspp/test_means.json"}
+        assert files >= {"mspp/metrics.json", "mspp/mean_scores.json"}
     assert str(client.get_model_version_by_alias("mspp", "best").version) == "2"  # both have the same score
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contexture.reporting.report import Report
 
 #: Table of means over seeds in MLflow.
-MEANS_FILE = "test_means.json"
+MEANS_FILE = "mean_scores.json"
 
 
 def write_report(
