@@ -29,7 +29,7 @@ _pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
 _pools_lock = threading.Lock()
 #: Thread that loads the modules of trainings into this process.
 _loading: list[threading.Thread] = []
-#: Numbers of this process's jobs. A job's place in the array is its number modulo the length.
+#: Numbers of this process's jobs. A job's position in the array is its number modulo the length.
 _numbers = itertools.count()
 #: In a worker: the completed shares of jobs.
 _worker: dict[str, Any] = {}
@@ -114,15 +114,15 @@ def _run_parallel(
                     waiting.remove(job)
                     entered = context(job)
                     entered.__enter__()
-                    place = next(_numbers) % MAX_RUNNING
-                    shares[place] = 0.0
-                    running[pool.submit(_run_job, job.function, job.arguments, place)] = job, entered, place
+                    position = next(_numbers) % MAX_RUNNING
+                    shares[position] = 0.0
+                    running[pool.submit(_run_job, job.function, job.arguments, position)] = job, entered, position
                 for future in wait(running, POLL_SECONDS, FIRST_COMPLETED).done:
                     job, entered, _ = running.pop(future)
                     error = future.exception()
                     entered.__exit__(type(error) if error else None, error, None)
                     results[job.name] = future.result()
-                report(len(results) + sum(shares[place] for _, _, place in running.values()))
+                report(len(results) + sum(shares[position] for _, _, position in running.values()))
         except BaseException as error:
             for future, (_, entered, _) in running.items():
                 future.cancel()
@@ -212,11 +212,11 @@ def _exit_with_parent(parent: int) -> None:
     os._exit(1)  # a later run must not share its folder
 
 
-def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...], place: int) -> Any:
-    """Run a job's function in a worker, report its progress at `place` of the shares, and return the result."""
+def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...], position: int) -> Any:
+    """Run a job's function in a worker, report its progress at `position` of the shares, and return the result."""
 
     def report_share(share: float) -> None:
-        _worker["shares"][place] = share
+        _worker["shares"][position] = share
 
     with progress.report_to(report_share):
         return _run_and_free(function, arguments)
