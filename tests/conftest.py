@@ -32,9 +32,9 @@ SPARK_SETTINGS = {
     # Java of a few minutes: compiling and collecting garbage in parallel would take twice the processor time.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-#: Workers that start Spark, each its own: they begin with the tests that need it, while others do all the rest. Each
-#: Java loads and compiles the same classes.
-SPARK_WORKERS = max(1, (os.cpu_count() or 1) // 2)
+#: Workers that start Spark, each its own: they begin with the tests that need it, while others do all the rest. One of two
+#: workers would be slower by a twentieth: its tests wait for Spark's small jobs.
+SPARK_WORKERS = 2
 
 
 @cache
