@@ -32,8 +32,7 @@ SPARK_SETTINGS = {
     # Java of a few minutes: compiling and collecting garbage in parallel would take twice the processor time.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-#: Workers that start Spark, each its own: they begin with the tests that need it, while others do all the rest. One of two
-#: workers would be slower by a twentieth: its tests wait for Spark's small jobs.
+#: Workers that start Spark, each its own: they begin with the tests that need it, while others do all the rest.
 SPARK_WORKERS = 2
 
 
