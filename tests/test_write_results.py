@@ -1,5 +1,6 @@
 """scripts/write_results.py: pages from the files of docs/results."""
 
+import re
 import runpy
 from dataclasses import replace
 from importlib import import_module
@@ -39,6 +40,15 @@ def test_pages_are_written_from_the_files(tmp_path: Path, monkeypatch: pytest.Mo
     assert [file.stem for file in RESULTS_DIR.glob("tables/*")] == ["towers"]
     assert "| ICT+BFS+WLP | 2 | 55.0 ±63.5 | **88.4** |" in (RESULTS_DIR / "tables/towers.md").read_text()
     assert "## Search, fine-tuned on 80%: R@10, SQuAD" in (RESULTS_DIR / "leaderboard.md").read_text()
+
+
+def test_commands_of_files_have_no_paths_of_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    commands = {
+        name: run.command or "" for name, saved in SCRIPT["read_results"]().items() for run in saved.runs.values()
+    }
+    assert commands
+    assert [name for name, command in commands.items() if re.search(r"(?<![\w.])/\w", command)] == []
 
 
 def test_the_pages_are_those_of_the_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,7 +165,9 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path, tmp_path: Path) ->
     assert pairs["ict"] <= {(*order, name) for name, (a, b) in halves.items() for order in ((a, b), (b, a))}
 
 
-@pytest.mark.parametrize("task", [pytest.param(task, marks=[pytest.mark.slow] * (task != "wlp")) for task in DRAWN])
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[] if task == "wlp" else pytest.mark.slow) for task in DRAWN]
+)
 def test_pairs_do_not_depend_on_partitions_and_cores(task: PairTask, passages: DataFrame, documents: DataFrame) -> None:
     def make(partitions: int) -> DataFrame:
         return sample(task, passages.repartition(partitions, "text"), documents.repartition(partitions))
