@@ -103,6 +103,7 @@ def test_one_text_a_hundred_thousand_times(spark: SparkSession) -> None:
     assert {row.original for row in repeated.select("original").distinct().collect()} == {"000000"}
 
 
+@pytest.mark.slow
 def test_a_band_that_all_texts_share_gives_two_pairs_a_text(spark: SparkSession) -> None:
     rows: list[Any] = [(f"{number:04}", "en", [7, 8]) for number in range(1_000)]
     pairs = _find_candidates(spark.createDataFrame(rows, "id string, lang string, bands array<bigint>")).collect()

@@ -120,7 +120,9 @@ def test_paths_of_what_was_not_copied_stay(tmp_path: Path, monkeypatch: pytest.M
     assert update_locations(uri, tmp_path) == []
 
 
-@pytest.mark.parametrize("location", ["{}/chosen", "s3://bucket/mlruns/1", "{}/project/mlruns/1"])
+@pytest.mark.parametrize(
+    "location", ["{}/chosen", pytest.param("s3://bucket/mlruns/1", marks=pytest.mark.slow), "{}/project/mlruns/1"]
+)
 def test_a_location_that_was_chosen_stays(location: str, tmp_path: Path) -> None:
     client, uri = open_store(tmp_path / "project")
     experiment = client.create_experiment("contexture", location.format(tmp_path))

@@ -68,7 +68,7 @@ def count_flops(training: Training) -> float:
     return total / 8
 
 
-@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("passes", [pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize(("unit", "by_hand"), [("tokens", count_tokens), ("flops", count_flops)])
 def test_steps_for_budgets_of_tokens_and_flops(unit: str, by_hand: Any, passes: int, training: Training) -> None:
     step = by_hand(training)

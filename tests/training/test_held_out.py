@@ -158,6 +158,7 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(training: Training) -> Non
         assert read_losses(folder) == read_losses(training.folder / "trained")
 
 
+@pytest.mark.slow
 def test_a_run_killed_after_it_stopped_early_stops_again(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a checkpoint of every step but the last one."""
     settings: dict[str, Any] = {"checkpoint_every": 1, "optimizer": {"learning_rate": 0.05}}

@@ -155,7 +155,9 @@ def test_pairs_that_are_not_drawn_fail() -> None:
         TypeAdapter(SystemConfig).validate_python(values | {"streams": {"passages": {}}})
 
 
-@pytest.mark.parametrize(("mixture", "micro_batch_size"), [("joint_and_pairs", 4), ("texts", None)])
+@pytest.mark.parametrize(
+    ("mixture", "micro_batch_size"), [("joint_and_pairs", 4), pytest.param("texts", None, marks=pytest.mark.slow)]
+)
 def test_a_mixture_killed_at_any_step_resumes_bit_for_bit(
     mixture: str, micro_batch_size: int | None, training: Training
 ) -> None:

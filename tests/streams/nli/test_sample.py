@@ -32,7 +32,7 @@ def nli(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFr
     return save_table(made, tmp_path_factory.mktemp("nli") / "table")
 
 
-@pytest.mark.parametrize(("per_pair", "choices"), [(1, 1), (9, 6)])
+@pytest.mark.parametrize(("per_pair", "choices"), [pytest.param(1, 1, marks=pytest.mark.slow), (9, 6)])
 def test_sides_have_different_languages(nli: DataFrame, vocabulary: Path, per_pair: int, choices: int) -> None:
     made = tables(NliStreamConfig(per_pair=per_pair, files=FILES), Lengths(query=3, document=6), 0)
     (nli_table,) = made.tables

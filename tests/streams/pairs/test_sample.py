@@ -183,6 +183,7 @@ def test_another_seed_gives_other_pairs_in_another_order(passages: DataFrame, do
     assert orders[0] != orders[1] != sorted(common)
 
 
+@pytest.mark.slow
 def test_a_page_with_many_links_uses_all_its_sentences(spark: SparkSession, vocabulary: Path) -> None:
     pages = [MadeParagraph("en:0", 0, list(WORDS))]
     pages += [MadeParagraph(f"en:{i}", 0, ["amber birch"], 1, links={"birch": "en:0"}) for i in range(1, 601)]
@@ -203,6 +204,7 @@ def test_pairs_are_counted(spark: SparkSession) -> None:
     assert count_pairs(spark.createDataFrame([], schema)) == dict.fromkeys(counts, 0)
 
 
+@pytest.mark.slow
 def test_tables_are_passages_and_pairs_of_each_task(
     passages: DataFrame,
     documents: DataFrame,

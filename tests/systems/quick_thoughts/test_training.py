@@ -144,10 +144,22 @@ def test_a_run_may_have_its_own_batch_size(word_examples: Path, words: Path) -> 
     ("run", "changed"),
     [
         ("uni", {}),
-        ("bow", {"optimizer": {"learning_rate": 1e-2, "schedule": "constant", "clip": "each", "clip_norm": 1e-2}}),
-        ("transformer", {"optimizer": {"learning_rate": 1e-3, "warmup_steps": 3, "clip_norm": 1e-2}}),
-        ("fixed", {"optimizer": {"learning_rate": 1e-2, "schedule": "constant", "warmup_steps": 4}}),
         ("skip_thought", {"optimizer": {"learning_rate": 1e-2, "schedule": "constant", "clip": "each"}}),
+        pytest.param(
+            "bow",
+            {"optimizer": {"learning_rate": 1e-2, "schedule": "constant", "clip": "each", "clip_norm": 1e-2}},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "transformer",
+            {"optimizer": {"learning_rate": 1e-3, "warmup_steps": 3, "clip_norm": 1e-2}},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "fixed",
+            {"optimizer": {"learning_rate": 1e-2, "schedule": "constant", "warmup_steps": 4}},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_killed_run_resumes_exactly(

@@ -26,10 +26,10 @@ from tests.training.toys import STEADY, two_towers, write_pairs
     ("run", "recompute", "steps"),
     [
         ("shared", False, range(1, 6)),
-        ("shared", True, [3]),
         ("separate", True, [3]),
-        ("bag", False, [4]),
-        ("mlm", False, [3]),
+        pytest.param("shared", True, [3], marks=pytest.mark.slow),
+        pytest.param("bag", False, [4], marks=pytest.mark.slow),
+        pytest.param("mlm", False, [3], marks=pytest.mark.slow),
     ],
 )
 def test_killed_run_resumes_exactly(
