@@ -454,7 +454,6 @@ def test_finished_trainings_are_reused_unless_their_settings_change(
     }
 
 
-@pytest.mark.slow
 def test_an_incomplete_table_is_an_error(demo: Path) -> None:
     marker = demo / "data/05_model_input/mspp/joint/_SUCCESS"
     marker.rename(marker.with_name("hidden"))

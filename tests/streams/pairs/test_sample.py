@@ -204,7 +204,6 @@ def test_pairs_are_counted(spark: SparkSession) -> None:
     assert count_pairs(spark.createDataFrame([], schema)) == dict.fromkeys(counts, 0)
 
 
-@pytest.mark.slow
 def test_tables_are_passages_and_pairs_of_each_task(
     passages: DataFrame,
     documents: DataFrame,
