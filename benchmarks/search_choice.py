@@ -18,6 +18,7 @@ is without limits.
 import argparse
 import itertools
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +130,9 @@ def train(folder: Path, project: Path, encoder: str, settings: Mapping[str, str]
     untrained = ("adapt.pretrain.runs.published.", "adapt.pretrain.budget")
     parameters = {key: value for key, value in plan.parameters.items() if not key.startswith(untrained)} | settings
     command = adapt_command(parameters, "--to-nodes", "adapt.pretrain")
-    subprocess.run(command, cwd=project, check=True, env=project_environment(project), stdin=subprocess.DEVNULL)
+    environment = project_environment(project)
+    # Progress goes to stderr: stdout has only the tables.
+    subprocess.run(command, cwd=project, check=True, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr)
 
 
 def rank_text(folder: Path, project: Path) -> pd.DataFrame:

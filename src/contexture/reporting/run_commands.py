@@ -29,7 +29,7 @@ Change = Callable[[str, str], str]
 
 def hide_folders(command: str) -> str:
     """Return a command with `DATA` instead of the folders of absolute paths, of which two parts remain."""
-    return _map_strings(command, lambda key, text: _shorten(text) if text.startswith(_ABSOLUTE) else text)
+    return _map_strings(command, lambda key, text: hide_folder(text) if text.startswith(_ABSOLUTE) else text)
 
 
 def find_inputs(command: str, folders: Collection[Path]) -> str:
@@ -102,7 +102,7 @@ def _list_paths(roots: Iterable[Path], names: Collection[str]) -> list[Path]:
     return list(paths)
 
 
-def _shorten(path: str) -> str:
+def hide_folder(path: str) -> str:
     """Return the last parts of an absolute path below `DATA`, without the name of a user."""
     parts = [part for part in _HOME.sub("", path.removeprefix("file:"), count=1).split("/") if part]
     return "/".join([DATA_FOLDER, *parts[-KEPT_PARTS:]])
