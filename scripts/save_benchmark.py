@@ -49,7 +49,7 @@ def run_benchmark(command: list[str]) -> tuple[int, str]:
 
 def make_page(name: str, command: list[str], output: str, minutes: float) -> str:
     """Return the page of a benchmark's output; absolute paths of the command have `DATA` instead of their folders."""
-    shown = shlex.join(hide_folder(word) if word.startswith("/") else word for word in (name, *command))
+    arguments = shlex.join(hide_folder(word) if word.startswith("/") else word for word in (name, *command))
     git = git_tags(Path())
     commit = git.get("git_revision", "unknown")[:8]
     if git and git["git_changed_files"] != "none":
@@ -57,7 +57,7 @@ def make_page(name: str, command: list[str], output: str, minutes: float) -> str
     machine = describe_processor()
     return (
         f"# Benchmark: {name}\n\n"
-        f"`python scripts/save_benchmark.py {shown}` wrote this page on {date.today()} in {minutes:.0f} minutes. "
+        f"`python scripts/save_benchmark.py {arguments}` wrote this page on {date.today()} in {minutes:.0f} minutes. "
         f"Commit: {commit}. Processor: {machine['processor']}, {machine['cores']} cores.\n\n"
         f"{output.strip()}\n"
     )

@@ -85,6 +85,8 @@ def measured_page(results: Results) -> str:
         "## Claims of the papers",
         f"On these files: {count_verdicts(decided)}. [The rules](../claims.md) explain the table.",
         to_markdown(decisions_table(decided)),
+        "Notes on the claims:",
+        "\n".join(f"- {result.id}: {result.claim.note}" for result in decided if result.claim.note),
     )
 
 
@@ -102,9 +104,9 @@ def leaderboard_page(results: Results) -> str:
         "# Leaderboard",
         f"{SOURCE} Scores are means ± half of the 95% interval over seeds, on test data. FLOPs and minutes: of "
         "one training. Text: what the encoder learned from, and the beginning of its "
-        "[checksum](../results.md#what-a-file-has). Rows with other texts or budgets show what was reached, not which "
-        "objective is better; the [claims](measured.md#claims-of-the-papers) decide that. Frozen encoders are compared "
-        "by their own score: Cross-Thought's by attention, others by cosine or inner product.",
+        "[checksum](../results.md#what-a-file-has). Rows with other texts, budgets or test questions show what was "
+        "reached, not which objective is better; the [claims](measured.md#claims-of-the-papers) decide that. Frozen "
+        "encoders are compared by their own score: Cross-Thought's by attention, others by cosine or inner product.",
         *(part for board in boards for part in (f"## {board.title}", *table_parts(board))),
     )
 

@@ -174,7 +174,7 @@ def _format_difference(decision: Decision) -> str:
     """Format a difference and its interval: "+1.2 [+0.4, +2.0]"."""
     if decision.difference is None:
         return NOTHING
-    interval = f" [{decision.interval[0]:+z.1f}, {decision.interval[1]:+z.1f}]" if decision.interval else ""
+    interval = f" [{decision.interval[0]:+.1f}, {decision.interval[1]:+.1f}]" if decision.interval else ""
     return f"{decision.difference:+z.1f}{interval}"
 
 

@@ -200,7 +200,9 @@ def format_score(score: Estimate | None, key: RowKey, signed: bool = False) -> t
     if score.interval is None:
         return format(score.mean, style), NOTHING
     low, high = score.mean - score.interval, score.mean + score.interval
-    return format(score.mean, style), f"{low:{style}} to {high:{style}}"
+    # "-0.0" of a difference is below 0: the interval does not contain it.
+    ends = style.replace("z", "") if signed else style
+    return format(score.mean, style), f"{low:{ends}} to {high:{ends}}"
 
 
 def runs_table(results: Mapping[str, SavedResults]) -> Table:

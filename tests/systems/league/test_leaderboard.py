@@ -42,7 +42,7 @@ def test_each_use_data_set_and_way_of_tuning_has_a_table() -> None:
         "Search, frozen: R@10, SQuAD",
         "Search, fine-tuned on 80%: R@10, SQuAD",
         "Choosing answers, fine-tuned: MAP, WikiQA",
-        "Classification, mean of 1 tasks: accuracy, SentEval",
+        "Classification, mean of 1 task: accuracy, SentEval, protocol senteval",
         "Finding translations, frozen: accuracy, Tatoeba",
     ]
 

@@ -87,7 +87,7 @@ def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str
     cells += [
         (leagues[0].label(variant), f"{score:z.1f}", *[NOTHING] * (len(heads) - 2)) for variant, score in references
     ]
-    headings = {len(growths): "Without training: one score for all budgets"} if references else {}
+    headings = {len(growths): "Without training: mean over the files"} if references else {}
     return Table(column.title, heads, tuple(cells), CAPTION, headings=headings)
 
 

@@ -105,9 +105,11 @@ def _make_table(column: LeagueColumn, entries: list[Entry]) -> Table:
     caption = column.use.description
     if len(trained) > MAX_TRAINED_ROWS:
         caption += f" The best {MAX_TRAINED_ROWS} of {len(trained)} trained rows, and all rows without training."
+    # SentEval's tasks have two protocols.
+    title = column.title if column.use.task else f"{column.title}, protocol {column.keys[0].protocol}"
     names = (*columns("Model", "System", numbers=["Score", "Seeds"]), Column("Text"))
     return Table(
-        column.title,
+        title,
         (*names, *columns(numbers=["FLOPs", "Minutes"]), Column("File")),
         tuple((*cells, join_names(names)) for cells, names in files.items()),
         caption,

@@ -8,6 +8,7 @@ from statistics import mean
 from typing import overload
 
 from contexture.reporting.names import DATA, REFERENCES, label_variant, sort_tasks
+from contexture.reporting.phrases import count_noun
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, score_key
 from contexture.reporting.tables import Comparison, Estimate, estimate, pair_by_seed
 from contexture.tasks.registry import TASKS
@@ -43,7 +44,7 @@ class LeagueColumn:
     @property
     def name(self) -> str:
         """Name of the column within its use: how the encoders are tuned, or the number of tasks of the mean."""
-        return self.tuning if self.use.task else f"mean of {len(self.keys)} tasks"
+        return self.tuning if self.use.task else "mean of " + count_noun(len(self.keys), "task")
 
     @property
     def title(self) -> str:
