@@ -15,6 +15,8 @@ def test_trainings_count_once_and_gpu_time_follows_from_flops() -> None:
     results = {
         "small": SavedResults({"some": Provenance()}, records),
         "large": SavedResults({"some": Provenance()}, measured("a", [0.5], cost=large)),
+        # A later run that kept the trainings of "small".
+        "kept": SavedResults({"some": Provenance()}, measured("a", [0.7, 0.8], cost=COST)),
         "none": SavedResults({"some": Provenance()}, measured("bm25", [0.5])),
     }
     table = hours_table(results)
@@ -22,6 +24,7 @@ def test_trainings_count_once_and_gpu_time_follows_from_flops() -> None:
     assert table.rows == (
         ("small", "some", "2", "2.0T", "0.0", "16.7G", "0.0 s"),
         ("large", "some", "1", "360.0P", "2.0", "50.0T", "1.0 h"),
+        ("kept", "some", "2", "2.0T", "0.0", "16.7G", "0.0 s"),
         ("none", "some", "0", "0", "0.0", "–", "0.0 s"),
         ("all", "–", "3", "360.0P", "2.0", "49.2T", "1.0 h"),
     )

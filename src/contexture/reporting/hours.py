@@ -1,6 +1,6 @@
 """The cost of saved results: trainings, FLOPs, hours, and arithmetic for a GPU."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from contexture.reporting.saved_results import SavedResults, TrainingCost
 from contexture.reporting.tables import NOTHING, Column, Table, columns
@@ -10,9 +10,9 @@ from contexture.reporting.training_tables import format_count
 GPU_RATE = 1e14
 CAPTION = (
     "FLOPs: counted in training, of forward and backward passes without padding. Hours: durations of the trainings "
-    "together; several may have run at once. A variant that joins or continues other trainings counts them again; "
-    "so does a file with trainings of another file. The last column is arithmetic, not a measurement: FLOPs divided by "
-    "the rate in its head, which is assumed. Small models and small batches reach less."
+    "together; several may have run at once. A variant that joins or continues other trainings counts them again. "
+    "A training that several files have is in the sum once. The last column is arithmetic, not a measurement: FLOPs "
+    "divided by the rate in its head, which is assumed. Small models and small batches reach less."
 )
 
 
@@ -21,16 +21,13 @@ def hours_table(results: Mapping[str, SavedResults]) -> Table:
     costs = {(name, system): cost for name, saved in results.items() for system, cost in saved.training_costs.items()}
     rows = [(*names, *_format_cost(cost)) for names, cost in costs.items()]
     if len(costs) > 1:
-        rows.append(("all", NOTHING, *_format_cost(_add(costs.values()))))
+        # Files share trainings that a later run kept. Two trainings never take the same time to the nanosecond.
+        trainings = {
+            (key, r["seconds"], r["flops"]): r for saved in results.values() for key, r in saved.trainings.items()
+        }
+        rows.append(("all", NOTHING, *_format_cost(TrainingCost.add(trainings.values()))))
     heads = ["Trainings", "FLOPs", "Hours", "FLOP/s", f"GPU time at {GPU_RATE / 1e12:g} TFLOP/s (bf16, assumed)"]
     return Table("Hours", (Column("Name"), Column("System"), *columns(numbers=heads)), tuple(rows), CAPTION)
-
-
-def _add(costs: Collection[TrainingCost]) -> TrainingCost:
-    """Return the sum of costs."""
-    return TrainingCost(
-        sum(cost.trainings for cost in costs), sum(cost.flops for cost in costs), sum(cost.seconds for cost in costs)
-    )
 
 
 def _format_cost(cost: TrainingCost) -> tuple[str, ...]:

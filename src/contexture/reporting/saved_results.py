@@ -32,6 +32,12 @@ class TrainingCost:
     flops: float
     seconds: float
 
+    @classmethod
+    def add(cls, trainings: Iterable[Record]) -> "TrainingCost":
+        """Return the cost of trainings, given one record of each."""
+        records = list(trainings)
+        return cls(len(records), sum(r["flops"] for r in records), sum(r["seconds"] for r in records))
+
     @property
     def minutes(self) -> float:
         """Duration of all trainings, one after the other."""
@@ -92,16 +98,15 @@ class SavedResults:
         return f'{{"runs": {runs},\n"models": [\n{all_models}\n]}}\n'
 
     @property
+    def trainings(self) -> dict[tuple[str, str, int], Record]:
+        """System, variant and seed → one record of each training, with its cost."""
+        return {(r["system"], r["variant"], r["seed"]): r for r in self.records if r.get("steps")}
+
+    @property
     def training_costs(self) -> dict[str, TrainingCost]:
         """System → number and cost of all its trainings."""
-        trainings = {(r["system"], r["variant"], r["seed"]): r for r in self.records if r.get("steps")}
-        costs = {}
-        for system in self.runs:
-            records = [record for key, record in trainings.items() if key[0] == system]
-            costs[system] = TrainingCost(
-                len(records), sum(r["flops"] for r in records), sum(r["seconds"] for r in records)
-            )
-        return costs
+        trainings = self.trainings.items()
+        return {system: TrainingCost.add(r for key, r in trainings if key[0] == system) for system in self.runs}
 
 
 def _without_score(record: Record) -> dict[str, Any]:
