@@ -15,8 +15,8 @@ from datetime import date
 from pathlib import Path
 
 from contexture.folders import whole_file
+from contexture.git import read_commit
 from contexture.paths import RESULTS_DIR
-from contexture.pipelines.hooks.record import git_tags
 from contexture.reporting.provenance import describe_processor
 from contexture.reporting.run_commands import hide_folder
 
@@ -50,15 +50,13 @@ def run_benchmark(command: list[str]) -> tuple[int, str]:
 def make_page(name: str, command: list[str], output: str, minutes: float) -> str:
     """Return the page of a benchmark's output; absolute paths of the command have `DATA` instead of their folders."""
     arguments = shlex.join(hide_folder(word) if word.startswith("/") else word for word in (name, *command))
-    git = git_tags(Path())
-    commit = git.get("git_revision", "unknown")[:8]
-    if git and git["git_changed_files"] != "none":
-        commit += ", with changed files"
+    commit = read_commit(Path())
     machine = describe_processor()
     return (
         f"# Benchmark: {name}\n\n"
         f"`python scripts/save_benchmark.py {arguments}` wrote this page on {date.today()} in {minutes:.0f} minutes. "
-        f"Commit: {commit}. Processor: {machine['processor']}, {machine['cores']} cores.\n\n"
+        f"Commit: {commit.shorten(8) if commit else 'unknown'}. "
+        f"Processor: {machine['processor']}, {machine['cores']} cores.\n\n"
         f"{output.strip()}\n"
     )
 

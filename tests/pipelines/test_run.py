@@ -30,7 +30,7 @@ from contexture.encoders.files import load_encoder
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.hooks.provenance import format_command
-from contexture.pipelines.hooks.record import git_tags, make_run_name
+from contexture.pipelines.hooks.record import make_run_name
 from contexture.pipelines.pretrain.pipeline import create_pipeline
 from contexture.pipelines.system import resolve_all
 from contexture.pipelines.trainings import split_cores
@@ -396,21 +396,6 @@ def parent_of(project: Path) -> tuple[Run, MlflowClient]:
     experiment = client.get_experiment_by_name("contexture")
     (parent,) = client.search_runs([experiment.experiment_id], "tags.`mlflow.parentRunId` IS NULL")
     return parent, client
-
-
-def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=tmp_path, check=True)
-
-    assert git_tags(tmp_path) == {}
-    git("init", "--quiet")
-    git("commit", "--quiet", "--allow-empty", "--message", "first")
-    assert len(git_tags(tmp_path)["git_revision"]) == 40
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "results.json").write_text("{}")
-    assert git_tags(tmp_path)["git_changed_files"] == "none"
-    (tmp_path / "new.txt").write_text("")
-    assert "new.txt" in git_tags(tmp_path)["git_changed_files"]
 
 
 @pytest.mark.slow

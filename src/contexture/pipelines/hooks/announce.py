@@ -17,9 +17,9 @@ from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
 from contexture.folders import whole_file
+from contexture.git import read_commit
 from contexture.paths import METRICS_FILE, DataLayout, data_dir
 from contexture.pipelines.hooks.console_text import MAX_LINE_CHARS, duration, say
-from contexture.pipelines.hooks.record import git_tags
 from contexture.pipelines.parameters import RunParameters
 
 LOG = logging.getLogger(__name__)
@@ -77,12 +77,11 @@ class Announce:
         if not reported:
             return
         summaries = read_summaries(layout.reports_dir)
-        git = git_tags(Path(run_params["project_path"]))
+        commit = read_commit(Path(run_params["project_path"]))
         run = {
             "What": ", ".join(run_params["pipeline_names"] or ["everything"]),
             "Finished": f"{datetime.now():%Y-%m-%d %H:%M}, after {duration(time.monotonic() - self.start)}",
-            "Commit": git.get("git_revision", "not in a git checkout")[:12]
-            + (", with changed files" if git.get("git_changed_files", "none") != "none" else ""),
+            "Commit": commit.shorten(12) if commit else "not in a git checkout",
         }
         with whole_file(layout.reports_dir / "index.html") as file:
             file.write(render_index(summaries, run, self.link).encode())

@@ -14,8 +14,8 @@ from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
 from contexture.folders import whole_file
+from contexture.git import read_commit
 from contexture.paths import METRICS_FILE, RUN_FILE, DataLayout, data_dir
-from contexture.pipelines.hooks.record import git_tags
 from contexture.pipelines.parameters import RunParameters, flatten
 from contexture.run_parameters import quote_parameter
 
@@ -46,15 +46,15 @@ class WriteProvenance:
         systems = {system for system in systems if (layout.reports_dir / system / METRICS_FILE).exists()}
         if not systems:
             return
-        git = git_tags(Path(run_params["project_path"]))
+        commit = read_commit(Path(run_params["project_path"]))
         sources = catalog.load("sources") if catalog.exists("sources") else None
         for system in sorted(systems):
             config = parameters.systems[system.removesuffix(ABLATION_SUFFIX)]
             budget = config.pretrain.budget
             provenance = Provenance(
                 command=format_command(run_params, system),
-                commit=git.get("git_revision"),
-                changed_files=git["git_changed_files"] != "none" if git else None,
+                commit=commit.hash if commit else None,
+                changed_files=bool(commit.changed_files) if commit else None,
                 finished=datetime.now().isoformat(timespec="minutes"),
                 minutes=round((time.monotonic() - self.start) / 60, 1),
                 seeds=config.seeds,

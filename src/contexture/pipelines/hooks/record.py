@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import logging
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
+from contexture.git import read_commit
 from contexture.pipelines.parameters import RunParameters
 from contexture.tasks.registry import TASKS
 
@@ -114,16 +114,6 @@ def make_run_name(options: Mapping[str, Any], text: str) -> str:
 
 
 def git_tags(project: Path) -> dict[str, str]:
-    """Return the commit and the changed files, except in docs, where results are saved; {} outside a git checkout."""
-
-    def run_git(*arguments: str) -> str:
-        done = subprocess.run(["git", *arguments], cwd=project, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    try:
-        return {
-            "git_revision": run_git("rev-parse", "HEAD"),
-            "git_changed_files": run_git("status", "--porcelain", "--", ".", ":(exclude)docs")[:500] or "none",
-        }
-    except (OSError, subprocess.CalledProcessError):
-        return {}
+    """Return the commit and the changed files as tags; {} outside a git checkout."""
+    commit = read_commit(project)
+    return {"git_revision": commit.hash, "git_changed_files": commit.changed_files or "none"} if commit else {}
