@@ -259,7 +259,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
         key = system.encoder_name(run)
         settings = asdict(system.encoders[key]).items()
         wanted = {part: value for part, value in settings if part not in INITIALIZATION_KEYS}
-        for seed in range(system.seeds):
+        for seed in system.seed_range:
             try:
                 actual = asdict(read_settings(seed_dir(folder, seed)).config)
             except (OSError, ValueError, KeyError, TypeError) as error:

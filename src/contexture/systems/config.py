@@ -73,8 +73,10 @@ class Ablation:
 class SystemConfig:
     """Configuration of a system."""
 
-    # Number of seeds: all trainings and evaluations run with the seeds 0, 1, ….
+    # Number of seeds: all trainings and evaluations run with the seeds first_seed, first_seed + 1, ….
     seeds: Positive
+    # With another one, a run adds seeds to saved results (contexture results save NAME --add).
+    first_seed: int = Field(default=0, ge=0, kw_only=True)
     # Maximum tokens of texts.
     lengths: Lengths
     # Maximum tokens of texts in pre-training examples (pairs, sentences). Default: lengths. With shorter ones, an
@@ -221,6 +223,11 @@ class SystemConfig:
                     f"the run {name} distills margins, and no model computes them; name a cross-encoder",
                     *("derive", "margins", "model"),
                 )
+
+    @property
+    def seed_range(self) -> range:
+        """The seeds of all trainings and evaluations."""
+        return range(self.first_seed, self.first_seed + self.seeds)
 
     @property
     def run_order(self) -> list[str]:

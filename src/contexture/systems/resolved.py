@@ -74,10 +74,10 @@ class ResolvedSystem:
     def encoders(self, task: str, models_dir: Path) -> list[EvaluatedEncoder]:
         """Return the encoders of the variants that a task evaluates, for all seeds; published models only once."""
         evaluated = []
-        for seed in range(self.config.seeds):
+        for seed in self.config.seed_range:
             for name in self.config.task_variants(task):
                 variant = self.config.all_variants[name]
-                if variant.model is not None and seed:
+                if variant.model is not None and seed != self.config.first_seed:
                     continue
                 options = self.finetune_options.get(task, {}).get(name)
                 model_dir = finetuned_dir(models_dir, task, name, seed) if options else None
@@ -90,7 +90,8 @@ class ResolvedSystem:
         return [
             EvaluatedEncoder(f"{name}: {variant}", seed, other.encoder_dirs(variant, seed, models_dir.parent / name))
             for name, other in self.included.items()
-            for seed in range(min(other.config.seeds, self.config.seeds))
+            for seed in self.config.seed_range
+            if seed in other.config.seed_range
             for variant in other.config.all_variants
         ]
 

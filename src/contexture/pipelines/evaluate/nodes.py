@@ -54,13 +54,14 @@ def time_embedding(system: ResolvedSystem, models_dir: Path, paragraphs: Path, *
     from contexture.encoders.models import load_models
     from contexture.vocabulary.tokenizers import paragraph_texts
 
+    first_seed = system.config.first_seed
     texts = list(islice(paragraph_texts(paragraphs, "sentences"), NUM_TIMED_SENTENCES))
     encoder_dirs = {
-        name: system.encoder_dirs(name, 0, models_dir) or (str(variant.model),)
+        name: system.encoder_dirs(name, first_seed, models_dir) or (str(variant.model),)
         for name, variant in system.config.all_variants.items()
     }
     included = system.included_encoders(models_dir)
-    encoder_dirs |= {encoder.variant: encoder.models for encoder in included if encoder.seed == 0}
+    encoder_dirs |= {encoder.variant: encoder.models for encoder in included if encoder.seed == first_seed}
     speeds = {}
     for name, folders in encoder_dirs.items():
         model = load_models(folders)

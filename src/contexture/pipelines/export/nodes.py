@@ -13,8 +13,8 @@ from contexture.tasks.base import EncoderChooser
 from contexture.tasks.registry import TASKS
 
 
-def export(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) -> tuple[Path, dict[str, Any]]:
-    """Copy the best encoder (first seed) by the results of the task `chooser`, and add the results to its card.
+def export(chooser: str, seed: int, results_dir: Path, output_dir: Path, **inputs: Path) -> tuple[Path, dict[str, Any]]:
+    """Copy the best encoder with `seed` by the results of the task `chooser`, and add the results to its card.
 
     Returns its folder, and `SearchDefaults`: how to search with it.
 
@@ -30,6 +30,6 @@ def export(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) ->
     records = json.loads((results_dir / RECORDS_FILE).read_text(encoding="utf-8"))
     run_dir = pretrained[best]
     with work_folder(output_dir) as work:
-        shutil.copytree(encoder_dir(run_dir.parent, run_dir.name, 0), work, dirs_exist_ok=True)
+        shutil.copytree(encoder_dir(run_dir.parent, run_dir.name, seed), work, dirs_exist_ok=True)
         add_results(work, *task.card_results(records, best))
     return output_dir, asdict(task.choose_search(details, best))

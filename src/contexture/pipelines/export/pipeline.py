@@ -18,5 +18,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         "encoders", variants
     )
     outputs = ["exported", "search_defaults"]
-    choose = node(fixed(export, chooser), inputs, outputs, name="export_encoder", tags="export")
+    choose = node(
+        fixed(export, chooser, system.config.first_seed), inputs, outputs, name="export_encoder", tags="export"
+    )
     return Pipeline([choose], namespace=system.name)

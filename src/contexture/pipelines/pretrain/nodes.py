@@ -33,10 +33,10 @@ def pretrain_all(
     `inputs` are the folders of the examples, as `examples/<kind>`. Budgets in minutes need the table of `passages`.
     """
     config, examples, trainings = system.config, select_group(inputs, "examples"), []
-    limited = [(seed, run) for seed in range(config.seeds) for run in config.runs_in_minutes]
+    limited = [(seed, run) for seed in config.seed_range for run in config.runs_in_minutes]
     # The pipeline has passages if there are such runs.
     num_tokens = count_tokens(passages, config.lengths.document) if limited and passages else 0
-    for seed in range(config.seeds):
+    for seed in config.seed_range:
         for run in config.run_order:
             rest = None
             if (seed, run) in limited:

@@ -163,9 +163,8 @@ def get_held_out_losses(folder: Path) -> dict[str, Any]:
 
 def read_objective_details(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
     """Return run → objective → illustration of what it learned (first seed), of the objectives that have one."""
-    examples = {
-        run: read_illustrations(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs
-    }
+    pretrained, seed = pretrained_dir(models_dir), config.first_seed
+    examples = {run: read_illustrations(encoder_dir(pretrained, run, seed)) for run in config.pretrain.runs}
     return {run: example for run, example in examples.items() if example}
 
 
@@ -173,7 +172,7 @@ def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dic
     """Return run → steps, tokens, FLOPs, seconds, parameters, examples and tokens per second (first seed)."""
     summaries = {}
     for run in config.pretrain.runs:
-        folder = encoder_dir(pretrained_dir(models_dir), run, 0)
+        folder = encoder_dir(pretrained_dir(models_dir), run, config.first_seed)
         summary = read_summary(folder)
         if summary["steps"]:
             training = config.pretraining(run)
@@ -189,7 +188,7 @@ def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dic
 def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
     """Return the learning curves of all pre-trainings and fine-tunings."""
     histories = []
-    for seed in range(config.seeds):
+    for seed in config.seed_range:
         for run in config.pretrain.runs:
             log = read_curves(encoder_dir(pretrained_dir(models_dir), run, seed))
             histories.append(History("pretrain", run, seed, log))

@@ -104,12 +104,12 @@ def register(system: ResolvedSystem, workspace: str | None, encoder: Path, metri
     headlines = select_headlines(system, metrics)
     scores = [headlines[variant] for variant in headlines if encoder.name in system.config.run_names(variant)]
     version = EncoderVersion(
-        folder=seed_dir(encoder, 0),
+        folder=seed_dir(encoder, system.config.first_seed),
         description=f"Encoder of the system {system.name}: {get_short_title(system)}",
         tags={
             "system": system.name,
             "run": encoder.name,
-            "seed": "0",
+            "seed": str(system.config.first_seed),
             "training_text": next((record["training_text"] for record in metrics if "training_text" in record), ""),
         },
         score=scores[0] if scores else None,

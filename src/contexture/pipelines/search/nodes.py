@@ -10,12 +10,13 @@ from contexture.tasks.settings import TaskSettings
 
 def index_passages(
     tasks: Sequence[TaskSettings],
+    seed: int,
     passages: Path,
     encoder: Path,
     output_dir: Path,
     defaults: dict[str, Any] | None = None,
 ) -> Path:
-    """Index passages with an encoder (of several seeds the first), and the BM25 of the first task that has one.
+    """Index passages with the encoder of a seed, and the BM25 of the first task that has one.
 
     `defaults` are `SearchDefaults`.
     """
@@ -24,5 +25,5 @@ def index_passages(
 
     bm25_configs = (task.get_bm25_config() for task in tasks)
     bm25 = next(filter(None, bm25_configs), None)
-    build_passage_index(passages, seed_dir(encoder, 0), output_dir, bm25, SearchDefaults(**defaults or {}))
+    build_passage_index(passages, seed_dir(encoder, seed), output_dir, bm25, SearchDefaults(**defaults or {}))
     return output_dir

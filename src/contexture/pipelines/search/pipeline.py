@@ -16,6 +16,6 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
     best = config.search == BEST
     encoder = "exported" if best else f"{config.search}-pretrained"
     inputs = ["passages-examples@files", encoder, "params:search_dir", *(["search_defaults"] if best else [])]
-    index = fixed(index_passages, list(config.tasks.values()))
+    index = fixed(index_passages, list(config.tasks.values()), config.first_seed)
     build = node(index, inputs, "search_index", name="index_passages", tags="index")
     return Pipeline([build], namespace=system.name)
