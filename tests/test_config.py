@@ -153,6 +153,19 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
     assert (single.word_size, single.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
 
 
+def test_seeds_start_at_the_first_one() -> None:
+    config = replace(checked("published_weights").systems["league"], seeds=2, first_seed=5)
+    published = set(config.published_models)
+    evaluated = ResolvedSystem("league", config).encoders("retrieval", Path("models"))
+    assert {encoder.seed for encoder in evaluated if encoder.variant not in published} == {5, 6}
+    assert all(
+        encoder.models[0].endswith(f"seed-{encoder.seed}")
+        for encoder in evaluated
+        if encoder.models[0].startswith("models")
+    )
+    assert {encoder.seed for encoder in evaluated if encoder.variant in published} == {5}
+
+
 def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     from contexture.pipelines.examples import pipeline
     from contexture.streams.tables import ExampleTables

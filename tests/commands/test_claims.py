@@ -14,7 +14,7 @@ COUNTS = r"(\d+) shown, (\d+) refuted, (\d+) undecided\n\Z"
 
 
 def write_run(folder: Path, system: str, records: list[Record]) -> Path:
-    (folder / "08_reporting" / system).mkdir(parents=True)
+    (folder / "08_reporting" / system).mkdir(parents=True, exist_ok=True)
     (folder / "08_reporting" / system / "metrics.json").write_text(json.dumps(records))
     return folder / "08_reporting"
 

@@ -75,6 +75,51 @@ def test_saved_results_have_all_records_and_how_they_were_made(
     assert (cost.trainings, cost.flops, cost.minutes) == (9, 9e12, 9.0)
 
 
+def test_saved_results_can_get_more_seeds_and_rows(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["results", "save", "first"])
+    more = [record | {"seed": record["seed"] + 3} for record in cmlm_records([0.73, 0.74, 0.75], [0.81, 0.82, 0.83])]
+    again = cmlm_records([0.1, 0.1, 0.1], CMLM)  # other scores of records that are there
+    reports = write_run(project / "data", "cmlm", [*again, *more, *sentence_records("words", [0.5])])
+    run = replace(RUN, commit="fedcba9876543210", minutes=5.0, finished="2026-02-01T12:00")
+    (reports / "cmlm/run.json").write_text(json.dumps(asdict(run)))
+    command = "kedro run --pipelines cmlm --params corpus.input=DATA/novels/a.txt,cmlm.seeds=6"
+    capsys.readouterr()
+    saved_text = results_output(capsys, "save", "first", "--add", "--command", command)
+    assert saved_text == "19 records of cmlm: docs/results/first.json\n"
+    saved = SavedResults.read(project / "docs/results/first.json")
+    values = {(record["variant"], record["seed"]): record["value"] for record in saved.records}
+    assert [values["mlm", seed] for seed in range(6)] == [*MLM, 0.73, 0.74, 0.75]
+    assert values["words", 0] == 0.5
+    assert saved.runs["cmlm"] == replace(
+        run,
+        command=command,
+        commit="0123456789abcdef, fedcba9876543210",
+        minutes=14.5,
+        seeds=6,
+        training_minutes=19.0,
+    )
+    assert "| 01234567, fedcba98 |" in results_output(capsys, "list")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({}, "docs/results/first.json: it has all records of this run"),
+        ({"text_sha256": "00"}, "docs/results/first.json: cmlm: text_sha256 is 00 in this run and fedcba9876543210"),
+        ({"budget": "1 minutes"}, "docs/results/first.json: cmlm: budget is 1 minutes in this run and 9 minutes"),
+    ],
+)
+def test_nothing_is_added_from_other_text_or_budget(project: Path, change: dict[str, str], message: str) -> None:
+    main(["results", "save", "first"])
+    before = (project / "docs/results/first.json").read_bytes()
+    more = sentence_records("words", [0.5]) if change else []
+    reports = write_run(project / "data", "cmlm", [*cmlm_records(MLM, CMLM), *more])
+    (reports / "cmlm/run.json").write_text(json.dumps(asdict(replace(RUN, **change))))
+    with pytest.raises(SystemExit, match=re.escape(message)):
+        main(["results", "save", "first", "--add", "--command", "kedro run"])
+    assert (project / "docs/results/first.json").read_bytes() == before
+
+
 def test_results_of_older_versions_are_saved_without_how_they_were_made(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,6 +211,8 @@ def test_only_named_systems_are_saved(project: Path, capsys: pytest.CaptureFixtu
     [
         (("save", "First"), "NAME First: use lower-case letters"),
         (("save", "first"), "NAME first: .*first.json exists; choose another name"),
+        (("save", "first", "--add"), "--add needs --command"),
+        (("save", "second", "--add", "--command", "kedro run"), "--add: there is no .*second.json"),
         (("save", "second", "--metrics", "docs"), r"--metrics: docs: no \*/metrics.json"),
         (("show", "frist"), "unknown results 'frist'; did you mean 'first'"),
         (("show", "first", "--rows", "xyz"), "--rows: there are no rows"),

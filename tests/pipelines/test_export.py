@@ -69,7 +69,7 @@ def test_the_best_run_of_the_first_seed_is_copied(
 ) -> None:
     runs = write_encoders(tmp_path / "pretrained", "a", "b")
     results, output = write_results(tmp_path / "results", means, take), tmp_path / "exported"
-    exported, defaults = export("held_out", results, output, **name_group("encoders", runs))
+    exported, defaults = export("held_out", 0, results, output, **name_group("encoders", runs))
     assert exported == output and defaults == {"method": method, "weight": 0.3 if means else 0.5}
     assert (output / "vocabulary/words.json").read_text() == f"words of {best}, 0"
     card = ModelCard.load(output / "README.md")
@@ -87,8 +87,9 @@ def test_an_older_encoder_is_replaced(tmp_path: Path) -> None:
     output = tmp_path / "exported"
     output.mkdir()
     (output / "of another.txt").touch()
-    export("held_out", results, output, **name_group("encoders", runs))
+    export("held_out", 1, results, output, **name_group("encoders", runs))
     assert sorted(file.name for file in output.iterdir()) == ["README.md", "vocabulary"]
+    assert (output / "vocabulary/words.json").read_text() == "words of a, 1"
 
 
 def system(**settings: Any) -> ResolvedSystem:

@@ -25,6 +25,11 @@ def add_arguments(results: argparse.ArgumentParser) -> None:
         help="folder data/08_reporting of the run (default: data/08_reporting in this folder or its parents)",
     )
     save.add_argument("--command", dest="repeat", metavar="TEXT", help="the command that repeats the run")
+    save.add_argument(
+        "--add",
+        action="store_true",
+        help="add what is new, such as more seeds or rows, to results that are saved; needs --command",
+    )
     listing = actions.add_parser("list", help="print a table of all saved results")
     listing.set_defaults(work=list_results, parser=listing)
     show = actions.add_parser("show", help="print the scores of saved results, or the differences of two")
@@ -60,8 +65,14 @@ def save_results(args: argparse.Namespace) -> None:
     from contexture.reporting.saved_results import SavedResults
 
     file = _find_results_dir() / f"{args.name}.json"
-    if file.exists():
-        raise ValueError(f"NAME {args.name}: {file} exists; choose another name, or delete the file")
+    if args.add and not args.repeat:
+        raise ValueError("--add needs --command: the command that repeats the results with all seeds and rows")
+    if args.add and not file.exists():
+        raise ValueError(f"--add: there is no {file}; leave the option out")
+    if file.exists() and not args.add:
+        raise ValueError(
+            f"NAME {args.name}: {file} exists; choose another name, delete the file, or add to it with --add"
+        )
     with errors_at("--metrics" if args.metrics else "data/08_reporting"):
         results = SavedResults.collect(args.metrics or find_upwards(DataLayout().reports_dir), args.systems)
     if args.repeat:
@@ -77,6 +88,9 @@ def save_results(args: argparse.Namespace) -> None:
             )
         if run.changed_files:
             print(f"{system}: the code differed from commit {run.commit}", file=sys.stderr)
+    if args.add:
+        with errors_at(str(file)):
+            results = SavedResults.read(file).add(results)
     with whole_file(file) as stream:
         stream.write(results.to_json().encode())
     print(f"{len(results.records):,} records of {', '.join(results.runs)}: {file}")

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ class Provenance:
 
     # Repeats the run with the system. Paths are those of the machine that ran it.
     command: str | None = None
-    # Git commit, and whether files differed from it.
+    # Git commit, or several after ", ", and whether files differed from it.
     commit: str | None = None
     changed_files: bool | None = None
     # Time of the end, such as 2026-01-31T12:00.
@@ -39,6 +40,30 @@ class Provenance:
     text_sha256: str | None = None
     processor: str | None = None
     cores: int | None = None
+
+    def join(self, later: "Provenance", seeds: int) -> "Provenance":
+        """Return how the records of both runs were made, with `seeds` together, and with the command of `later`.
+
+        Raises ValueError unless both have the same text and budget.
+        """
+        for name in ("text_sha256", "budget"):
+            if (first := getattr(self, name)) != (second := getattr(later, name)):
+                raise ValueError(f"{name} is {second} in this run and {first} in the file; save it as another file")
+        changes, minutes = (self.changed_files, later.changed_files), (self.minutes, later.minutes)
+        return replace(
+            later,
+            commit=_join_names(self.commit, later.commit),
+            changed_files=None if None in changes else any(changes),
+            minutes=None if None in minutes else round(sum(filter(None, minutes)), 1),
+            seeds=seeds,
+            processor=_join_names(self.processor, later.processor),
+        )
+
+
+def _join_names(*texts: str | None) -> str | None:
+    """Return the names of texts such as "a, b", each once, as one such text; None if none is known."""
+    names = (name for text in texts if text for name in text.split(", "))
+    return ", ".join(dict.fromkeys(names)) or None
 
 
 def hash_json(value: Any) -> str:

@@ -69,10 +69,7 @@ class SavedResults:
                 records += check_records(json.loads(metrics_files[system].read_text(encoding="utf-8")))
             run = read_provenance(metrics_files[system].with_name(RUN_FILE))
             runs[system] = replace(run, command=run.command and hide_folders(run.command))
-        results = cls(runs, records)
-        costs = results.training_costs
-        timed = {name: replace(run, training_minutes=round(costs[name].minutes, 1)) for name, run in runs.items()}
-        return replace(results, runs=timed)
+        return cls(runs, records)._add_minutes()
 
     @classmethod
     def read(cls, file: Path) -> "SavedResults":
@@ -97,6 +94,29 @@ class SavedResults:
         all_models = ",\n".join(models)
         return f'{{"runs": {runs},\n"models": [\n{all_models}\n]}}\n'
 
+    def add(self, other: "SavedResults") -> "SavedResults":
+        """Return these results with the new records of `other`: of other systems, variants, seeds, tasks or data.
+
+        A score that both have stays as it is here. How both were made is joined, except for the command, which is that
+        of `other`. Raises ValueError if a system of both has another text or budget there, and if nothing is new.
+        """
+        known = {_identify(record) for record in self.records}
+        new = [record for record in other.records if _identify(record) not in known]
+        if not new:
+            raise ValueError("it has all records of this run; nothing was added")
+        records, runs = [*self.records, *new], dict(self.runs)
+        for system, run in other.runs.items():
+            with errors_at(system):
+                seeds = len({record["seed"] for record in records if record["system"] == system})
+                runs[system] = runs[system].join(run, seeds) if system in runs else run
+        return SavedResults(runs, records)._add_minutes()
+
+    def _add_minutes(self) -> "SavedResults":
+        """Return the results with the duration of all trainings in `runs`."""
+        minutes = {system: round(cost.minutes, 1) for system, cost in self.training_costs.items()}
+        runs = {system: replace(run, training_minutes=minutes[system]) for system, run in self.runs.items()}
+        return replace(self, runs=runs)
+
     @property
     def trainings(self) -> dict[tuple[str, str, int], Record]:
         """System, variant and seed → one record of each training, with its cost."""
@@ -107,6 +127,12 @@ class SavedResults:
         """System → number and cost of all its trainings."""
         trainings = self.trainings.items()
         return {system: TrainingCost.add(r for key, r in trainings if key[0] == system) for system in self.runs}
+
+
+def _identify(record: Record) -> tuple[Any, ...]:
+    """Return what no other record of the same results shares: model and measure."""
+    measure = (record["task"], record["data"], record["protocol"], record["split"], record["metric"])
+    return (record["system"], record["variant"], record["seed"], *measure)
 
 
 def _without_score(record: Record) -> dict[str, Any]:
@@ -218,7 +244,8 @@ def runs_table(results: Mapping[str, SavedResults]) -> Table:
             system,
             run.text or NOTHING,
             (run.text_sha256 or NOTHING)[:8],
-            (run.commit or NOTHING)[:8] + ("+" if run.changed_files else ""),
+            ", ".join(commit[:8] for commit in (run.commit or NOTHING).split(", "))
+            + ("+" if run.changed_files else ""),
             run.finished or NOTHING,
             run.processor or NOTHING,
             run.budget or NOTHING,

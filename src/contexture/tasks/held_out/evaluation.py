@@ -21,7 +21,7 @@ from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.fusion import EQUAL_WEIGHT, fuse_scores
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NO_ROW, Ranking, Rows
-from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
 from contexture.tasks.held_out.config import MIN_USER_QUESTIONS, UNTRAINED_SUFFIX
 from contexture.tasks.held_out.evidence import KINDS, MIN_QUESTIONS, HeldOutEvidence, HeldOutQuestion
 from contexture.tasks.held_out.recommendation import (
@@ -97,8 +97,9 @@ def evaluate_held_out(
         "advice": recommend_search(means, variants, published),
         "learned": training_gains(means, variants),
     }
+    first_seed = list_seeds(encoders)[0]
     details["ranks"] = ranking.list_ranks(
-        {name: rows for (name, seed), (_, rows) in (rankings | fused).items() if not seed}
+        {name: rows for (name, seed), (_, rows) in (rankings | fused).items() if seed == first_seed}
     )
     return Results(records, details, {"questions": means})
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from contexture.retrieval.search_index import find_nearest
 from contexture.retrieval.vectors import Array, normalize
-from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, make_record, measure_encoders
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, make_record, measure_encoders
 from contexture.tasks.corpus_languages import (
     PCR,
     PROTOCOLS,
@@ -49,7 +49,7 @@ def evaluate_bias(
     """
     records: list[dict[str, Any]] = []
     details: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
-    first_seed = [encoder for encoder in encoders if not encoder.seed]
+    first_seed = [encoder for encoder in encoders if encoder.seed == list_seeds(encoders)[0]]
     drawn = {encoder.models for encoder in first_seed if encoder.variant in settings.drawn}
     pcr = read_pcr_texts(settings.pcr_sentences, paragraphs) if files else PcrTexts()
     for name, file in files.items():
