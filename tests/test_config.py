@@ -18,7 +18,7 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.packages import ENCODER_PACKAGES
 from contexture.streams.config import STREAMS
 from contexture.systems.ablation import build_ablation
-from contexture.systems.config import FORMER_KEYS, SystemConfig
+from contexture.systems.config import FORMER_KEYS, SystemConfig, Variant
 from contexture.systems.registry import SYSTEMS
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import DocumentTask, EncoderChooser
@@ -154,16 +154,13 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
 
 
 def test_seeds_start_at_the_first_one() -> None:
-    config = replace(checked("published_weights").systems["league"], seeds=2, first_seed=5)
-    published = set(config.published_models)
-    evaluated = ResolvedSystem("league", config).encoders("retrieval", Path("models"))
-    assert {encoder.seed for encoder in evaluated if encoder.variant not in published} == {5, 6}
-    assert all(
-        encoder.models[0].endswith(f"seed-{encoder.seed}")
-        for encoder in evaluated
-        if encoder.models[0].startswith("models")
-    )
-    assert {encoder.seed for encoder in evaluated if encoder.variant in published} == {5}
+    published = {"minilm": Variant(model="some/model")}
+    config = replace(checked("base").systems["league"], seeds=2, first_seed=5, published_models=published)
+    encoders = ResolvedSystem("league", config).encoders("retrieval", Path("models"))
+    trained = [encoder for encoder in encoders if encoder.variant != "minilm"]
+    assert {Path(encoder.models[0]).name for encoder in trained if encoder.seed == 6} == {"seed-6"}
+    assert {encoder.seed for encoder in trained} == {5, 6}
+    assert [encoder.seed for encoder in encoders if encoder.variant == "minilm"] == [5]
 
 
 def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,13 +111,13 @@ def test_saved_results_can_get_more_seeds_and_rows(project: Path, capsys: pytest
 )
 def test_nothing_is_added_from_other_text_or_budget(project: Path, change: dict[str, str], message: str) -> None:
     main(["results", "save", "first"])
-    before = (project / "docs/results/first.json").read_bytes()
+    previous_text = (project / "docs/results/first.json").read_bytes()
     more = sentence_records("words", [0.5]) if change else []
     reports = write_run(project / "data", "cmlm", [*cmlm_records(MLM, CMLM), *more])
     (reports / "cmlm/run.json").write_text(json.dumps(asdict(replace(RUN, **change))))
     with pytest.raises(SystemExit, match=re.escape(message)):
         main(["results", "save", "first", "--add", "--command", "kedro run"])
-    assert (project / "docs/results/first.json").read_bytes() == before
+    assert (project / "docs/results/first.json").read_bytes() == previous_text
 
 
 def test_results_of_older_versions_are_saved_without_how_they_were_made(
