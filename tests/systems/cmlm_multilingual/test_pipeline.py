@@ -47,7 +47,7 @@ TINY: dict[str, Any] = {
                 **{f"{run}_nli": stages({"nli": 1}) for run in RUNS},
             },
         },
-        "tasks": {"bitext_retrieval": {"pcr_sentences": 100}, "language_bias": {"points": 10}},
+        "tasks": {"bitext_retrieval": {"pcr_sentences": 100}},
     },
 }
 

@@ -167,7 +167,7 @@ def test_expanded_words_and_two_seeds(project: Path) -> None:
     run(project, params, pipeline_names=["quick_thoughts"], from_nodes=["text.make_word_list"])
     words = project / "data/04_feature/words"
     assert load_tokenizer(words)[1].vocab_size == count_trained_words(words) + 2
-    vectors = project / "data/07_model_output/quick_thoughts/vectors/sentences/tasks"
+    vectors = project / "data/07_model_output/quick_thoughts/vectors/sentences/tasks/demo"
     assert any("expanded" in file.read_text() for file in vectors.glob("*uni-seed-1-*/identity.json"))
     table = records(project, "quick_thoughts")
     check_records(table, "quick_thoughts", TRAINED)
