@@ -38,6 +38,8 @@ def test_a_line_and_its_interval_by_hand() -> None:
     assert line.slope == pytest.approx(2) and line.at(100) == pytest.approx(6)
     forecast = line.forecast(100)
     assert forecast.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 / 2 + 1 / 4 + 1.5**2)), rel=1e-5)
+    alone = line.forecast(100, seeds=1)
+    assert alone.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 + 1 / 4 + 1.5**2)), rel=1e-5)
     assert Line({1.0: [1.0], 10.0: [3.0]}).forecast(100).interval is None
 
 
@@ -57,10 +59,12 @@ def test_rows_with_several_budgets_from_the_highest_forecast() -> None:
     growths = collect_growth(leagues, column)
     assert list(growths) == ["ict", "mlm"]
     assert growths["mlm"].line.slope == pytest.approx(10) and growths["mlm"].largest == 1e12
-    assert growths["mlm"].forecast(100).mean == pytest.approx(51)
+    assert growths["mlm"].line.forecast(1e14).mean == pytest.approx(51)
     forecast, measured = growths["mlm"].held_out or pytest.fail("no check")
     assert forecast.mean == pytest.approx(31) == measured
     assert Growth({1e10: [1.0], 1e11: [2.0]}).held_out is None
+    fewer = Growth({1e10: [1.0, 2.0], 1e11: [2.0, 4.0], 1e12: [3.0]}).held_out or pytest.fail("no check")
+    assert fewer[0].interval == Line({1e10: [1.0, 2.0], 1e11: [2.0, 4.0]}).forecast(1e12, seeds=1).interval
     assert list_references(leagues, column) == pytest.approx({"bm25": 80, "untrained": 6})
     assert collect_growth(leagues[:1], column) == {}
 
@@ -68,16 +72,32 @@ def test_rows_with_several_budgets_from_the_highest_forecast() -> None:
 def test_the_page_has_scores_forecasts_and_the_leader() -> None:
     page = growth_page([League(RUNS[number]) for number in (2, 0, 1)])
     (section,) = page.sections
+    # The middle budget is 1.05 times that of MLM, whose line is at 41.2 with ten times as much.
     assert section.table is not None and [*page.figures] == [*section.figures]
     assert [column.name for column in section.table.columns[1:4]] == ["10.5G FLOPs", "105.0G FLOPs", "1.1T FLOPs"]
     rows = {row[0].lower(): row[1:] for row in section.table.rows}
     mlm = next(row for name, row in rows.items() if "mlm" in name or "masked" in name)
-    assert mlm[:4] == ("11.0", "21.0", "31.0", "+10.0") and mlm[4].startswith("41.0 ±") and mlm[-1] == "31.0"
+    assert mlm[:4] == ("11.0", "21.0", "31.0", "+10.0") and mlm[4].startswith("41.2 ±") and mlm[-1] == "31.0"
     assert rows["bm25"] == ("80.0", *["–"] * 7)
     leaders = re.findall(r"with (\d+) times the largest budget, (\w+)", page.findings[0])
     assert [(factor, name.lower()) for factor, name in leaders] == [("10", "ict"), ("100", "mlm")]
     assert page.findings[-1].startswith("Held out: of 2 forecasts for the largest budget from the smaller ones, 2 have")
     assert "R@10" in render_growth(RUNS).html
+
+
+def test_all_rows_are_forecast_for_the_same_flops_if_one_has_a_larger_budget() -> None:
+    """ICT has no training of 1e13 FLOPs: its score with 1e14 is read at the same point of its line as MLM's."""
+    mlm_alone = [record for record in run(1e13, [0.40, 0.42], [0.0]) if record["variant"] != "ict"]
+    page = growth_page([League(records) for records in [*RUNS, mlm_alone]])
+    (section,) = page.sections
+    assert section.table is not None
+    assert [column.name for column in section.table.columns if column.group == "Forecast"] == [
+        "100.0T FLOPs",
+        "1.0P FLOPs",
+    ]
+    ict = next(row for row in section.table.rows if row[0] == "ict")
+    assert ict[1:5] == ("41.0", "42.0", "43.0", "–")
+    assert ict[6].startswith("45.0 ±") and ict[7].startswith("46.0 ±")  # 2 and 3 times ten above 1.1e12
 
 
 def test_one_budget_has_no_page() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log10, sqrt
-from statistics import mean
+from statistics import mean, median
 
 import numpy as np
 from scipy import stats
@@ -12,7 +12,7 @@ from scipy import stats
 from contexture.reporting.tables import Estimate, estimate
 from contexture.systems.league.scores import League, LeagueColumn
 
-#: Multiples of the largest budget that are forecast.
+#: Multiples of the largest budget of all leagues that are forecast.
 FACTORS = (10, 100)
 
 #: FLOPs → scores of the seeds.
@@ -43,8 +43,8 @@ class Line:
         slope, middle, centre, *_ = self._fit
         return middle + slope * (log10(flops) - centre)
 
-    def forecast(self, flops: float) -> Estimate:
-        """Return the mean score that as many seeds as before would have, with the half of its 95% interval.
+    def forecast(self, flops: float, seeds: float | None = None) -> Estimate:
+        """Return the mean score of `seeds` trainings (default: as many as before), with half of its 95% interval.
 
         The interval is Student's for new observations of a linear regression. It covers the scatter of the seeds and
         the error of the line, but not that the true curve bends. Two scores have none.
@@ -54,7 +54,7 @@ class Line:
         if free < 1:
             return Estimate(self.at(flops), None)
         squares = sum((score - self.at(x)) ** 2 for x, scores in self.points.items() for score in scores)
-        seeds = count / len(self.points)
+        seeds = seeds or count / len(self.points)
         deviation = sqrt(squares / free * (1 / seeds + 1 / count + (log10(flops) - centre) ** 2 / spread))
         return Estimate(self.at(flops), float(stats.t.ppf(0.975, free)) * deviation)
 
@@ -75,23 +75,21 @@ class Growth:
         """FLOPs of the largest budget."""
         return max(self.points)
 
-    def forecast(self, factor: float) -> Estimate:
-        """Return the forecast for a multiple of the largest budget."""
-        return self.line.forecast(factor * self.largest)
-
     @property
     def held_out(self) -> tuple[Estimate, float] | None:
         """The forecast for the largest budget from the others, and the measured mean; None with two budgets."""
         smaller = {flops: scores for flops, scores in self.points.items() if flops != self.largest}
         if len(smaller) < 2:
             return None
-        return Line(smaller).forecast(self.largest), mean(self.points[self.largest])
+        measured = self.points[self.largest]
+        return Line(smaller).forecast(self.largest, len(measured)), mean(measured)
 
 
 def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str, Growth]:
     """Return variant → scores by budget, of variants that several leagues trained, from the highest forecast.
 
-    Leagues have different budgets. Variants of other systems are left out: their budget is their system's.
+    Leagues have different budgets, and the largest may have fewer rows. Variants of other systems are left out: their
+    budget is their system's.
     """
     points: dict[str, dict[float, Sequence[float]]] = {}
     for league in leagues:
@@ -99,7 +97,19 @@ def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str,
             if scores := [*league.values(variant, column).values()]:
                 points.setdefault(variant, {})[float(league.costs[variant]["flops"])] = scores
     made = {variant: Growth(by_flops) for variant, by_flops in points.items() if len(by_flops) > 1}
-    return dict(sorted(made.items(), key=lambda item: -item[1].forecast(FACTORS[0]).mean))
+    target = list_targets(leagues)[0]
+    return dict(sorted(made.items(), key=lambda item: -item[1].line.at(target)))
+
+
+def find_budget(league: League) -> float:
+    """Return the FLOPs of a middle row; 0 if nothing was trained."""
+    flops = [float(league.costs[variant]["flops"]) for variant in league.groups.get("objectives", ())]
+    return median(flops) if flops else 0.0
+
+
+def list_targets(leagues: Sequence[League]) -> list[float]:
+    """Return the FLOPs that are forecast for all rows, also for those without a training of the largest budget."""
+    return [factor * max(map(find_budget, leagues), default=0.0) for factor in FACTORS]
 
 
 def list_references(leagues: Sequence[League], column: LeagueColumn) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """The page of scores by budget: tables, pictures, and which row would lead with more compute."""
 
 from collections.abc import Mapping, Sequence
-from statistics import mean, median
+from statistics import mean
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,7 +15,14 @@ from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
 from contexture.reporting.tables import NOTHING, Column, Table, columns, format_estimate
 from contexture.reporting.training_tables import format_count
-from contexture.systems.league.growth import FACTORS, Growth, collect_growth, list_references
+from contexture.systems.league.growth import (
+    FACTORS,
+    Growth,
+    collect_growth,
+    find_budget,
+    list_references,
+    list_targets,
+)
 from contexture.systems.league.page import LABELS
 from contexture.systems.league.scores import League, LeagueColumn
 
@@ -26,8 +33,8 @@ NOTE = (
 )
 CAPTION = (
     "Means over seeds. Per ten times: points by which the line through all scores grows with ten times the FLOPs. "
-    "Forecasts: the line at multiples of the largest budget, with 95% intervals (±) of the regression. "
-    "Held out: the forecast for the largest budget from the smaller ones, and what was measured."
+    "Forecasts: the line at 10 and 100 times the largest budget of all rows, with 95% intervals (±) of the regression. "
+    "Held out: the forecast for a row's largest budget from its smaller ones, and what was measured."
 )
 WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6
 
@@ -45,7 +52,7 @@ def render_growth(results: Sequence[Sequence[Record]]) -> Report:
 
 def growth_page(leagues: Sequence[League]) -> Page:
     """Return findings, and a table and a picture for each column of scores."""
-    leagues = sorted(leagues, key=_budget)
+    leagues = sorted(leagues, key=find_budget)
     rows = {column: collect_growth(leagues, column) for league in leagues for column in league.columns}
     rows = {column: growths for column, growths in rows.items() if growths}
     if not rows:
@@ -56,32 +63,26 @@ def growth_page(leagues: Sequence[League]) -> Page:
         name = f"growth_{number}"
         figures[name] = _draw(leagues, column, growths)
         parts.append(Section(column.title, _table(leagues, column, growths), [name]))
-    findings = [_leader_sentence(leagues[0], column, growths) for column, growths in rows.items()]
+    findings = [_leader_sentence(leagues, column, growths) for column, growths in rows.items()]
     return Page([*findings, *_check_sentences(list(rows.values()))], parts, figures)
-
-
-def _budget(league: League) -> float:
-    """Return the FLOPs of a middle row; 0 if nothing was trained."""
-    flops = [float(league.costs[variant]["flops"]) for variant in league.groups.get("objectives", ())]
-    return median(flops) if flops else 0.0
 
 
 def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Table:
     """Return a row for each variant: scores by budget, slope, forecasts, and the check; then baselines."""
-    cells = []
+    cells, targets = [], list_targets(leagues)
     for variant, growth in growths.items():
         measured = [[*league.values(variant, column).values()] for league in leagues]
         scores = [f"{mean(values):z.1f}" if values else NOTHING for values in measured]
-        forecasts = [format_estimate(growth.forecast(factor)) for factor in FACTORS]
+        forecasts = [format_estimate(growth.line.forecast(flops)) for flops in targets]
         check = growth.held_out
         held_out = (NOTHING, NOTHING) if check is None else (format_estimate(check[0]), f"{check[1]:z.1f}")
         cells.append((leagues[0].label(variant), *scores, f"{growth.line.slope:+z.1f}", *forecasts, *held_out))
     references = sorted(list_references(leagues, column).items(), key=lambda item: -item[1])
     heads = (
         Column("Model"),
-        *columns(numbers=[f"{format_count(_budget(league))} FLOPs" for league in leagues], group="Measured"),
+        *columns(numbers=[f"{format_count(find_budget(league))} FLOPs" for league in leagues], group="Measured"),
         *columns(numbers=["per ten times"], group="Growth"),
-        *columns(numbers=[f"{factor} times" for factor in FACTORS], group="Forecast"),
+        *columns(numbers=[f"{format_count(flops)} FLOPs" for flops in targets], group="Forecast"),
         *columns(numbers=["forecast", "measured"], group="Held out"),
     )
     cells += [
@@ -101,7 +102,7 @@ def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str,
         flops = [x for x, scores in growth.points.items() for _ in scores]
         scores = [score for values in growth.points.values() for score in values]
         axes.plot(flops, scores, label=leagues[0].label(variant), **style | {"linestyle": "", "markersize": 5})
-        ends = np.array([min(flops), growth.largest * FACTORS[-1]])
+        ends = np.array([min(flops), list_targets(leagues)[-1]])
         axes.plot(ends, [growth.line.at(end) for end in ends], color=style["color"], linewidth=1, alpha=0.6)
     for variant, score in list_references(leagues, column).items():
         axes.axhline(score, color=INK, linewidth=0.8, linestyle="--", zorder=1)
@@ -114,16 +115,18 @@ def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str,
     return figure
 
 
-def _leader_sentence(league: League, column: LeagueColumn, growths: Mapping[str, Growth]) -> str:
+def _leader_sentence(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> str:
     """Return which variant would lead with each multiple of the budget, and how many others may be as good."""
     parts = []
-    for factor in FACTORS:
-        forecasts = {variant: growth.forecast(factor) for variant, growth in growths.items()}
+    for factor, flops in zip(FACTORS, list_targets(leagues), strict=True):
+        forecasts = {variant: growth.line.forecast(flops) for variant, growth in growths.items()}
         leader, *followers = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
         rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in followers)
         doubt = f", the intervals of {rivals} of {len(followers)} others overlap" if rivals else ""
         score = format_estimate(forecasts[leader])
-        parts.append(f"with {factor} times the largest budget, {lower_first(league.label(leader))} ({score}{doubt})")
+        parts.append(
+            f"with {factor} times the largest budget, {lower_first(leagues[0].label(leader))} ({score}{doubt})"
+        )
     return f"{column.title}. Leader by forecast: {'; '.join(parts)}."
 
 
