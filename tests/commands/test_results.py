@@ -78,9 +78,12 @@ def test_saved_results_have_all_records_and_how_they_were_made(
 def test_saved_results_can_get_more_seeds_and_rows(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["results", "save", "first"])
     more = [record | {"seed": record["seed"] + 3} for record in cmlm_records([0.73, 0.74, 0.75], [0.81, 0.82, 0.83])]
+    for record in more:
+        record["training_text"] = "moved.txt"  # another name of the same text
     again = cmlm_records([0.1, 0.1, 0.1], CMLM)  # other scores of records that are there
     reports = write_run(project / "data", "cmlm", [*again, *more, *sentence_records("words", [0.5])])
-    run = replace(RUN, commit="fedcba9876543210", minutes=5.0, finished="2026-02-01T12:00")
+    write_run(project / "data", "mspp", measured("mspp_ie", [0.5], "answer_selection", "wikiqa", "grouped", "map"))
+    run = replace(RUN, commit="fedcba9876543210", minutes=5.0, finished="2026-02-01T12:00", text="moved.txt")
     (reports / "cmlm/run.json").write_text(json.dumps(asdict(run)))
     command = "kedro run --pipelines cmlm --params corpus.input=DATA/novels/a.txt,cmlm.seeds=6"
     capsys.readouterr()
@@ -90,7 +93,8 @@ def test_saved_results_can_get_more_seeds_and_rows(project: Path, capsys: pytest
     values = {(record["variant"], record["seed"]): record["value"] for record in saved.records}
     assert [values["mlm", seed] for seed in range(6)] == [*MLM, 0.73, 0.74, 0.75]
     assert values["words", 0] == 0.5
-    assert saved.runs["cmlm"] == replace(
+    assert len({record["training_text"] for record in saved.records if "training_text" in record}) == 1
+    assert [*saved.runs] == ["cmlm"] and saved.runs["cmlm"] == replace(
         run,
         command=command,
         commit="0123456789abcdef, fedcba9876543210",
@@ -99,6 +103,33 @@ def test_saved_results_can_get_more_seeds_and_rows(project: Path, capsys: pytest
         training_minutes=19.0,
     )
     assert "| 01234567, fedcba98 |" in results_output(capsys, "list")
+
+
+def test_systems_without_new_records_stay_as_they_are() -> None:
+    one, two = ([record | {"system": name} for record in measured("a", [0.5], cost=COST)] for name in ("one", "two"))
+    saved = SavedResults({"one": RUN, "two": RUN}, [*one, *two])
+    later = replace(RUN, commit="fedcba9876543210")
+    more = [record | {"system": "two", "seed": 1} for record in measured("a", [0.6], cost=COST)]
+    added = saved.add(SavedResults({"one": later, "two": later}, [*one, *two, *more]))
+    assert added.runs["one"].commit == RUN.commit
+    assert added.runs["two"].commit == "0123456789abcdef, fedcba9876543210"
+
+
+def test_one_score_without_a_training_still_counts_for_all_seeds() -> None:
+    first = SavedResults({"some": RUN}, [*measured("published", [0.5]), *measured("a", [0.5, 0.6], cost=COST)])
+    later = [*measured("published", [0.5]), *measured("a", [0.7], cost=COST)]
+    for record in later:
+        record["seed"] = 2
+    added = first.add(SavedResults({"some": RUN}, later))
+    assert [(r["variant"], r["seed"]) for r in added.records] == [("published", 0), ("a", 0), ("a", 1), ("a", 2)]
+
+
+def test_scores_of_a_model_that_was_trained_again_are_not_added() -> None:
+    saved = SavedResults({"some": RUN}, measured("a", [0.5, 0.6], cost=COST))
+    again = SavedResults({"some": RUN}, measured("a", [0.5], "cr", cost=COST | {"seconds": 61.0}))
+    with pytest.raises(ValueError, match="some: a with seed 0 was trained again; add scores of the first training"):
+        saved.add(again)
+    assert len(saved.add(SavedResults({"some": RUN}, measured("a", [0.5], "cr", cost=COST))).records) == 3
 
 
 @pytest.mark.parametrize(
@@ -177,7 +208,7 @@ def test_growth_prints_scores_by_budget_and_forecasts(project: Path, capsys: pyt
     text = results_output(capsys, "growth", "a", "b", "c", "--output", "growth.html")
     mlm = next(row for row in table_rows(text) if row[0].lower() == "mlm")
     assert mlm[1:5] == ["11.0", "21.0", "31.0", "+10.0"]
-    assert "with 100 times the largest budget, MLM (51.0" in text
+    assert "with 100 times the largest budget, MLM (51.2" in text
     assert "data:image/png" in (project / "growth.html").read_text()
 
 
@@ -200,7 +231,9 @@ def test_claims_are_decided_on_saved_results(project: Path, capsys: pytest.Captu
 
 def test_only_named_systems_are_saved(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(project / "data", "mspp", measured("mspp_ie", [0.5], "answer_selection", "wikiqa", "grouped", "map"))
-    results_output(capsys, "save", "first", "--systems", "cmlm")
+    with pytest.raises(SystemExit, match="--command: name the systems that it runs with --systems: cmlm, mspp"):
+        main(["results", "save", "first", "--command", "kedro run --pipelines cmlm"])
+    results_output(capsys, "save", "first", "--systems", "cmlm", "cmlm")
     assert set(SavedResults.read(project / "docs/results/first.json").runs) == {"cmlm"}
     with pytest.raises(SystemExit, match="unknown system 'cmml'; did you mean 'cmlm'"):
         main(["results", "save", "second", "--systems", "cmml"])
@@ -237,6 +270,7 @@ def test_errors_name_the_option(
         ({"models": [{"scores": [["mr"]]}]}, "models without scores, or scores without data, metric"),
         ({"runs": {"cmlm": {"comit": "a"}}}, "comit: Unexpected keyword argument"),
         ({"more": 1}, "expected the keys runs and models"),
+        ({"runs": None}, "expected the keys runs and models"),
     ],
 )
 def test_damaged_files_are_errors(

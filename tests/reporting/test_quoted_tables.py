@@ -7,7 +7,7 @@ import pytest
 from contexture.reporting.provenance import Provenance
 from contexture.reporting.quoted_tables import QuotedTable, quote_tables, read_quoted_tables
 from contexture.reporting.saved_results import SavedResults
-from tests.reporting.make import measured
+from tests.reporting.make import COST, measured
 
 SQUAD = ("retrieval", "squad", "frozen", "recall_at_10")
 RESULTS = {
@@ -18,6 +18,8 @@ RESULTS = {
             *measured("mlm", [0.40, 0.43, 0.44], *SQUAD),
             *measured("bfs", [0.40, 0.50, 0.60], *SQUAD),
             *measured("bm25", [0.9], "retrieval", "squad", "80%", "recall_at_10"),
+            *measured("one_seed", [0.5], *SQUAD, cost=COST),
+            *measured("above_ict", [0.6, 0.62, 0.64], *SQUAD),
         ],
     )
 }
@@ -33,6 +35,9 @@ tables:
       "ICT | BFS": {variant: ict, baseline: bfs}
       BM25: {variant: ict, baseline: {variant: bm25, protocol: 80%}}
       alone: {variant: mlm}
+      BM25 − ICT: {variant: bm25, protocol: 80%, baseline: {variant: ict, protocol: frozen}}
+      a training with one seed: {variant: ict, baseline: one_seed}
+      equal differences: {variant: above_ict, baseline: ict}
 """
 PAGE = "Before.\n\n<!-- table scores -->\nold\n<!-- end of table -->\n\nAfter.\n"
 
@@ -46,7 +51,7 @@ def test_tables_are_written_between_their_marks(tmp_path: Path) -> None:
     tables = read(tmp_path, DEFINITION)
     page = quote_tables("page.md", PAGE, tables, RESULTS)
     # t(0.975, 2) = 4.303; standard deviations 2, 2.08 and 0.58, over √3.
-    assert page.splitlines()[2:11] == [
+    assert page.splitlines()[2:14] == [
         "<!-- table scores -->",
         "",
         "| R@10 | A | B | A − B |",
@@ -55,6 +60,9 @@ def test_tables_are_written_between_their_marks(tmp_path: Path) -> None:
         "| ICT \\| BFS | 52.0 (47.0 to 57.0) | 50.0 (25.2 to 74.8) | +2.0 (-17.9 to +21.9) |",
         "| BM25 | 52.0 (47.0 to 57.0) | 90.0 | **-38.0 (-43.0 to -33.0)** |",
         "| alone | 42.3 (37.2 to 47.5) | – | – |",
+        "| BM25 − ICT | 90.0 | 52.0 (47.0 to 57.0) | **+38.0 (+33.0 to +43.0)** |",
+        "| a training with one seed | 52.0 (47.0 to 57.0) | 50.0 | +0.0 |",
+        "| equal differences | 62.0 (57.0 to 67.0) | 52.0 (47.0 to 57.0) | +10.0 |",
         "",
     ]
     assert page.startswith("Before.") and page.endswith("<!-- end of table -->\n\nAfter.\n")

@@ -17,7 +17,12 @@ def add_arguments(results: argparse.ArgumentParser) -> None:
     save = actions.add_parser("save", help="save the results of a run to docs/results/NAME.json")
     save.set_defaults(work=save_results, parser=save)
     save.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
-    save.add_argument("--systems", nargs="+", metavar="SYSTEM", help="only these (default: all of the run)")
+    save.add_argument(
+        "--systems",
+        nargs="+",
+        metavar="SYSTEM",
+        help="only these (default: all of the run; with --add, those of the file)",
+    )
     save.add_argument(
         "--metrics",
         type=Path,
@@ -73,9 +78,13 @@ def save_results(args: argparse.Namespace) -> None:
         raise ValueError(
             f"NAME {args.name}: {file} exists; choose another name, delete the file, or add to it with --add"
         )
+    saved = SavedResults.read(file) if args.add else None
     with errors_at("--metrics" if args.metrics else "data/08_reporting"):
-        results = SavedResults.collect(args.metrics or find_upwards(DataLayout().reports_dir), args.systems)
+        systems = args.systems or (None if saved is None else [*saved.runs])
+        results = SavedResults.collect(args.metrics or find_upwards(DataLayout().reports_dir), systems)
     if args.repeat:
+        if len(results.runs) > 1 and not args.systems:
+            raise ValueError(f"--command: name the systems that it runs with --systems: {', '.join(results.runs)}")
         with errors_at("--command"):
             command = hide_folders(args.repeat)
         results = replace(results, runs={name: replace(run, command=command) for name, run in results.runs.items()})
@@ -88,9 +97,9 @@ def save_results(args: argparse.Namespace) -> None:
             )
         if run.changed_files:
             print(f"{system}: the code differed from commit {run.commit}", file=sys.stderr)
-    if args.add:
+    if saved is not None:
         with errors_at(str(file)):
-            results = SavedResults.read(file).add(results)
+            results = saved.add(results)
     with whole_file(file) as stream:
         stream.write(results.to_json().encode())
     print(f"{len(results.records):,} records of {', '.join(results.runs)}: {file}")

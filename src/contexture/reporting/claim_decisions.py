@@ -15,7 +15,7 @@ from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow,
 from contexture.reporting.names import DATA
 from contexture.reporting.phrases import count_noun, join_names
 from contexture.reporting.records import ScoreKey
-from contexture.reporting.run_records import RunRecords, SeedScores
+from contexture.reporting.run_records import RunRecords, SeedScores, share_seeds
 from contexture.reporting.tables import ROUNDING, estimate
 
 Verdict = Literal["shown", "refuted", "undecided"]
@@ -248,7 +248,7 @@ class _ComparedRows:
     @cached_property
     def seeds(self) -> list[int]:
         """Seeds that all variants of the difference share."""
-        return _share_seeds([self.get_scores(row, variant) for row, variant, _ in self.variants])
+        return share_seeds([self.get_scores(row, variant) for row, variant, _ in self.variants])
 
     def get_mean_score(self, row: ClaimRow, variant: str, seeds: Sequence[int]) -> float:
         """Return the mean score of a variant over seeds, measured like a row."""
@@ -295,7 +295,7 @@ class _ComparedRows:
         if row.minus is not None:
             score -= self.get_mean_score(row, row.minus, self.seeds)
         start_scores = None if row.untrained is None else self.get_scores(row, row.untrained)
-        if start_scores is None or not (shared := _share_seeds([start_scores], self.seeds)):
+        if start_scores is None or not (shared := share_seeds([start_scores], self.seeds)):
             return RowScore(score)
         start = mean(start_scores.get(seed) for seed in shared)
         return RowScore(score, start, self.get_mean_score(row, row.variant, shared) < start)
@@ -359,14 +359,3 @@ class _ComparedRows:
             for row, variant, _ in self.variants
         }
         return sum(seconds.values()) / 60
-
-
-def _share_seeds(scores: Sequence[SeedScores], seeds: Sequence[int] | None = None) -> list[int]:
-    """Return the seeds that all scores have, among `seeds` if given; what is unseeded has all seeds."""
-    if not all(score.by_seed for score in scores):
-        return []
-    seeded = [set(score.by_seed) for score in scores if not score.is_unseeded]
-    if seeds is not None:
-        seeded.append(set(seeds))
-    # Without seeds, there is one measurement.
-    return sorted(set.intersection(*seeded)) if seeded else [0]

@@ -53,7 +53,7 @@ class Provenance:
         return replace(
             later,
             commit=_join_names(self.commit, later.commit),
-            changed_files=None if None in changes else any(changes),
+            changed_files=True if True in changes else None if None in changes else False,
             minutes=None if None in minutes else round(sum(filter(None, minutes)), 1),
             seeds=seeds,
             processor=_join_names(self.processor, later.processor),

@@ -11,16 +11,17 @@ from pydantic.dataclasses import dataclass
 
 from contexture.messages import errors_at, explain_unknown
 from contexture.reporting.published import UniqueKeyLoader
+from contexture.reporting.run_records import SeedScores, share_seeds
 from contexture.reporting.saved_results import RowKey, SavedResults, format_score, group_by_row
-from contexture.reporting.tables import NOTHING, ROUNDING, Table, columns, estimate, pair_by_seed, to_markdown
+from contexture.reporting.tables import NOTHING, ROUNDING, Estimate, Table, columns, estimate, to_markdown
 from contexture.strict import STRICT, validate
 
 #: Defines the tables, in the folder of results.
 FILE = "quoted.yml"
 #: Some of the fields of `QuotedScore`.
 Fields = dict[str, Any]
-#: File → row → seed → score.
-Scores = Mapping[str, Mapping[RowKey, Mapping[int, float]]]
+#: File → row → scores.
+Scores = Mapping[str, Mapping[RowKey, SeedScores]]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -81,12 +82,21 @@ def read_quoted_tables(file: Path) -> dict[str, QuotedTable]:
 
 def quote_tables(page: str, text: str, tables: Mapping[str, QuotedTable], results: Mapping[str, SavedResults]) -> str:
     """Return the text of a page with its tables made anew; ValueError for a missing mark or score."""
-    scores = {file: group_by_row(saved) for file, saved in results.items()}
+    scores = {file: _collect_scores(saved) for file, saved in results.items()}
     for name, definition in tables.items():
         if definition.page == page:
             with errors_at(f"{FILE}: {name}"):
                 text = _replace_table(text, name, to_markdown(_make_table(definition, scores)))
     return text
+
+
+def _collect_scores(saved: SavedResults) -> dict[RowKey, SeedScores]:
+    """Return the scores of all rows; one of a variant without a training counts for all seeds."""
+    trained = {(r["system"], r["variant"]) for r in saved.records if "seconds" in r}
+    return {
+        key: SeedScores(by_seed, len(by_seed) == 1 and (key.system, key.variant) not in trained)
+        for key, by_seed in group_by_row(saved).items()
+    }
 
 
 def _replace_table(text: str, name: str, table: str) -> str:
@@ -118,25 +128,25 @@ def _format_cell(quoted: QuotedScore, scores: Scores) -> tuple[str, bool]:
     if quoted.file not in scores:
         raise ValueError(explain_unknown("results", [quoted.file], scores))
     if quoted.show == "score":
-        values = [*_get_scores(quoted, quoted.key, scores).values()]
+        values = [*_get_scores(quoted, quoted.key, scores).by_seed.values()]
     elif quoted.baseline is None:
         return NOTHING, False
     else:
         baseline = _get_scores(quoted, quoted.baseline_key, scores)
-        values = [*baseline.values()]
+        values = [*baseline.by_seed.values()]
         if quoted.show == "difference":
             above = _get_scores(quoted, quoted.key, scores)
-            values = [*pair_by_seed(above, baseline, unseeded=len(baseline) == 1)]
+            values = [above.get(seed) - baseline.get(seed) for seed in share_seeds([above, baseline])]
     is_difference = quoted.show == "difference"
     score = estimate(values)
     mean, ends = format_score(score, quoted.key, signed=is_difference)
-    is_significant = is_difference and score is not None and abs(score.mean) > (score.interval or abs(score.mean))
     is_constant = not values or max(values) - min(values) < ROUNDING
+    is_significant = is_difference and not is_constant and score is not None and not score.overlaps(Estimate(0, 0))
     return (mean if is_constant else f"{mean} ({ends})"), is_significant
 
 
-def _get_scores(quoted: QuotedScore, key: RowKey, scores: Scores) -> Mapping[int, float]:
-    """Return seed → score of a row; ValueError if the file does not have it."""
+def _get_scores(quoted: QuotedScore, key: RowKey, scores: Scores) -> SeedScores:
+    """Return the scores of a row; ValueError if the file does not have it."""
     if key not in scores[quoted.file]:
         raise ValueError(f"{quoted.file} has no test scores of {', '.join(map(str, vars(key).values()))}")
     return scores[quoted.file][key]

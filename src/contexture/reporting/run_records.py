@@ -31,6 +31,17 @@ class SeedScores:
         return next(iter(self.by_seed.values())) if self.is_unseeded else self.by_seed[seed]
 
 
+def share_seeds(scores: Sequence[SeedScores], seeds: Sequence[int] | None = None) -> list[int]:
+    """Return the seeds that all scores have, among `seeds` if given; what is unseeded has all seeds."""
+    if not all(score.by_seed for score in scores):
+        return []
+    seeded = [set(score.by_seed) for score in scores if not score.is_unseeded]
+    if seeds is not None:
+        seeded.append(set(seeds))
+    # Without seeds, there is one measurement.
+    return sorted(set.intersection(*seeded)) if seeded else [0]
+
+
 class RunRecords:
     """The records of a run: a folder `data/08_reporting`, or a file of saved results."""
 

@@ -1,6 +1,7 @@
 """Results in a file of the repository: the records of a run, and how they were made."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
@@ -64,7 +65,7 @@ class SavedResults:
         if unknown := [system for system in systems or () if system not in metrics_files]:
             raise ValueError(explain_unknown("system", unknown, metrics_files))
         runs, records = {}, []
-        for system in systems or metrics_files:
+        for system in dict.fromkeys(systems or metrics_files):
             with errors_at(str(metrics_files[system])):
                 records += check_records(json.loads(metrics_files[system].read_text(encoding="utf-8")))
             run = read_provenance(metrics_files[system].with_name(RUN_FILE))
@@ -76,7 +77,11 @@ class SavedResults:
         """Read a file that `to_json` wrote; ValueError if it is damaged."""
         with errors_at(str(file)):
             values = json.loads(file.read_text(encoding="utf-8"))
-            if not isinstance(values, dict) or values.keys() != {"runs", "models"}:
+            if (
+                not isinstance(values, dict)
+                or values.keys() != {"runs", "models"}
+                or not isinstance(values["runs"], dict)
+            ):
                 raise ValueError("expected the keys runs and models; contexture results save writes such files")
             runs = {system: _parse_provenance(run) for system, run in values["runs"].items()}
             return cls(runs, check_records(_read_scores(values["models"])))
@@ -97,19 +102,47 @@ class SavedResults:
     def add(self, other: "SavedResults") -> "SavedResults":
         """Return these results with the new records of `other`: of other systems, variants, seeds, tasks or data.
 
-        A score that both have stays as it is here. How both were made is joined, except for the command, which is that
-        of `other`. Raises ValueError if a system of both has another text or budget there, and if nothing is new.
+        A score that both have stays as it is here. How the systems with new records were made is joined, except for the
+        command, which is that of `other`. Raises ValueError if such a system has another text or budget there, if
+        nothing is new, and for a new score of a training that is here with another cost.
         """
         known = {_identify(record) for record in self.records}
+        counted = self._list_unseeded()
         new = [record for record in other.records if _identify(record) not in known]
+        new = [record for record in new if (*_name_measure(record), record["value"]) not in counted]
         if not new:
             raise ValueError("it has all records of this run; nothing was added")
-        records, runs = [*self.records, *new], dict(self.runs)
-        for system, run in other.runs.items():
+        self._check_trainings(new)
+        records, runs = list(self.records), dict(self.runs)
+        for system in dict.fromkeys(record["system"] for record in new):
+            records += [self._name_text(record) for record in new if record["system"] == system]
+            seeds = len({record["seed"] for record in records if record["system"] == system})
             with errors_at(system):
-                seeds = len({record["seed"] for record in records if record["system"] == system})
+                run = other.runs[system]
                 runs[system] = runs[system].join(run, seeds) if system in runs else run
         return SavedResults(runs, records)._add_minutes()
+
+    def _list_unseeded(self) -> set[tuple[Any, ...]]:
+        """Return model, measure and value of scores with one seed and no training: they count for all seeds."""
+        seeds = Counter(_name_measure(record) for record in self.records if "seconds" not in record)
+        named = ((_name_measure(record), record["value"]) for record in self.records)
+        return {(*name, value) for name, value in named if seeds[name] == 1}
+
+    def _check_trainings(self, new: Iterable[Record]) -> None:
+        """Raise ValueError if a new record is of a model that has another cost here: it was trained again."""
+        costs = {(r["system"], r["variant"], r["seed"]): r.get("seconds") for r in self.records}
+        for record in new:
+            model = record["system"], record["variant"], record["seed"]
+            if model in costs and costs[model] != record.get("seconds"):
+                raise ValueError(
+                    f"{record['system']}: {record['variant']} with seed {record['seed']} was trained again; add "
+                    "scores of the first training, train with other seeds (first_seed), or save the run as another file"
+                )
+
+    def _name_text(self, record: Record) -> Record:
+        """Return the record with this file's name of the text, which `add` compares by its checksum."""
+        text = self.runs[record["system"]].text if record["system"] in self.runs else None
+        return record if text is None or "training_text" not in record else {**record, "training_text": text}
 
     def _add_minutes(self) -> "SavedResults":
         """Return the results with the duration of all trainings in `runs`."""
@@ -131,8 +164,13 @@ class SavedResults:
 
 def _identify(record: Record) -> tuple[Any, ...]:
     """Return what no other record of the same results shares: model and measure."""
+    return (*_name_measure(record), record["seed"])
+
+
+def _name_measure(record: Record) -> tuple[str, ...]:
+    """Return the names of variant and measure, which the records of all seeds share."""
     measure = (record["task"], record["data"], record["protocol"], record["split"], record["metric"])
-    return (record["system"], record["variant"], record["seed"], *measure)
+    return (record["system"], record["variant"], *measure)
 
 
 def _without_score(record: Record) -> dict[str, Any]:

@@ -100,6 +100,21 @@ def test_all_rows_are_forecast_for_the_same_flops_if_one_has_a_larger_budget() -
     assert ict[6].startswith("45.0 ±") and ict[7].startswith("46.0 ±")  # 2 and 3 times ten above 1.1e12
 
 
+def test_leagues_with_one_budget_share_a_point_and_equal_scores_without_training_count_once() -> None:
+    leagues = [League(records) for records in [*RUNS, run(1e12, [0.50], [0.6])]]
+    (column,) = leagues[0].columns
+    assert collect_growth(leagues, column)["mlm"].points[1e12] == pytest.approx([30, 32, 50])
+    assert list_references(leagues, column)["untrained"] == pytest.approx(6)
+    other_start = [record | {"value": 0.09} if record["variant"] == "untrained" else record for record in RUNS[0]]
+    assert list_references([leagues[0], League(other_start)], column)["untrained"] == pytest.approx((5 + 7 + 9 + 9) / 4)
+
+
+def test_encoders_of_different_sizes_have_no_page() -> None:
+    larger = [record | {"parameters": 5_000_000} if record["variant"] == "mlm" else record for record in RUNS[2]]
+    with pytest.raises(ValueError, match=r"mlm has .* parameters in one of the results and 5,000,000 in another"):
+        render_growth([RUNS[0], RUNS[1], larger])
+
+
 def test_one_budget_has_no_page() -> None:
     with pytest.raises(ValueError, match="no row of the league has scores with two budgets"):
         render_growth(RUNS[:1])

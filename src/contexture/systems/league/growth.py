@@ -9,7 +9,7 @@ from statistics import mean, median
 import numpy as np
 from scipy import stats
 
-from contexture.reporting.tables import Estimate, estimate
+from contexture.reporting.tables import Estimate
 from contexture.systems.league.scores import League, LeagueColumn
 
 #: Multiples of the largest budget of all leagues that are forecast.
@@ -88,17 +88,29 @@ class Growth:
 def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str, Growth]:
     """Return variant → scores by budget, of variants that several leagues trained, from the highest forecast.
 
-    Leagues have different budgets, and the largest may have fewer rows. Variants of other systems are left out: their
-    budget is their system's.
+    The largest budget may have fewer rows. Variants of other systems are left out: their budget is their system's.
     """
-    points: dict[str, dict[float, Sequence[float]]] = {}
+    points: dict[str, dict[float, list[float]]] = {}
     for league in leagues:
         for variant in league.groups.get("objectives", ()):
             if scores := [*league.values(variant, column).values()]:
-                points.setdefault(variant, {})[float(league.costs[variant]["flops"])] = scores
+                points.setdefault(variant, {}).setdefault(float(league.costs[variant]["flops"]), []).extend(scores)
     made = {variant: Growth(by_flops) for variant, by_flops in points.items() if len(by_flops) > 1}
     target = list_targets(leagues)[0]
     return dict(sorted(made.items(), key=lambda item: -item[1].line.at(target)))
+
+
+def check_leagues(leagues: Sequence[League]) -> None:
+    """Raise ValueError if a variant has encoders of different sizes in two leagues."""
+    sizes: dict[str, int] = {}
+    for league in leagues:
+        for variant in league.groups.get("objectives", ()):
+            size = league.costs[variant]["parameters"]
+            if sizes.setdefault(variant, size) != size:
+                raise ValueError(
+                    f"{variant} has {sizes[variant]:,} parameters in one of the results and {size:,} in another; "
+                    "compare results with encoders of one size"
+                )
 
 
 def find_budget(league: League) -> float:
@@ -113,10 +125,9 @@ def list_targets(leagues: Sequence[League]) -> list[float]:
 
 
 def list_references(leagues: Sequence[League], column: LeagueColumn) -> dict[str, float]:
-    """Return untrained variants and baselines → mean over all leagues that measured them."""
-    scores: dict[str, list[float]] = {}
+    """Return untrained variants and baselines → mean over all leagues; equal scores with a seed count once."""
+    scores: dict[str, set[tuple[int, float]]] = {}
     for league in leagues:
         for variant in league.references:
-            scores.setdefault(variant, []).extend(league.values(variant, column).values())
-    made = {variant: estimate(values) for variant, values in scores.items()}
-    return {variant: score.mean for variant, score in made.items() if score is not None}
+            scores.setdefault(variant, set()).update(league.values(variant, column).items())
+    return {variant: mean(score for _, score in values) for variant, values in scores.items() if values}

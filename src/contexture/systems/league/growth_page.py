@@ -18,6 +18,7 @@ from contexture.reporting.training_tables import format_count
 from contexture.systems.league.growth import (
     FACTORS,
     Growth,
+    check_leagues,
     collect_growth,
     find_budget,
     list_references,
@@ -42,10 +43,11 @@ WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6
 def render_growth(results: Sequence[Sequence[Record]]) -> Report:
     """Return the page of the leagues of several results as Markdown and HTML.
 
-    Raises ValueError if no row was trained with several budgets.
+    Raises ValueError if no row was trained with several budgets, or a row has encoders of different sizes.
     """
     labels = {name: config.title for name, config in OBJECTIVES.items()} | LABELS
     leagues = [League([record for record in records if record["system"] == "league"], labels) for records in results]
+    check_leagues(leagues)
     context = ReportContext("league", TITLE, NOTE)
     return render_report([], [], context, lambda records, context: growth_page(leagues))
 
