@@ -70,7 +70,7 @@ def make_pages(results: Results) -> dict[Path, str]:
 
 def measured_page(results: Results) -> str:
     """Return the page of all files, of the claims that they decide, and of their cost."""
-    records = [RunRecords(saved.records, RESULTS_DIR / f"{name}.json") for name, saved in results.items()]
+    records = [RunRecords.of_results(saved, RESULTS_DIR / f"{name}.json") for name, saved in results.items()]
     decided = decide_claims(read_all_claims(tuple(SYSTEMS)), records)
     return join_parts(
         "# Results in files",

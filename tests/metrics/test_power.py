@@ -48,6 +48,16 @@ def test_the_power_is_the_share_of_significant_samples() -> None:
     assert paired_power(1.2, 5) == pytest.approx(share, abs=0.01)
 
 
+def test_seeds_for_two_tests_that_must_both_succeed() -> None:
+    """Is a difference without an effect between -1 and 1 standard deviation? The interval must lie between them."""
+    seeds = count_needed_seeds(1.0, -1.0) or 0
+    samples = np.random.default_rng(0).normal(0, 1, (20_000, seeds))
+    interval = stats.t.ppf(0.975, seeds - 1) * samples.std(axis=1, ddof=1) / np.sqrt(seeds)
+    assert (np.abs(samples.mean(axis=1)) + interval < 1).mean() == pytest.approx(0.8, abs=0.03)
+    assert count_needed_seeds(1.0) == 10 < seeds
+    assert count_needed_seeds(1.0, 9.0) == 10
+
+
 def test_large_and_missing_effects() -> None:
     assert count_needed_seeds(1000.0) == 2
     assert count_needed_seeds(0.0) is None

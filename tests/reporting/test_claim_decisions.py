@@ -12,7 +12,7 @@ from scipy import stats
 
 from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.reporting.claim_decisions import ClaimResult, Decision, decide, decide_claims
-from contexture.reporting.claim_tables import claims_page, claims_rows, claims_text, render_claims
+from contexture.reporting.claim_tables import claims_page, claims_rows, claims_text, decisions_table, render_claims
 from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaims, parse_claims
 from contexture.reporting.records import Record
 from contexture.reporting.run_records import RunRecords
@@ -244,6 +244,10 @@ def test_the_difference_of_differences() -> None:
     assert decision.difference == pytest.approx(100 * np.mean([0.3 - 0.15, 0.33 - 0.14]))
     assert decision.a is not None and decision.a.score == pytest.approx(31.5)
     assert decision.minutes == 8.0
+    started = ClaimComparison(ClaimRow("ours", minus="none", untrained="none"), ClaimRow("theirs"), ("mean",))
+    gain = decide_on(*(both_tasks(*part) for part in parts), compared=started).a
+    # The start is of the variant alone, so that it is not beside the difference.
+    assert gain is not None and (gain.start, gain.is_below_start) == (None, False)
     without = decide_on(*(both_tasks(*part) for part in parts[:3]), compared=compared)
     assert without.reason == "no records of no_words"
 
@@ -388,6 +392,38 @@ def test_rows_of_different_runs_are_not_compared(papers: dict[str, PaperClaims])
     # Each comparison may be in a run of its own.
     split = decide_toy(papers, [*OURS, *THEIRS, *START], [*OURS, *mlm, *START])
     assert split.verdict == "shown" and len(split.decisions) == 2
+
+
+def test_what_is_missing_is_said_of_the_run_that_has_most(papers: dict[str, PaperClaims]) -> None:
+    other = [{**record, "system": "league"} for record in OURS]
+    result = decide_toy(papers, other, [*OURS, *START], [*OURS, *both_tasks("theirs", [0.7])[3:], *START])
+    assert [decision.reason for decision in result.decisions] == ["no records of theirs", "no records of mlm"]
+
+
+def test_a_claim_can_need_an_option_of_the_command() -> None:
+    claim = TOY.replace("pipelines toy\n    missing: a GPU\n", "pipelines toy --params words=FILE\n    needs: words=\n")
+    papers = {"toy": parse_claims(claim, "toy")}
+    run = [*OURS, *THEIRS, *both_tasks("mlm", [0.6, 0.61, 0.62]), *START]
+    for command, verdict in (
+        ("kedro run --params words=a.txt", "shown"),
+        ("kedro run", "undecided"),
+        (None, "undecided"),
+    ):
+        (result,) = decide_claims(papers, [RunRecords(run, commands={"toy": command})])
+        assert result.verdict == verdict
+    with pytest.raises(ValueError, match="the command does not have 'vectors='"):
+        parse_claims(claim.replace("needs: words=", "needs: vectors="), "toy")
+
+
+def test_the_table_names_the_records_of_several_runs(papers: dict[str, PaperClaims]) -> None:
+    run = [*OURS, *THEIRS, *both_tasks("mlm", [0.6, 0.61, 0.62]), *START]
+    results = decide_claims(
+        papers, [RunRecords(run, Path("docs/results/first.json")), RunRecords(run, Path("data/08"))]
+    )
+    rows = to_markdown(decisions_table(results)).splitlines()
+    assert rows[0].endswith("| Records | Result |")
+    assert [row.split(" | ")[-2] for row in rows[3:]] == ["first", "data/08"] * 2
+    assert {row["records"] for row in claims_rows(results)} == {"docs/results/first.json", "data/08"}
 
 
 def test_runs_that_disagree_decide_nothing(papers: dict[str, PaperClaims]) -> None:

@@ -17,6 +17,10 @@ def paired_power(effect: float, seeds: int, level: float = 0.05) -> float:
     return float(stats.nct.sf(critical, freedom, shift) + stats.nct.sf(critical, freedom, -shift))
 
 
-def count_needed_seeds(effect: float, power: float = 0.8, level: float = 0.05) -> int | None:
-    """Return the smallest number of seeds with this power; None if it is above `MAX_SEEDS`. See `paired_power`."""
-    return next((seeds for seeds in range(2, MAX_SEEDS + 1) if paired_power(effect, seeds, level) >= power), None)
+def count_needed_seeds(*effects: float, power: float = 0.8, level: float = 0.05) -> int | None:
+    """Return the smallest number of seeds with this power for tests of all `effects`; None if it is above `MAX_SEEDS`.
+
+    The shares of samples in which the tests fail are added, as if no sample failed twice. See `paired_power`.
+    """
+    counts = range(2, MAX_SEEDS + 1)
+    return next((n for n in counts if sum(1 - paired_power(e, n, level) for e in effects) <= 1 - power), None)

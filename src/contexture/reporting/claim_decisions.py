@@ -27,7 +27,10 @@ MIN_SEEDS = 3
 
 @dataclass(frozen=True)
 class RowScore:
-    """The mean of a row over the shared seeds, and that of its untrained start, in points."""
+    """The mean of a row over the shared seeds, and that of its untrained start, in points.
+
+    A row that is the difference of two variants has no start of its own: `is_below_start` is of the first variant.
+    """
 
     score: float
     start: float | None = None
@@ -44,6 +47,8 @@ class Decision:
     verdict: Verdict = "undecided"
     #: Why it is undecided, with what would decide it.
     reason: str = ""
+    #: Variants without a score on the measure.
+    missing: tuple[str, ...] = ()
     folder: Path | None = None
     #: System of the rows, if it is one of `PaperClaim.also_in`.
     also_in: str = ""
@@ -112,13 +117,16 @@ def decide_claims(papers: Mapping[str, PaperClaims], runs: Sequence[RunRecords])
 
 def _decide_claim(system: str, paper: PaperClaims, claim: PaperClaim, runs: Sequence[RunRecords]) -> list[Decision]:
     """Return the decisions of each part of a claim: of the runs that measured it, or one that says what is missing."""
-    decisions = []
+    decisions: list[Decision] = []
+    if claim.needs:
+        runs = [run for run in runs if claim.needs in (run.commands.get(system) or "")]
     for comparison in claim.comparisons:
         for measure in (paper.measures[name] for name in comparison.measures):
             part = [decide(comparison, measure, run, system) for run in runs or [RunRecords([])]]
             for other in claim.also_in:
                 part += [replace(decide(comparison, measure, run, other), also_in=other) for run in runs]
-            decisions += [decision for decision in part if decision.is_measured] or part[:1]
+            measured = [decision for decision in part if decision.is_measured]
+            decisions += measured or [min(part, key=lambda decision: len(decision.missing))]
     return decisions
 
 
@@ -126,8 +134,8 @@ def decide(comparison: ClaimComparison, measure: ClaimMeasure, run: RunRecords, 
     """Return the decision of a comparison on a measure; `system` is the default of its rows."""
     decision = Decision(comparison, measure, folder=run.folder)
     rows = _ComparedRows(comparison, measure, run, system)
-    if rows.unmeasured:
-        return replace(decision, reason=f"no records of {join_names(rows.unmeasured)}")
+    if missing := rows.unmeasured:
+        return replace(decision, missing=tuple(missing), reason=f"no records of {join_names(missing)}")
     if not rows.seeds:
         return replace(decision, reason="the rows have no score, or no seed, in common")
     differences = rows.differences
@@ -175,8 +183,10 @@ def _judge(
         return "refuted", "", None
     if questions:
         return "undecided", "all seeds have the same difference; the interval over questions includes the bound", None
-    distance = min(abs(mean(differences) - bound) for bound in (lower, upper))
-    power_seeds = count_needed_seeds(distance / stdev(differences))
+    distances = [abs(mean(differences) - bound) for bound in (lower, upper) if abs(bound) < float("inf")]
+    if not lower < mean(differences) < upper:
+        distances = [min(distances)]
+    power_seeds = count_needed_seeds(*(distance / stdev(differences) for distance in distances))
     if power_seeds is None:
         return "undecided", f"more than {MAX_SEEDS:,} seeds would decide it", None
     needed = max(power_seeds, MIN_SEEDS)
@@ -298,7 +308,8 @@ class _ComparedRows:
         if start_scores is None or not (shared := share_seeds([start_scores], self.seeds)):
             return RowScore(score)
         start = mean(start_scores.get(seed) for seed in shared)
-        return RowScore(score, start, self.get_mean_score(row, row.variant, shared) < start)
+        is_below_start = self.get_mean_score(row, row.variant, shared) < start
+        return RowScore(score, start if row.minus is None else None, is_below_start)
 
     def find_objection(self) -> str:
         """Return why these records cannot decide the claim, whatever the interval is; "" if they can."""
@@ -328,7 +339,7 @@ class _ComparedRows:
         if self.measure.is_cost:
             return ""
         scores = [(row.untrained, self.get_row_score(row)) for row in self.rows if row.untrained is not None]
-        if missing := [name for name, score in scores if score.start is None]:
+        if missing := [name for name, score in scores if score.is_below_start is None]:
             return f"no records of the untrained start {join_names(dict.fromkeys(missing))}"
         if not scores or not all(score.is_below_start for _, score in scores):
             return ""

@@ -77,6 +77,7 @@ def claims_rows(results: Sequence[ClaimResult]) -> list[dict[str, Any]]:
             "seeds": decision.seeds,
             "questions": decision.questions,
             "needed_seeds": decision.needed_seeds,
+            "records": decision.folder and str(decision.folder),
             "text": join_names(decision.texts),
             "flops_a": decision.flops[0],
             "flops_b": decision.flops[1],
@@ -116,6 +117,7 @@ def decisions_table(results: Sequence[ClaimResult]) -> Table:
     """Return the table of all decisions, with a heading for each claim."""
     rows: list[tuple[str, ...]] = []
     headings = {}
+    sources = {decision.folder for result in results for decision in result.decisions}
     for result in results:
         source = f"{result.paper}, {result.claim.source}"
         headings[len(rows)] = f"{result.id}: {result.claim.statement} ({source}): {result.verdict}"
@@ -132,12 +134,21 @@ def decisions_table(results: Sequence[ClaimResult]) -> Table:
                     join_names(decision.texts) or NOTHING,
                     _format_flops(decision) if measured else NOTHING,
                     f"{decision.minutes:.1f}" if measured else NOTHING,
+                    *([_name_source(decision)] if len(sources) > 1 else []),
                     decision.verdict + (f": {decision.reason}" if decision.reason else ""),
                 )
             )
     names = columns("Compared", "Measure", numbers=["A", "B", "A − B", "Seeds"])
-    heads = (*names, Column("Text"), *columns(numbers=["FLOPs", "Minutes"]), Column("Result"))
+    last = columns(*(["Records"] if len(sources) > 1 else []), "Result")
+    heads = (*names, Column("Text"), *columns(numbers=["FLOPs", "Minutes"]), *last)
     return Table("Comparisons", heads, tuple(rows), CAPTION, headings=headings)
+
+
+def _name_source(decision: Decision) -> str:
+    """Return the name of the file or folder of the records that decided."""
+    if decision.folder is None or not decision.is_measured:
+        return NOTHING
+    return decision.folder.stem if decision.folder.suffix else str(decision.folder)
 
 
 def _remarks_table(results: Sequence[ClaimResult]) -> Table:

@@ -111,6 +111,8 @@ class PaperClaim:
     command: Text
     # Further systems whose rows with the same names also decide it.
     also_in: tuple[Text, ...] = ()
+    # A run decides the claim only if its command has this text, such as "words.vectors=".
+    needs: str = ""
     # What is missing to decide it here: data, seeds, a GPU.
     missing: str = ""
     # What to keep in mind about the comparison.
@@ -120,6 +122,8 @@ class PaperClaim:
         environment = "base" if "--env" not in self.command else self.command.split("--env")[1].split()[0]
         if environment != self.environment:
             raise key_error(f"the command runs the environment {environment}, not {self.environment}", "command")
+        if self.needs not in self.command:
+            raise key_error(f"the command does not have {self.needs!r}", "needs")
 
 
 @dataclass(config=STRICT, frozen=True)

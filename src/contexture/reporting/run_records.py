@@ -45,9 +45,14 @@ def share_seeds(scores: Sequence[SeedScores], seeds: Sequence[int] | None = None
 class RunRecords:
     """The records of a run: a folder `data/08_reporting`, or a file of saved results."""
 
-    def __init__(self, records: Iterable[Record], folder: Path | None = None) -> None:
-        """`folder`: folder or file of the records; a folder has the tables of questions in `../07_model_output`."""
-        self.folder = folder
+    def __init__(
+        self, records: Iterable[Record], folder: Path | None = None, commands: Mapping[str, str | None] | None = None
+    ) -> None:
+        """`folder`: folder or file of the records; a folder has the tables of questions in `../07_model_output`.
+
+        `commands`: system → command that repeats the run; None if it is unknown.
+        """
+        self.folder, self.commands = folder, commands or {}
         self._values: dict[tuple[str, str], dict[ScoreKey, dict[int, float]]] = {}
         self._costs: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
         for record in records:
@@ -64,7 +69,12 @@ class RunRecords:
         Raises ValueError if there are none or one is invalid.
         """
         results = SavedResults.read(folder) if folder.is_file() else SavedResults.collect(folder)
-        return cls(results.records, folder)
+        return cls.of_results(results, folder)
+
+    @classmethod
+    def of_results(cls, results: SavedResults, folder: Path) -> "RunRecords":
+        """Return the records of results, which were read from a folder or file."""
+        return cls(results.records, folder, {system: run.command for system, run in results.runs.items()})
 
     def get_costs(self, system: str, variant: str) -> dict[int, dict[str, Any]]:
         """Return seed → cost of a variant's training; {} if it was not trained here."""
