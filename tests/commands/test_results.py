@@ -106,13 +106,15 @@ def test_saved_results_can_get_more_seeds_and_rows(project: Path, capsys: pytest
 
 
 def test_systems_without_new_records_stay_as_they_are() -> None:
-    one, two = ([record | {"system": name} for record in measured("a", [0.5], cost=COST)] for name in ("one", "two"))
-    saved = SavedResults({"one": RUN, "two": RUN}, [*one, *two])
+    first, second = (
+        [record | {"system": name} for record in measured("a", [0.5], cost=COST)] for name in ("cmlm", "mspp")
+    )
+    saved = SavedResults({"cmlm": RUN, "mspp": RUN}, [*first, *second])
     later = replace(RUN, commit="fedcba9876543210")
-    more = [record | {"system": "two", "seed": 1} for record in measured("a", [0.6], cost=COST)]
-    added = saved.add(SavedResults({"one": later, "two": later}, [*one, *two, *more]))
-    assert added.runs["one"].commit == RUN.commit
-    assert added.runs["two"].commit == "0123456789abcdef, fedcba9876543210"
+    more = [record | {"system": "mspp", "seed": 1} for record in measured("a", [0.6], cost=COST)]
+    added = saved.add(SavedResults({"cmlm": later, "mspp": later}, [*first, *second, *more]))
+    assert added.runs["cmlm"].commit == RUN.commit
+    assert added.runs["mspp"].commit == "0123456789abcdef, fedcba9876543210"
 
 
 def test_one_score_without_a_training_still_counts_for_all_seeds() -> None:

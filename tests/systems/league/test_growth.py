@@ -38,8 +38,8 @@ def test_a_line_and_its_interval_by_hand() -> None:
     assert line.slope == pytest.approx(2) and line.at(100) == pytest.approx(6)
     forecast = line.forecast(100)
     assert forecast.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 / 2 + 1 / 4 + 1.5**2)), rel=1e-5)
-    alone = line.forecast(100, seeds=1)
-    assert alone.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 + 1 / 4 + 1.5**2)), rel=1e-5)
+    with_one_seed = line.forecast(100, seeds=1)
+    assert with_one_seed.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 + 1 / 4 + 1.5**2)), rel=1e-5)
     assert Line({1.0: [1.0], 10.0: [3.0]}).forecast(100).interval is None
 
 
@@ -87,8 +87,8 @@ def test_the_page_has_scores_forecasts_and_the_leader() -> None:
 
 def test_all_rows_are_forecast_for_the_same_flops_if_one_has_a_larger_budget() -> None:
     """ICT has no training of 1e13 FLOPs: its score with 1e14 is read at the same point of its line as MLM's."""
-    mlm_alone = [record for record in run(1e13, [0.40, 0.42], [0.0]) if record["variant"] != "ict"]
-    page = growth_page([League(records) for records in [*RUNS, mlm_alone]])
+    only_mlm = [record for record in run(1e13, [0.40, 0.42], [0.0]) if record["variant"] != "ict"]
+    page = growth_page([League(records) for records in [*RUNS, only_mlm]])
     (section,) = page.sections
     assert section.table is not None
     assert [column.name for column in section.table.columns if column.group == "Forecast"] == [
