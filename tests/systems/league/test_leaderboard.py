@@ -26,7 +26,7 @@ def test_rows_of_all_files_are_sorted_and_name_their_text() -> None:
         ("BM25", "some", "90.0", "1", "–", "–", "–", "a and b"),
         ("mlm", "some", "60.0", "1", "unknown (unknown)", "1.0T", "1.0", "b"),
         ("ICT", "some", "50.0 ±0.0", "2", text, "2.0T", "2.0", "a"),
-        ("Untrained", "some", "30.0", "1", text, "0", "0.0", "a"),
+        ("Untrained", "some", "30.0", "1", "–", "0", "0.0", "a"),
     )
 
 
@@ -35,10 +35,14 @@ def test_each_use_data_set_and_way_of_tuning_has_a_table() -> None:
         *measured("ict", [0.5], *SQUAD),
         *measured("ict", [0.5], "retrieval", "squad", "80%", "recall_at_10"),
         *measured("ict", [0.5], "answer_selection", "wikiqa", "grouped", "map"),
-        *measured("ict", [0.5], "bitext_retrieval", "tatoeba", "frozen", "accuracy"),
+        *measured("ict", [0.5, 0.7], "bitext_retrieval", "tatoeba/deu-eng", "frozen", "accuracy"),
+        *measured("ict", [0.3, 0.5], "bitext_retrieval", "tatoeba/eng-deu", "frozen", "accuracy"),
         *measured("ict", [0.5], "mr"),
     ]
-    assert [table.title for table in make_leaderboards({"a": saved(*records)}, {})] == [
+    tables = make_leaderboards({"a": saved(*records)}, {})
+    # Means of both directions: 0.4 and 0.6; t(0.975, 1) = 12.706; 14.14 / √2 = 10.
+    assert tables[-1].rows[0][2:4] == ("50.0 ±127.1", "2") and "mean over all directions" in tables[-1].caption
+    assert [table.title for table in tables] == [
         "Search, frozen: R@10, SQuAD",
         "Search, fine-tuned on 80%: R@10, SQuAD",
         "Choosing answers, fine-tuned: MAP, WikiQA",

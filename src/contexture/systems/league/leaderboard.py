@@ -1,10 +1,11 @@
 """Leaderboards: the scores of all saved results by use of encoders, in one table for each use and data set."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import mean
 
 from contexture.reporting.phrases import join_names
+from contexture.reporting.records import Record
 from contexture.reporting.run_records import RunRecords
 from contexture.reporting.saved_results import SavedResults
 from contexture.reporting.tables import NOTHING, Column, Estimate, Table, columns, format_estimate
@@ -19,7 +20,7 @@ BITEXT = LeagueUse(
     "For finding translations",
     "accuracy",
     "accuracy",
-    "percent of sentences whose nearest neighbour in the other language is the translation",
+    "percent of sentences whose nearest neighbour in the other language is the translation; mean over all directions",
     task="bitext_retrieval",
 )
 #: Trained rows in a table; rows without training are all shown.
@@ -65,11 +66,29 @@ def make_leaderboards(results: Mapping[str, SavedResults], labels: Mapping[str, 
     entries: dict[LeagueColumn, list[Entry]] = {}
     for file, saved in results.items():
         for system in saved.runs:
-            league = League([r for r in saved.records if r["system"] == system], labels.get(system), uses)
+            records = [record for record in saved.records if record["system"] == system]
+            league = League(_average_directions(records), labels.get(system), uses)
             for column, entry in _list_entries(league, saved, system, file):
                 entries.setdefault(column, []).append(entry)
     order = sorted(entries, key=lambda column: (uses.index(column.use), column.data, not column.is_frozen))
     return [_make_table(column, entries[column]) for column in order]
+
+
+def _average_directions(records: Iterable[Record]) -> list[Record]:
+    """Return the records, with the mean over the directions of a data set instead of each direction's translations."""
+    kept: list[Record] = []
+    directions: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        if record["task"] == BITEXT.task:
+            whole: Record = {**record, "data": record["data"].partition("/")[0]}
+            names = (whole["variant"], whole["data"], whole["protocol"], whole["split"], whole["metric"])
+            directions.setdefault((*names, str(whole["seed"])), []).append(whole)
+        else:
+            kept.append(record)
+    means: list[Record] = [
+        {**same[0], "value": mean(record["value"] for record in same)} for same in directions.values()
+    ]
+    return kept + means
 
 
 def _list_entries(league: League, saved: SavedResults, system: str, file: str) -> Iterator[tuple[LeagueColumn, Entry]]:
@@ -86,7 +105,7 @@ def _list_entries(league: League, saved: SavedResults, system: str, file: str) -
                     system,
                     score,
                     len(league.values(variant, column)),
-                    text if costs else NOTHING,
+                    text if any(cost["flops"] for cost in costs) else NOTHING,
                     mean(cost["flops"] for cost in costs) if costs else None,
                     mean(cost["seconds"] for cost in costs) / 60 if costs else None,
                     file,
