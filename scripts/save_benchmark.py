@@ -49,7 +49,7 @@ def run_benchmark(command: list[str]) -> tuple[int, str]:
 
 def make_page(name: str, command: list[str], output: str, minutes: float) -> str:
     """Return the page of a benchmark's output; absolute paths of the command have `DATA` instead of their folders."""
-    arguments = shlex.join(hide_folder(word) if word.startswith("/") else word for word in (name, *command))
+    arguments = shlex.join(map(_hide_path, (name, *command)))
     commit = read_commit(Path())
     machine = describe_processor()
     return (
@@ -59,6 +59,12 @@ def make_page(name: str, command: list[str], output: str, minutes: float) -> str
         f"Processor: {machine['processor']}, {machine['cores']} cores.\n\n"
         f"{output.strip()}\n"
     )
+
+
+def _hide_path(word: str) -> str:
+    """Return a word of a command, such as "--data=/home/me/texts/a.txt", with `DATA` instead of folders."""
+    option, sign, path = word.rpartition("=")
+    return option + sign + (hide_folder(path) if path.startswith("/") else path)
 
 
 if __name__ == "__main__":

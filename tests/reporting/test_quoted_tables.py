@@ -29,7 +29,7 @@ tables:
     page: page.md
     label: R@10
     fields: {file: first, system: some, task: retrieval, data: squad, protocol: frozen, metric: recall_at_10}
-    columns: {A: {}, B: {show: baseline}, A − B: {show: difference}}
+    columns: {A: {}, B: {show: baseline}, A − B: {show: difference}, Seeds: {show: seeds}}
     rows:
       ICT: {variant: ict, baseline: mlm}
       "ICT | BFS": {variant: ict, baseline: bfs}
@@ -54,15 +54,15 @@ def test_tables_are_written_between_their_marks(tmp_path: Path) -> None:
     assert page.splitlines()[2:14] == [
         "<!-- table scores -->",
         "",
-        "| R@10 | A | B | A − B |",
-        "| --- | ---: | ---: | ---: |",
-        "| ICT | 52.0 (47.0 to 57.0) | 42.3 (37.2 to 47.5) | **+9.7 (+8.2 to +11.1)** |",
-        "| ICT \\| BFS | 52.0 (47.0 to 57.0) | 50.0 (25.2 to 74.8) | +2.0 (-17.9 to +21.9) |",
-        "| BM25 | 52.0 (47.0 to 57.0) | 90.0 | **-38.0 (-43.0 to -33.0)** |",
-        "| alone | 42.3 (37.2 to 47.5) | – | – |",
-        "| BM25 − ICT | 90.0 | 52.0 (47.0 to 57.0) | **+38.0 (+33.0 to +43.0)** |",
-        "| a training with one seed | 52.0 (47.0 to 57.0) | 50.0 | +0.0 |",
-        "| equal differences | 62.0 (57.0 to 67.0) | 52.0 (47.0 to 57.0) | +10.0 |",
+        "| R@10 | A | B | A − B | Seeds |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| ICT | 52.0 (47.0 to 57.0) | 42.3 (37.2 to 47.5) | **+9.7 (+8.2 to +11.1)** | 3 |",
+        "| ICT \\| BFS | 52.0 (47.0 to 57.0) | 50.0 (25.2 to 74.8) | +2.0 (-17.9 to +21.9) | 3 |",
+        "| BM25 | 52.0 (47.0 to 57.0) | 90.0 | **-38.0 (-43.0 to -33.0)** | 3 |",
+        "| alone | 42.3 (37.2 to 47.5) | – | – | 3 |",
+        "| BM25 − ICT | 90.0 | 52.0 (47.0 to 57.0) | **+38.0 (+33.0 to +43.0)** | 3 |",
+        "| a training with one seed | 52.0 (47.0 to 57.0) | 50.0 | +0.0 | 1 |",
+        "| equal differences | 62.0 (57.0 to 67.0) | 52.0 (47.0 to 57.0) | +10.0 | 3 |",
         "",
     ]
     assert page.startswith("Before.") and page.endswith("<!-- end of table -->\n\nAfter.\n")

@@ -26,7 +26,7 @@ Scores = Mapping[str, Mapping[RowKey, SeedScores]]
 
 @dataclass(config=STRICT, frozen=True)
 class QuotedScore:
-    """A cell: the score of a variant in a file, or its difference to a baseline over shared seeds."""
+    """A cell: the score of a variant in a file, its difference to a baseline over shared seeds, or their number."""
 
     # Name of the saved results, and fields of their records.
     file: str
@@ -38,7 +38,8 @@ class QuotedScore:
     variant: str
     # Another variant; or fields that differ from those above. null: the row has none.
     baseline: str | dict[str, str] | None = None
-    show: Literal["score", "baseline", "difference"] = "score"
+    # seeds: how many the difference is over; without a baseline, those of the score.
+    show: Literal["score", "baseline", "difference", "seeds"] = "score"
 
     @property
     def key(self) -> RowKey:
@@ -127,6 +128,9 @@ def _format_cell(quoted: QuotedScore, scores: Scores) -> tuple[str, bool]:
     """Return a mean with its interval, and whether it is a difference that is significant at 95%."""
     if quoted.file not in scores:
         raise ValueError(explain_unknown("results", [quoted.file], scores))
+    if quoted.show == "seeds":
+        keys = [quoted.key] + ([] if quoted.baseline is None else [quoted.baseline_key])
+        return str(len(share_seeds([_get_scores(quoted, key, scores) for key in keys]))), False
     if quoted.show == "score":
         values = [*_get_scores(quoted, quoted.key, scores).by_seed.values()]
     elif quoted.baseline is None:
