@@ -7,6 +7,7 @@ processor. Nothing is written if the benchmark fails.
 """
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -63,8 +64,7 @@ def make_page(name: str, command: list[str], output: str, minutes: float) -> str
 
 def _hide_path(word: str) -> str:
     """Return a word of a command, such as "--data=/home/me/texts/a.txt", with `DATA` instead of folders."""
-    option, sign, path = word.rpartition("=")
-    return option + sign + (hide_folder(path) if path.startswith("/") else path)
+    return re.sub("(^|=)(/.*)", lambda match: match[1] + hide_folder(match[2]), word, count=1)
 
 
 if __name__ == "__main__":

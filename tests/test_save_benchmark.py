@@ -26,10 +26,10 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_has_the_output_and_how_it_was_made(tmp_path: Path) -> None:
     source = "import sys\nprint('| a |')\nprint('progress', file=sys.stderr)\nprint('|---|')\n"
-    assert save(tmp_path, source, "/home/ada/texts/squad", "--steps", "3", "--data=/home/ada/more/texts") == 0
+    assert save(tmp_path, source, "/home/ada/texts/squad", "--steps", "3", "--data=/home/ada/more/a=b") == 0
     heading, made, *output = PAGE.read_text().split("\n\n")
     assert heading == "# Benchmark: first"
-    assert "`python scripts/save_benchmark.py first tiny DATA/texts/squad --steps 3 --data=DATA/more/texts`" in made
+    assert "`python scripts/save_benchmark.py first tiny DATA/texts/squad --steps 3 --data=DATA/more/a=b`" in made
     assert "Commit: unknown." in made and " cores." in made
     assert output == ["| a |\n|---|\n"]
 

@@ -128,20 +128,18 @@ def _format_cell(quoted: QuotedScore, scores: Scores) -> tuple[str, bool]:
     """Return a mean with its interval, and whether it is a difference that is significant at 95%."""
     if quoted.file not in scores:
         raise ValueError(explain_unknown("results", [quoted.file], scores))
-    if quoted.show == "seeds":
-        keys = [quoted.key] + ([] if quoted.baseline is None else [quoted.baseline_key])
-        return str(len(share_seeds([_get_scores(quoted, key, scores) for key in keys]))), False
-    if quoted.show == "score":
-        values = [*_get_scores(quoted, quoted.key, scores).by_seed.values()]
-    elif quoted.baseline is None:
+    if quoted.baseline is None and quoted.show in ("baseline", "difference"):
         return NOTHING, False
-    else:
-        baseline = _get_scores(quoted, quoted.baseline_key, scores)
-        values = [*baseline.by_seed.values()]
-        if quoted.show == "difference":
-            above = _get_scores(quoted, quoted.key, scores)
-            values = [above.get(seed) - baseline.get(seed) for seed in share_seeds([above, baseline])]
+    above = _get_scores(quoted, quoted.key, scores)
+    below = above if quoted.baseline is None else _get_scores(quoted, quoted.baseline_key, scores)
+    shared = share_seeds([above, below])
+    if quoted.show == "seeds":
+        return str(len(shared)), False
     is_difference = quoted.show == "difference"
+    if is_difference:
+        values = [above.get(seed) - below.get(seed) for seed in shared]
+    else:
+        values = [*(above if quoted.show == "score" else below).by_seed.values()]
     score = estimate(values)
     mean, ends = format_score(score, quoted.key, signed=is_difference)
     is_constant = not values or max(values) - min(values) < ROUNDING

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from contexture.messages import errors_at, explain_unknown
 from contexture.paths import METRICS_FILE, RUN_FILE
 from contexture.reporting.provenance import Provenance
-from contexture.reporting.records import METRICS, Record, check_records, select_final
+from contexture.reporting.records import METRICS, Record, ScoreKey, check_records, score_key, select_final
 from contexture.reporting.run_commands import hide_folders
 from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estimate, pair_by_seed
 
@@ -108,14 +108,16 @@ class SavedResults:
         """
         known = {_identify(record) for record in self.records}
         counted = self._list_unseeded()
-        new = [record for record in other.records if _identify(record) not in known]
-        new = [record for record in new if (*_name_measure(record), record["value"]) not in counted]
+        new = [
+            self._name_text(record)
+            for record in other.records
+            if _identify(record) not in known and (*_name_measure(record), record["value"]) not in counted
+        ]
         if not new:
             raise ValueError("it has all records of this run; nothing was added")
         self._check_trainings(new)
-        records, runs = list(self.records), dict(self.runs)
+        records, runs = [*self.records, *new], dict(self.runs)
         for system in dict.fromkeys(record["system"] for record in new):
-            records += [self._name_text(record) for record in new if record["system"] == system]
             seeds = len({record["seed"] for record in records if record["system"] == system})
             with errors_at(system):
                 run = other.runs[system]
@@ -167,10 +169,9 @@ def _identify(record: Record) -> tuple[Any, ...]:
     return (*_name_measure(record), record["seed"])
 
 
-def _name_measure(record: Record) -> tuple[str, ...]:
+def _name_measure(record: Record) -> tuple[str, str, ScoreKey]:
     """Return the names of variant and measure, which the records of all seeds share."""
-    measure = (record["task"], record["data"], record["protocol"], record["split"], record["metric"])
-    return (record["system"], record["variant"], *measure)
+    return record["system"], record["variant"], score_key(record)
 
 
 def _without_score(record: Record) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from matplotlib.ticker import EngFormatter
 from contexture.objectives.config import OBJECTIVES
 from contexture.reporting.curves import INK, add_legend, new_figure, style_axes, variant_style
 from contexture.reporting.page import Page, ReportContext, Section
-from contexture.reporting.phrases import lower_first
+from contexture.reporting.phrases import join_names, lower_first
 from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
 from contexture.reporting.tables import NOTHING, Column, Table, columns, format_estimate
@@ -34,7 +34,8 @@ NOTE = (
 )
 CAPTION = (
     "Means over seeds. Per ten times: points by which the line through all scores grows with ten times the FLOPs. "
-    "Forecasts: the line at 10 and 100 times the largest budget of all rows, with 95% intervals (±) of the regression. "
+    f"Forecasts: the line at {join_names(map(str, FACTORS))} times the largest budget of all rows, with 95% intervals "
+    "(±) of the regression. "
     "Held out: the forecast for a row's largest budget from its smaller ones, and what was measured."
 )
 WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6

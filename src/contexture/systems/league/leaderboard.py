@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from contexture.reporting.phrases import join_names
-from contexture.reporting.records import Record
+from contexture.reporting.records import Record, ScoreKey, score_key
 from contexture.reporting.run_records import RunRecords
 from contexture.reporting.saved_results import SavedResults
 from contexture.reporting.tables import NOTHING, Column, Estimate, Table, columns, format_estimate
@@ -77,12 +77,11 @@ def make_leaderboards(results: Mapping[str, SavedResults], labels: Mapping[str, 
 def _average_directions(records: Iterable[Record]) -> list[Record]:
     """Return the records, with the mean over the directions of a data set instead of each direction's translations."""
     kept: list[Record] = []
-    directions: dict[tuple[str, ...], list[Record]] = {}
+    directions: dict[tuple[str, int, ScoreKey], list[Record]] = {}
     for record in records:
         if record["task"] == BITEXT.task:
             whole: Record = {**record, "data": record["data"].partition("/")[0]}
-            names = (whole["variant"], whole["data"], whole["protocol"], whole["split"], whole["metric"])
-            directions.setdefault((*names, str(whole["seed"])), []).append(whole)
+            directions.setdefault((whole["variant"], whole["seed"], score_key(whole)), []).append(whole)
         else:
             kept.append(record)
     means: list[Record] = [
