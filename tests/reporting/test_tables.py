@@ -11,7 +11,6 @@ from contexture.reporting.tables import (
     Table,
     comparison_table,
     counts_table,
-    pair_by_seed,
     results_table,
     results_tables,
     to_markdown,
@@ -97,12 +96,6 @@ def test_other_data_are_named_as_not_comparable() -> None:
         assert (row["MAP ours"], row["MAP paper"]) == (value, "88.5 (1.5)†")
     (published_only,) = results_tables([], TABLE_1)
     assert cells(published_only, "Joint with MSPP, IE_k")["MAP ours"] == "–"
-
-
-def test_unseeded_baseline_counts_for_all_seeds() -> None:
-    assert pair_by_seed({0: 5.0, 1: 7.0}, {0: 1.0}) == (4.0,)
-    assert pair_by_seed({0: 5.0, 1: 7.0}, {0: 1.0}, unseeded=True) == (4.0, 6.0)
-    assert pair_by_seed({1: 5.0}, {0: 1.0}) == ()
 
 
 def test_gains_are_paired_by_seed() -> None:

@@ -15,7 +15,8 @@ from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow,
 from contexture.reporting.names import DATA
 from contexture.reporting.phrases import count_noun, join_names
 from contexture.reporting.records import ScoreKey
-from contexture.reporting.run_records import RunRecords, SeedScores, share_seeds
+from contexture.reporting.run_records import RunRecords
+from contexture.reporting.seed_scores import SeedScores, share_seeds
 from contexture.reporting.tables import ROUNDING, estimate
 
 Verdict = Literal["shown", "refuted", "undecided"]
@@ -291,7 +292,7 @@ class _ComparedRows:
         (part,) = self.shared_parts
         for row, variant, sign in self.variants:
             scores = self.get_scores(row, variant)
-            seed = next(iter(scores.by_seed)) if scores.is_unseeded else self.seeds[0]
+            seed = next(iter(scores.by_seed)) if scores.has_all_seeds else self.seeds[0]
             key = self.measure.score_key(*part, row.protocol)
             values = self.run.read_questions(self.get_system(row), variant, seed, key)
             if values is None:

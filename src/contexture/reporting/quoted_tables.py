@@ -11,8 +11,8 @@ from pydantic.dataclasses import dataclass
 
 from contexture.messages import errors_at, explain_unknown
 from contexture.reporting.published import UniqueKeyLoader
-from contexture.reporting.run_records import SeedScores, share_seeds
 from contexture.reporting.saved_results import RowKey, SavedResults, format_score, group_by_row
+from contexture.reporting.seed_scores import SeedScores, pair_by_seed, share_seeds
 from contexture.reporting.tables import NOTHING, ROUNDING, Estimate, Table, columns, estimate, to_markdown
 from contexture.strict import STRICT, validate
 
@@ -83,21 +83,12 @@ def read_quoted_tables(file: Path) -> dict[str, QuotedTable]:
 
 def quote_tables(page: str, text: str, tables: Mapping[str, QuotedTable], results: Mapping[str, SavedResults]) -> str:
     """Return the text of a page with its tables made anew; ValueError for a missing mark or score."""
-    scores = {file: _collect_scores(saved) for file, saved in results.items()}
+    scores = {file: group_by_row(saved) for file, saved in results.items()}
     for name, definition in tables.items():
         if definition.page == page:
             with errors_at(f"{FILE}: {name}"):
                 text = _replace_table(text, name, to_markdown(_make_table(definition, scores)))
     return text
-
-
-def _collect_scores(saved: SavedResults) -> dict[RowKey, SeedScores]:
-    """Return the scores of all rows; one of a variant without a training counts for all seeds."""
-    trained = {(r["system"], r["variant"]) for r in saved.records if "seconds" in r}
-    return {
-        key: SeedScores(by_seed, len(by_seed) == 1 and (key.system, key.variant) not in trained)
-        for key, by_seed in group_by_row(saved).items()
-    }
 
 
 def _replace_table(text: str, name: str, table: str) -> str:
@@ -132,12 +123,11 @@ def _format_cell(quoted: QuotedScore, scores: Scores) -> tuple[str, bool]:
         return NOTHING, False
     above = _get_scores(quoted, quoted.key, scores)
     below = above if quoted.baseline is None else _get_scores(quoted, quoted.baseline_key, scores)
-    shared = share_seeds([above, below])
     if quoted.show == "seeds":
-        return str(len(shared)), False
+        return str(len(share_seeds([above, below]))), False
     is_difference = quoted.show == "difference"
     if is_difference:
-        values = [above.get(seed) - below.get(seed) for seed in shared]
+        values = [*pair_by_seed(above, below)]
     else:
         values = [*(above if quoted.show == "score" else below).by_seed.values()]
     score = estimate(values)

@@ -74,6 +74,11 @@ def values_by_seed(records: Iterable[Record], variant: str, key: ScoreKey) -> di
     return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == key}
 
 
+def list_seeded(records: Iterable[Record]) -> set[tuple[str, str]]:
+    """Return system and variant of the models that depend on a seed: they have the cost of a training."""
+    return {(record["system"], record["variant"]) for record in records if "seconds" in record}
+
+
 def select_final(records: Iterable[Record]) -> list[Record]:
     """Return the records of each task and data set on its test split, or on dev if it has no test results, as FEVER."""
     all_records = list(records)

@@ -1,7 +1,6 @@
 """Scores and costs in the records of a run, by variant and seed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -12,34 +11,11 @@ from contexture.paths import DataLayout
 from contexture.reporting.names import RECORD_SPECS, REFERENCES
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, score_key
 from contexture.reporting.saved_results import SavedResults
+from contexture.reporting.seed_scores import SeedScores
 from contexture.tasks.question_scores import read_question_scores
 
 #: Largest difference between a record and the mean of its table of questions.
 TABLE_TOLERANCE = 1e-6
-
-
-@dataclass(frozen=True)
-class SeedScores:
-    """Scores of a variant in points, by seed."""
-
-    by_seed: Mapping[int, float]
-    #: Whether one measurement counts for all seeds, as nothing was trained.
-    is_unseeded: bool = False
-
-    def get(self, seed: int) -> float:
-        """Return the score with a seed."""
-        return next(iter(self.by_seed.values())) if self.is_unseeded else self.by_seed[seed]
-
-
-def share_seeds(scores: Sequence[SeedScores], seeds: Sequence[int] | None = None) -> list[int]:
-    """Return the seeds that all scores have, among `seeds` if given; what is unseeded has all seeds."""
-    if not all(score.by_seed for score in scores):
-        return []
-    seeded = [set(score.by_seed) for score in scores if not score.is_unseeded]
-    if seeds is not None:
-        seeded.append(set(seeds))
-    # Without seeds, there is one measurement.
-    return sorted(set.intersection(*seeded)) if seeded else [0]
 
 
 class RunRecords:
@@ -89,8 +65,8 @@ class RunRecords:
         by_key = [self._values.get((system, variant), {}).get(key, {}) for key in keys]
         seeds = set.intersection(*map(set, by_key)) if by_key else set()
         by_seed = {seed: 100 * mean(values[seed] for values in by_key) for seed in sorted(seeds)}
-        is_unseeded = len(by_seed) == 1 and variant in REFERENCES and not self.get_costs(system, variant)
-        return SeedScores(by_seed, is_unseeded)
+        # Claims do not rely on one fine-tuning of published weights, which have no cost.
+        return SeedScores(by_seed, is_seeded=variant not in REFERENCES or bool(self.get_costs(system, variant)))
 
     def get_steps_per_second(self, system: str, variant: str) -> SeedScores:
         """Return the speed of a variant's training by seed."""

@@ -13,9 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 from contexture.messages import errors_at, explain_unknown
 from contexture.paths import METRICS_FILE, RUN_FILE
 from contexture.reporting.provenance import Provenance
-from contexture.reporting.records import METRICS, Record, ScoreKey, check_records, score_key, select_final
+from contexture.reporting.records import METRICS, Record, ScoreKey, check_records, list_seeded, score_key, select_final
 from contexture.reporting.run_commands import hide_folders
-from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estimate, pair_by_seed
+from contexture.reporting.seed_scores import SeedScores, pair_by_seed
+from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estimate
 
 _PROVENANCE = TypeAdapter(Provenance)
 #: Fields of a record that the scores of a model do not share, in alphabetical order.
@@ -125,10 +126,12 @@ class SavedResults:
         return SavedResults(runs, records)._add_minutes()
 
     def _list_unseeded(self) -> set[tuple[Any, ...]]:
-        """Return model, measure and value of scores with one seed and no training: they count for all seeds."""
-        seeds = Counter(_name_measure(record) for record in self.records if "seconds" not in record)
-        named = ((_name_measure(record), record["value"]) for record in self.records)
-        return {(*name, value) for name, value in named if seeds[name] == 1}
+        """Return model, measure and value of the scores that count for all seeds."""
+        seeded = list_seeded(self.records)
+        unseeded = [record for record in self.records if (record["system"], record["variant"]) not in seeded]
+        numbers = Counter(map(_name_measure, unseeded))
+        named = ((_name_measure(record), record["value"]) for record in unseeded)
+        return {(*name, value) for name, value in named if numbers[name] == 1}
 
     def _check_trainings(self, new: Iterable[Record]) -> None:
         """Raise ValueError if a new record is of a model that has another cost here: it was trained again."""
@@ -228,20 +231,21 @@ class RowKey:
 ROW_COLUMNS = columns("System", "Task", "Data", "Protocol", "Metric", "Variant")
 
 
-def group_by_row(results: SavedResults, words: Iterable[str] = ()) -> dict[RowKey, dict[int, float]]:
-    """Return row → seed → final score in the metric's unit (`select_final`), of rows that have all `words` as names."""
+def group_by_row(results: SavedResults, words: Iterable[str] = ()) -> dict[RowKey, SeedScores]:
+    """Return row → final scores in the metric's unit (`select_final`), of rows that have all `words` as names."""
     rows: dict[RowKey, dict[int, float]] = {}
     for record in select_final(results.records):
         key = RowKey(*(record[name] for name in ("system", "task", "data", "protocol", "metric", "variant")))
         if {*key.cells, key.metric}.issuperset(words):
             rows.setdefault(key, {})[record["seed"]] = METRICS[key.metric].scale * record["value"]
-    return dict(sorted(rows.items()))
+    seeded = list_seeded(results.records)
+    return {key: SeedScores(by_seed, (key.system, key.variant) in seeded) for key, by_seed in sorted(rows.items())}
 
 
 def scores_table(results: SavedResults, words: Iterable[str] = ()) -> Table:
     """Return a table of mean scores with their 95% intervals over seeds."""
     rows = [
-        (*key.cells, *format_score(estimate([*scores.values()]), key), str(len(scores)))
+        (*key.cells, *format_score(estimate([*scores.by_seed.values()]), key), str(len(scores.by_seed)))
         for key, scores in group_by_row(results, words).items()
     ]
     return Table("Scores", (*ROW_COLUMNS, *columns(numbers=["Mean", "95% interval", "Seeds"])), tuple(rows))
@@ -256,7 +260,7 @@ def differences_table(results: SavedResults, other: SavedResults, words: Iterabl
     rows = []
     for key in (key for key in first if key in second):
         differences = pair_by_seed(second[key], first[key])
-        means = (format_score(estimate([*scores[key].values()]), key)[0] for scores in (first, second))
+        means = (format_score(estimate([*scores[key].by_seed.values()]), key)[0] for scores in (first, second))
         rows.append((*key.cells, *means, *format_score(estimate(differences), key, True), str(len(differences))))
     numbers = ["First", "Second", "Difference", "95% interval", "Shared seeds"]
     return Table("Differences", (*ROW_COLUMNS, *columns(numbers=numbers)), tuple(rows))

@@ -227,13 +227,6 @@ def best(
     return cells_in_bold
 
 
-def pair_by_seed(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
-    """Return above − below for each shared seed; with `unseeded`, one value of `below` counts for all seeds."""
-    if unseeded and len(below) == 1:
-        below = dict.fromkeys(above, *below.values())
-    return tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
-
-
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """Return a table of gains over baselines with their t-tests, one row per comparison."""
     hundredths = any(METRICS[c.metric].scale == 1 for c in comparisons)

@@ -1,13 +1,14 @@
 """Tables with a column per task: rows of the paper, each followed by our corresponding variant."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import mean
 
 from contexture.reporting.names import DATA, label_variant, protocol_name
 from contexture.reporting.phrases import count_noun, join_names
 from contexture.reporting.published import ScoreColumn, ScoreTable
-from contexture.reporting.records import METRICS, Record, list_data, values_by_seed
+from contexture.reporting.records import METRICS, Record, list_data, list_seeded, values_by_seed
+from contexture.reporting.seed_scores import SeedScores, pair_by_seed
 from contexture.reporting.tables import (
     INTERVAL,
     Column,
@@ -17,7 +18,6 @@ from contexture.reporting.tables import (
     columns,
     list_variants,
     measured_cells,
-    pair_by_seed,
     published_cell,
 )
 
@@ -106,14 +106,12 @@ def compare_means(
     columns: Sequence[ScoreColumn],
     pairs: Sequence[tuple[str, str]],
     setting: str,
-    unseeded: Container[str] = (),
     baseline_protocol: str = "",
 ) -> list[Comparison]:
     """Return the differences between means of variants and baselines over their shared columns, in points.
 
     Points are hundredths. All `columns` have one metric. Pairs (variant, baseline) without a shared column or seed are
-    left out. The single measurement of `unseeded` baselines counts for all seeds. Baselines are measured by
-    `baseline_protocol`; empty: by the protocols of the columns.
+    left out. Baselines are measured by `baseline_protocol`; empty: by the protocols of the columns.
     """
     comparisons = []
     for variant, baseline in pairs:
@@ -124,7 +122,7 @@ def compare_means(
             if all(values_by_seed(records, name, column.score_key(data, p)) for name, p in protocols.items())
         ]
         above, below = (_means(records, name, shared, data, protocol) for name, protocol in protocols.items())
-        if differences := pair_by_seed(above, below, baseline in unseeded):
+        if differences := pair_by_seed(above, below):
             paper = [_published_mean(published, name, shared) for name in (variant, baseline)]
             gain = None if paper[0] is None or paper[1] is None else paper[0] - paper[1]
             labels = [label_variant(name, published.labels) for name in (variant, baseline)]
@@ -139,7 +137,6 @@ def compare_each_data(
     columns: Sequence[ScoreColumn],
     pairs: Sequence[tuple[str, str]],
     setting: str,
-    unseeded: Container[str] = (),
 ) -> list[Comparison]:
     """Return the comparisons of `compare_means` on each data set with scores of ours."""
     all_data = measured_data(records, published)
@@ -147,25 +144,26 @@ def compare_each_data(
         gain
         for data in all_data
         for where in [setting if len(all_data) == 1 else f"{setting}, {data}"]
-        for gain in compare_means(records, published, data, columns, pairs, where, unseeded)
+        for gain in compare_means(records, published, data, columns, pairs, where)
     ]
 
 
 def _means(
     records: Sequence[Record], variant: str, columns: Sequence[ScoreColumn], data: str, protocol: str
-) -> dict[int, float]:
-    """Return seed → a variant's mean over the columns in hundredths, for seeds with all columns.
+) -> SeedScores:
+    """Return a variant's means over the columns in hundredths, for seeds with all columns.
 
     A `protocol` replaces those of the columns.
     """
     values_by_column = [values_by_seed(records, variant, column.score_key(data, protocol)) for column in columns]
     seeds = set.intersection(*map(set, values_by_column)) if values_by_column else set()
-    return {
+    by_seed = {
         seed: mean(
             100 / METRICS[c.metric].scale * values[seed] for c, values in zip(columns, values_by_column, strict=True)
         )
         for seed in seeds
     }
+    return SeedScores(by_seed, any(name == variant for _, name in list_seeded(records)))
 
 
 def _published_mean(published: ScoreTable, variant: str, columns: Sequence[ScoreColumn]) -> float | None:

@@ -10,7 +10,8 @@ from typing import overload
 from contexture.reporting.names import DATA, REFERENCES, label_variant, sort_tasks
 from contexture.reporting.phrases import count_noun
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, score_key
-from contexture.reporting.tables import Comparison, Estimate, estimate, pair_by_seed
+from contexture.reporting.seed_scores import SeedScores, pair_by_seed
+from contexture.reporting.tables import Comparison, Estimate, estimate
 from contexture.tasks.registry import TASKS
 from contexture.tasks.spec import LeagueUse
 
@@ -72,10 +73,6 @@ class League:
         for record in records:
             self._values.setdefault((record["variant"], score_key(record)), {})[record["seed"]] = 100 * record["value"]
             seeds.setdefault(record["variant"], set()).add(record["seed"])
-        #: Untrained variants with one measurement, which counts for all seeds.
-        self.unseeded = {
-            name for name, variant_seeds in seeds.items() if len(variant_seeds) == 1 and name not in self.costs
-        }
         self.seeds = max(map(len, seeds.values()), default=0)
         self.columns = _list_columns(records, uses)
         self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
@@ -110,11 +107,8 @@ class League:
 
     def compare(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
         """Return a variant's differences to a baseline in a column, for their shared seeds; None without any."""
-        above, below = self.values(variant, column), self.values(baseline, column)
-        if variant in self.unseeded and baseline not in self.unseeded:
-            differences = tuple(-difference for difference in pair_by_seed(below, above, unseeded=True))
-        else:
-            differences = pair_by_seed(above, below, baseline in self.unseeded)
+        above, below = (SeedScores(self.values(name, column), name in self.costs) for name in (variant, baseline))
+        differences = pair_by_seed(above, below)
         if not differences:
             return None
         labels = self.label(variant), self.label(baseline)

@@ -23,8 +23,6 @@ TITLE, NOTE, LABELS, TABLES = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels,
 PROBES = ("skip_thoughts", "senteval")
 #: Tasks of the mean accuracy in appendix D.
 AVERAGED = ("mr", "cr", "subj", "mpqa", "trec", "mrpc")
-#: Variants without seeds: their one measurement counts for all seeds.
-UNSEEDED = frozenset({"word_average"})
 CAPTIONS, ANALOGIES = "image_captions", "analogies"
 #: The variants, in the order of colours.
 ORDER = tuple(LABELS)
@@ -112,7 +110,7 @@ def _classification_gains(records: Sequence[Record], protocol: str) -> list[Comp
     published = TABLES["table_1"].with_protocol(protocol)
     columns = [c for c in published.columns if c.task in AVERAGED and c.metric == "accuracy"]
     setting = f"classification tasks, {PROTOCOLS[protocol]}"
-    return compare_each_data(records, published, columns, PUBLISHED.comparisons, setting, UNSEEDED)
+    return compare_each_data(records, published, columns, PUBLISHED.comparisons, setting)
 
 
 def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
@@ -121,7 +119,7 @@ def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
     tasks = sort_tasks(r["task"] for r in records if r["metric"] == metric)
     columns = tuple(ScoreColumn(task, "cosine", metric, task) for task in tasks)
     published = ScoreTable("", columns, labels=LABELS)
-    return compare_each_data(records, published, columns, PUBLISHED.comparisons, "similarity tasks", UNSEEDED)
+    return compare_each_data(records, published, columns, PUBLISHED.comparisons, "similarity tasks")
 
 
 def _describe_gains(gains: Sequence[Comparison]) -> list[str]:
