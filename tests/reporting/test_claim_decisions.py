@@ -426,7 +426,7 @@ def test_the_table_names_the_records_of_several_runs(papers: dict[str, PaperClai
     assert {row["records"] for row in claims_rows(results)} == {"docs/results/first.json", "data/08"}
 
 
-def test_runs_that_disagree_decide_nothing(papers: dict[str, PaperClaims]) -> None:
+def test_equal_runs_that_disagree_decide_nothing(papers: dict[str, PaperClaims]) -> None:
     mlm = both_tasks("mlm", [0.6, 0.61, 0.62])
     first = [*OURS, *THEIRS, *mlm, *START]
     reverse = [*OURS, *both_tasks("theirs", [0.9, 0.91, 0.92]), *START]
@@ -434,7 +434,36 @@ def test_runs_that_disagree_decide_nothing(papers: dict[str, PaperClaims]) -> No
     assert [decision.verdict for decision in result.decisions] == ["shown", "refuted", "shown"]
     assert result.verdict == "undecided"
     unclear = [*OURS, *both_tasks("theirs", [0.8, 0.81, 0.82]), *START]
-    assert decide_toy(papers, first, unclear).verdict == "shown"
+    assert decide_toy(papers, first, unclear).verdict == "undecided"
+
+
+def test_the_run_with_most_seeds_decides_then_that_with_most_flops(papers: dict[str, PaperClaims]) -> None:
+    few_seeds = [*OURS, *THEIRS, *both_tasks("mlm", [0.6, 0.61, 0.62]), *START]
+    four = both_tasks("ours", [0.80, 0.81, 0.82, 0.81])
+    unclear = [both_tasks(name, [0.80, 0.81, 0.82, 0.815]) for name in ("theirs", "mlm")]
+    many_seeds = [*four, *unclear[0], *unclear[1], *START]
+    assert decide_toy(papers, few_seeds).verdict == "shown"
+    assert decide_toy(papers, few_seeds, many_seeds).verdict == "undecided"
+    cost = COST | {"flops": 2 * COST["flops"]}
+    longer = [{**record, **cost} if "flops" in record else record for record in few_seeds]
+    reverse = [*OURS, *both_tasks("theirs", [0.9, 0.91, 0.92]), *both_tasks("mlm", [0.6, 0.61, 0.62]), *START]
+    assert decide_toy(papers, reverse).verdict == "refuted"
+    assert decide_toy(papers, reverse, longer).verdict == "shown"  # type: ignore[arg-type]
+    # A run that cannot decide does not count, however large it is.
+    made_up = [{**record, "training_text": "the demo's made-up world"} for record in longer]
+    assert decide_toy(papers, reverse, made_up).verdict == "refuted"  # type: ignore[arg-type]
+
+
+def test_the_untrained_start_may_have_another_protocol() -> None:
+    frozen = both_tasks("ours", [0.7, 0.7, 0.7], protocol="frozen")
+    row = ClaimRow("ours", untrained="ours", untrained_protocol="frozen")
+    compared = ClaimComparison(row, ClaimRow("theirs"), ("mean",))
+    for scores, objection in (([0.6, 0.61, 0.62], True), ([0.8, 0.81, 0.82], False)):
+        decision = decide_on(
+            both_tasks("ours", scores), both_tasks("theirs", [0.5, 0.5, 0.5]), frozen, compared=compared
+        )
+        assert decision.a is not None and decision.a.start == pytest.approx(70)
+        assert (decision.has_objection, decision.verdict) == (objection, "undecided" if objection else "shown")
 
 
 def test_rows_of_further_systems_decide_too() -> None:
@@ -443,7 +472,8 @@ def test_rows_of_further_systems_decide_too() -> None:
     league: list[Record] = [{**record, "system": "league"} for record in run]
     unclear = [*OURS, *both_tasks("theirs", [0.8, 0.81, 0.82]), *both_tasks("mlm", [0.8, 0.81, 0.82]), *START]
     assert decide_toy(papers, unclear).verdict == "undecided"
-    result = decide_toy(papers, unclear, league)
+    larger: list[Record] = [{**r, "flops": 2 * r["flops"]} if "flops" in r else r for r in league]
+    result = decide_toy(papers, unclear, larger)
     assert [decision.also_in for decision in result.decisions] == ["", "league"] * 2 and result.verdict == "shown"
     assert "ours > theirs, mean of two, league: 81.0 (50.0)" in claims_text([result])
     # Rows of different systems are not compared.

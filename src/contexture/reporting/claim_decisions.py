@@ -48,6 +48,8 @@ class Decision:
     verdict: Verdict = "undecided"
     #: Why it is undecided, with what would decide it.
     reason: str = ""
+    #: Whether the records cannot decide it, whatever the interval is.
+    has_objection: bool = False
     #: Variants without a score on the measure.
     missing: tuple[str, ...] = ()
     folder: Path | None = None
@@ -90,21 +92,26 @@ class ClaimResult:
     def verdict(self) -> Verdict:
         """The claim's verdict: shown if each part is, refuted if a part is, else undecided.
 
-        A part is a comparison on a measure. If runs decide it differently, it is undecided.
+        A part is a comparison on a measure.
         """
-        parts: dict[tuple[ClaimComparison, ClaimMeasure], set[Verdict]] = {}
+        parts: dict[tuple[ClaimComparison, ClaimMeasure], list[Decision]] = {}
         for decision in self.decisions:
-            parts.setdefault((decision.comparison, decision.measure), set()).add(decision.verdict)
-        verdicts = [_combine_runs(verdicts) for verdicts in parts.values()]
+            parts.setdefault((decision.comparison, decision.measure), []).append(decision)
+        verdicts = [_combine_runs(decisions) for decisions in parts.values()]
         if "refuted" in verdicts:
             return "refuted"
         return "shown" if set(verdicts) == {"shown"} else "undecided"
 
 
-def _combine_runs(verdicts: set[Verdict]) -> Verdict:
-    """Return the verdict of several runs: that of those which decide, unless they disagree."""
-    (*decided,) = verdicts - {"undecided"}
-    return decided[0] if len(decided) == 1 else "undecided"
+def _combine_runs(decisions: Sequence[Decision]) -> Verdict:
+    """Return the verdict of a part by several runs: that of the run with most seeds, and of those, most FLOPs.
+
+    If each run that decides counted, every further run would be another chance for an error.
+    """
+    valid = [decision for decision in decisions if not decision.has_objection] or decisions
+    largest = max((decision.seeds, sum(decision.flops)) for decision in valid)
+    verdicts = {decision.verdict for decision in valid if (decision.seeds, sum(decision.flops)) == largest}
+    return verdicts.pop() if len(verdicts) == 1 else "undecided"
 
 
 def decide_claims(papers: Mapping[str, PaperClaims], runs: Sequence[RunRecords]) -> list[ClaimResult]:
@@ -146,6 +153,7 @@ def decide(comparison: ClaimComparison, measure: ClaimMeasure, run: RunRecords, 
     return replace(
         decision,
         verdict="undecided" if objection else verdict,
+        has_objection=bool(objection),
         reason=objection or reason,
         a=rows.get_row_score(comparison.a),
         b=rows.get_row_score(comparison.b),
@@ -250,6 +258,12 @@ class _ComparedRows:
         """Return the keys of the row's scores on the shared parts."""
         return [self.measure.score_key(*part, row.protocol) for part in self.shared_parts]
 
+    def get_start_scores(self, row: ClaimRow) -> SeedScores | None:
+        """Return the scores of a row's untrained start; None if it has none."""
+        if row.untrained is None:
+            return None
+        return self.get_scores(replace(row, protocol=row.untrained_protocol or row.protocol), row.untrained)
+
     def get_scores(self, row: ClaimRow, variant: str) -> SeedScores:
         """Return the scores of a variant, measured like a row."""
         if self.measure.is_cost:
@@ -305,7 +319,7 @@ class _ComparedRows:
         score = self.get_mean_score(row, row.variant, self.seeds)
         if row.minus is not None:
             score -= self.get_mean_score(row, row.minus, self.seeds)
-        start_scores = None if row.untrained is None else self.get_scores(row, row.untrained)
+        start_scores = self.get_start_scores(row)
         if start_scores is None or not (shared := share_seeds([start_scores], self.seeds)):
             return RowScore(score)
         start = mean(start_scores.get(seed) for seed in shared)

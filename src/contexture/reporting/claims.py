@@ -57,6 +57,8 @@ class ClaimRow:
     variant: Text
     # Untrained start of the variant, of equal width. null: there is none, such as for BM25.
     untrained: Text | None = None
+    # Protocol of the untrained start, such as "frozen" for rows that are only fine-tuned. Default: that of the row.
+    untrained_protocol: Text | None = None
     # Variant whose score is subtracted.
     minus: Text | None = None
     # Default: that of the measure.

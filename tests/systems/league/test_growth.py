@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from contexture.reporting.records import Record
-from contexture.systems.league.growth import Growth, Line, collect_growth, list_references
+from contexture.systems.league.growth import (
+    Growth,
+    Line,
+    Scatter,
+    check_forecasts,
+    collect_growth,
+    forecast_all,
+    list_references,
+    pool_scatter,
+)
 from contexture.systems.league.growth_page import growth_page, render_growth
 from contexture.systems.league.scores import League
 from tests.systems.league.toys import make_costly_records, make_records
@@ -33,23 +42,37 @@ RUNS = [
 
 
 def test_a_line_and_its_interval_by_hand() -> None:
-    """Deviations of 1 from a slope of 2: s² = 4 / 2; two new scores at a distance of 1.5 from the middle."""
-    line = Line({1.0: [1.0, 3.0], 10.0: [3.0, 5.0]})
-    assert line.slope == pytest.approx(2) and line.at(100) == pytest.approx(6)
-    forecast = line.forecast(100)
-    assert forecast.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 / 2 + 1 / 4 + 1.5**2)), rel=1e-5)
-    with_one_seed = line.forecast(100, seeds=1)
-    assert with_one_seed.interval == pytest.approx(4.30265 * math.sqrt(2 * (1 + 1 / 4 + 1.5**2)), rel=1e-5)
-    assert Line({1.0: [1.0], 10.0: [3.0]}).forecast(100).interval is None
+    """Means 2, 5 and 5: a slope of 1.5, and squared deviations from the line of 0.25 + 1 + 0.25."""
+    line = Line({1.0: [1.0, 3.0], 10.0: [5.0], 100.0: [4.0, 6.0]})
+    assert line.slope == pytest.approx(1.5) and line.at(1000) == pytest.approx(7)
+    assert (line.squares, line.free) == (pytest.approx(1.5), 1)
+    # A new budget at a distance of 2 from the middle.
+    deviation = math.sqrt(1.5 * (1 + 1 / 3 + 2**2 / 2))
+    assert line.forecast(1000, pool_scatter([line])).interval == pytest.approx(12.7062 * deviation, rel=1e-5)
+    # With a second row, whose deviations are twice as large: 7.5 / 2, and two degrees of freedom.
+    other = Line({1.0: [0.0], 10.0: [6.0], 100.0: [6.0]})
+    both = pool_scatter([line, other])
+    assert both == Scatter(pytest.approx(7.5 / 2), 2)
+    expected = 4.30265 * math.sqrt(7.5 / 2 * (1 + 1 / 3 + 2))
+    assert line.forecast(1000, both).interval == pytest.approx(expected, rel=1e-5)
+    two_budgets = Line({1.0: [1.0, 2.0], 10.0: [3.0]})
+    assert two_budgets.forecast(100, pool_scatter([two_budgets])).interval is None
+    assert two_budgets.forecast(100, both).interval is not None
 
 
-def test_intervals_contain_the_mean_of_new_scores_as_often_as_they_say() -> None:
+@pytest.mark.parametrize("budget_deviation", [0.0, 2.0])
+def test_intervals_contain_the_mean_of_new_scores_as_often_as_they_say(budget_deviation: float) -> None:
+    """Also if all seeds of a budget share a deviation from the line, such as that of a curve that bends."""
     rng = np.random.default_rng(0)
+
+    def draw(x: int) -> list[float]:
+        return list(3 * x + rng.normal(scale=budget_deviation) + rng.normal(size=3))
+
     hits = []
-    for _ in range(2000):
-        line = Line({10.0**x: list(3 * x + rng.normal(size=3)) for x in range(3)})
-        forecast = line.forecast(1e4)
-        hits.append(abs(forecast.mean - (12 + rng.normal(size=3).mean())) <= forecast.interval)
+    for _ in range(1000):
+        growths = {name: Growth({10.0**x: draw(x) for x in range(3)}) for name in "abcd"}
+        for forecast in forecast_all(growths, 1e4).values():
+            hits.append(abs(forecast.mean - np.mean(draw(4))) <= forecast.interval)
     assert 0.93 < np.mean(hits) < 0.97
 
 
@@ -59,12 +82,18 @@ def test_rows_with_several_budgets_from_the_highest_forecast() -> None:
     growths = collect_growth(leagues, column)
     assert list(growths) == ["ict", "mlm"]
     assert growths["mlm"].line.slope == pytest.approx(10) and growths["mlm"].largest == 1e12
-    assert growths["mlm"].line.forecast(1e14).mean == pytest.approx(51)
-    forecast, measured = growths["mlm"].held_out or pytest.fail("no check")
-    assert forecast.mean == pytest.approx(31) == measured
-    assert Growth({1e10: [1.0], 1e11: [2.0]}).held_out is None
-    fewer = Growth({1e10: [1.0, 2.0], 1e11: [2.0, 4.0], 1e12: [3.0]}).held_out or pytest.fail("no check")
-    assert fewer[0].interval == Line({1e10: [1.0, 2.0], 1e11: [2.0, 4.0]}).forecast(1e12, seeds=1).interval
+    assert forecast_all(growths, 1e14)["mlm"].mean == pytest.approx(51)
+    forecast, measured = check_forecasts(growths)["mlm"]
+    assert forecast.mean == pytest.approx(31) == measured and forecast.interval is None  # from two budgets each
+    growths = {
+        "two": Growth({1e10: [1.0], 1e11: [2.0]}),
+        "three": Growth({1e10: [1.0], 1e11: [2.0], 1e12: [3.0]}),
+        "four": Growth({1e10: [1.0], 1e11: [3.0], 1e12: [4.0], 1e13: [5.0]}),
+    }
+    checks = check_forecasts(growths)
+    scatter = pool_scatter([Line({1e10: [1.0], 1e11: [3.0], 1e12: [4.0]})])
+    assert [*checks] == ["three", "four"]
+    assert checks["three"][0] == Line({1e10: [1.0], 1e11: [2.0]}).forecast(1e12, scatter)
     assert list_references(leagues, column) == pytest.approx({"bm25": 80, "untrained": 6})
     assert collect_growth(leagues[:1], column) == {}
 
@@ -81,7 +110,10 @@ def test_the_page_has_scores_forecasts_and_the_leader() -> None:
     assert rows["bm25"] == ("80.0", *["–"] * 7)
     leaders = re.findall(r"with (\d+) times the largest budget, (\w+)", page.findings[0])
     assert [(factor, name.lower()) for factor, name in leaders] == [("10", "ict"), ("100", "mlm")]
-    assert page.findings[-1].startswith("Held out: of 2 forecasts for the largest budget from the smaller ones, 2 have")
+    assert not any(finding.startswith("Held out") for finding in page.findings)  # a line from two budgets fits both
+    four = growth_page([League(records) for records in [*RUNS, run(1e13, [0.40], [0.5])]])
+    # MLM: 40 instead of 41; ICT: 50 instead of 44.
+    assert four.findings[-1].startswith("Held out: of 2 forecasts") and "3.5 points away" in four.findings[-1]
     assert "R@10" in render_growth(RUNS).html
 
 

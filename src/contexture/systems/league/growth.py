@@ -1,6 +1,6 @@
 """How scores grow with the budget of training, and which row would lead with more of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log10, sqrt
@@ -20,43 +20,62 @@ Points = Mapping[float, Sequence[float]]
 
 
 @dataclass(frozen=True)
+class Scatter:
+    """How far the mean scores of budgets are from their lines, over several rows."""
+
+    variance: float
+    #: Degrees of freedom of the variance; 0: each line has only two budgets, so that nothing is known.
+    free: int
+
+
+@dataclass(frozen=True)
 class Line:
-    """A least-squares line through scores over log10(FLOPs)."""
+    """A least-squares line through the mean scores of budgets over log10(FLOPs).
+
+    Each budget is one point: its seeds share its deviation from the line, so they are not independent points.
+    """
 
     points: Points
 
     @cached_property
-    def _fit(self) -> tuple[float, float, float, float, int]:
-        """Slope, score and log10(FLOPs) at the middle, sum of squared distances from it, and number of scores."""
-        x = np.array([log10(flops) for flops, scores in self.points.items() for _ in scores])
-        y = np.concatenate([np.asarray(scores, float) for scores in self.points.values()])
+    def _fit(self) -> tuple[float, float, float, float]:
+        """Slope, score and log10(FLOPs) at the middle, and sum of squared distances of log10(FLOPs) from it."""
+        x = np.log10([*self.points])
+        y = np.array([mean(scores) for scores in self.points.values()])
         spread = float(((x - x.mean()) ** 2).sum())
-        return float(((x - x.mean()) * y).sum() / spread), float(y.mean()), float(x.mean()), spread, len(y)
+        return float(((x - x.mean()) * y).sum() / spread), float(y.mean()), float(x.mean()), spread
 
     @property
     def slope(self) -> float:
         """Points per ten times as many FLOPs."""
         return self._fit[0]
 
+    @property
+    def squares(self) -> float:
+        """Sum of the squared distances of the means from the line."""
+        return sum((mean(scores) - self.at(flops)) ** 2 for flops, scores in self.points.items())
+
+    @property
+    def free(self) -> int:
+        """Degrees of freedom of `squares`."""
+        return len(self.points) - 2
+
     def at(self, flops: float) -> float:
         """Return the score on the line."""
-        slope, middle, centre, *_ = self._fit
+        slope, middle, centre, _ = self._fit
         return middle + slope * (log10(flops) - centre)
 
-    def forecast(self, flops: float, seeds: float | None = None) -> Estimate:
-        """Return the mean score of `seeds` trainings (default: as many as before), with half of its 95% interval.
+    def forecast(self, flops: float, scatter: Scatter) -> Estimate:
+        """Return the mean score of a budget, with half of its 95% interval; None if the scatter is not known.
 
-        The interval is Student's for new observations of a linear regression. It covers the scatter of the seeds and
-        the error of the line, but not that the true curve bends. Two scores have none.
+        The interval is Student's for a new observation of a linear regression. It covers the error of the line and the
+        scatter of budgets around it, but not that the true curve bends.
         """
-        *_, centre, spread, count = self._fit
-        free = count - 2
-        if free < 1:
+        if not scatter.free:
             return Estimate(self.at(flops), None)
-        squares = sum((score - self.at(x)) ** 2 for x, scores in self.points.items() for score in scores)
-        seeds = seeds or count / len(self.points)
-        deviation = sqrt(squares / free * (1 / seeds + 1 / count + (log10(flops) - centre) ** 2 / spread))
-        return Estimate(self.at(flops), float(stats.t.ppf(0.975, free)) * deviation)
+        *_, centre, spread = self._fit
+        deviation = sqrt(scatter.variance * (1 + 1 / len(self.points) + (log10(flops) - centre) ** 2 / spread))
+        return Estimate(self.at(flops), float(stats.t.ppf(0.975, scatter.free)) * deviation)
 
 
 @dataclass(frozen=True)
@@ -67,7 +86,7 @@ class Growth:
 
     @cached_property
     def line(self) -> Line:
-        """The line through all scores."""
+        """The line through all budgets."""
         return Line(self.points)
 
     @property
@@ -76,13 +95,37 @@ class Growth:
         return max(self.points)
 
     @property
-    def held_out(self) -> tuple[Estimate, float] | None:
-        """The forecast for the largest budget from the others, and the measured mean; None with two budgets."""
+    def held_out(self) -> tuple[Line, float] | None:
+        """The line through the other budgets, and the mean measured with the largest one; None with two budgets."""
         smaller = {flops: scores for flops, scores in self.points.items() if flops != self.largest}
-        if len(smaller) < 2:
-            return None
-        measured = self.points[self.largest]
-        return Line(smaller).forecast(self.largest, len(measured)), mean(measured)
+        return (Line(smaller), mean(self.points[self.largest])) if len(smaller) > 1 else None
+
+
+def pool_scatter(lines: Iterable[Line]) -> Scatter:
+    """Return the scatter around the lines of several rows: a row with three budgets says little about its own."""
+    all_lines = list(lines)
+    free = sum(line.free for line in all_lines)
+    return Scatter(sum(line.squares for line in all_lines) / free if free else 0.0, free)
+
+
+def forecast_all(growths: Mapping[str, Growth], flops: float) -> dict[str, Estimate]:
+    """Return variant → forecast of its mean score, with the scatter of all rows."""
+    scatter = pool_scatter(growth.line for growth in growths.values())
+    return {variant: growth.line.forecast(flops, scatter) for variant, growth in growths.items()}
+
+
+def check_forecasts(growths: Mapping[str, Growth]) -> dict[str, tuple[Estimate, float]]:
+    """Return variant → forecast for its largest budget from the smaller ones, and the measured mean.
+
+    Rows with two budgets are left out.
+    """
+    held_out = {variant: growth.held_out for variant, growth in growths.items()}
+    scatter = pool_scatter(line for line, _ in filter(None, held_out.values()))
+    return {
+        variant: (check[0].forecast(growths[variant].largest, scatter), check[1])
+        for variant, check in held_out.items()
+        if check is not None
+    }
 
 
 def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str, Growth]:

@@ -18,9 +18,11 @@ from contexture.reporting.training_tables import format_count
 from contexture.systems.league.growth import (
     FACTORS,
     Growth,
+    check_forecasts,
     check_leagues,
     collect_growth,
     find_budget,
+    forecast_all,
     list_references,
     list_targets,
 )
@@ -33,9 +35,9 @@ NOTE = (
     "that holds only as long as the scores grow in proportion to the logarithm of the FLOPs."
 )
 CAPTION = (
-    "Means over seeds. Per ten times: points by which the line through all scores grows with ten times the FLOPs. "
+    "Means over seeds. Per ten times: points by which the line through all budgets grows with ten times the FLOPs. "
     f"Forecasts: the line at {join_names(map(str, FACTORS))} times the largest budget of all rows, with 95% intervals "
-    "(±) of the regression. "
+    "(±) of the regression; how far budgets are from the line is estimated from all rows together. "
     "Held out: the forecast for a row's largest budget from its smaller ones, and what was measured."
 )
 WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6
@@ -72,14 +74,16 @@ def growth_page(leagues: Sequence[League]) -> Page:
 
 def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Table:
     """Return a row for each variant: scores by budget, slope, forecasts, and the check; then baselines."""
-    cells, targets = [], list_targets(leagues)
+    cells, checks = [], check_forecasts(growths)
+    targets = list_targets(leagues)
+    forecasts = [forecast_all(growths, flops) for flops in targets]
     for variant, growth in growths.items():
         measured = [[*league.values(variant, column).values()] for league in leagues]
         scores = [f"{mean(values):z.1f}" if values else NOTHING for values in measured]
-        forecasts = [format_estimate(growth.line.forecast(flops)) for flops in targets]
-        check = growth.held_out
+        scores += [f"{growth.line.slope:+z.1f}", *(format_estimate(forecast[variant]) for forecast in forecasts)]
+        check = checks.get(variant)
         held_out = (NOTHING, NOTHING) if check is None else (format_estimate(check[0]), f"{check[1]:z.1f}")
-        cells.append((leagues[0].label(variant), *scores, f"{growth.line.slope:+z.1f}", *forecasts, *held_out))
+        cells.append((leagues[0].label(variant), *scores, *held_out))
     references = sorted(list_references(leagues, column).items(), key=lambda item: -item[1])
     heads = (
         Column("Model"),
@@ -122,7 +126,7 @@ def _leader_sentence(leagues: Sequence[League], column: LeagueColumn, growths: M
     """Return which variant would lead with each multiple of the budget, and how many others may be as good."""
     parts = []
     for factor, flops in zip(FACTORS, list_targets(leagues), strict=True):
-        forecasts = {variant: growth.line.forecast(flops) for variant, growth in growths.items()}
+        forecasts = forecast_all(growths, flops)
         leader, *followers = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
         rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in followers)
         doubt = f", the intervals of {rivals} of {len(followers)} others overlap" if rivals else ""
@@ -135,8 +139,8 @@ def _leader_sentence(leagues: Sequence[League], column: LeagueColumn, growths: M
 
 def _check_sentences(rows: Sequence[Mapping[str, Growth]]) -> list[str]:
     """Return how many measured means of the largest budget are within the intervals of their forecasts."""
-    checks = [growth.held_out for growths in rows for growth in growths.values()]
-    known = [(forecast, measured) for forecast, measured in filter(None, checks) if forecast.interval is not None]
+    checks = [check for growths in rows for check in check_forecasts(growths).values()]
+    known = [(forecast, measured) for forecast, measured in checks if forecast.interval is not None]
     if not known:
         return []
     within = sum(abs(forecast.mean - measured) <= (forecast.interval or 0) for forecast, measured in known)
