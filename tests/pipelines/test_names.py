@@ -53,3 +53,20 @@ def test_a_variant_named_like_an_included_system_has_its_own_cost(
     league = systems["league"]
     assert "quick_thoughts" in league.included and league.config.run_names("quick_thoughts") == ["quick_thoughts"]
     assert get_cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary
+
+
+def test_combinations_cost_what_their_members_cost(systems: dict[str, ResolvedSystem], tmp_path: Path) -> None:
+    system = systems["quick_thoughts"]
+    members = system.config.task("sentences").ensemble
+    runs = {run for member in members for run in system.config.run_names(member)}
+    for number, run in enumerate(sorted(runs)):
+        folder = encoder_dir(pretrained_dir(tmp_path), run, 0)
+        folder.mkdir(parents=True)
+        summary = {"steps": 10**number, "tokens": 70, "seconds": 0.5, "flops": 1e3, "parameters": 11}
+        (folder / SUMMARY_FILE).write_text(json.dumps(summary))
+    assert len(members) > 1
+    cost = get_cost(system, tmp_path, "ensemble", 0, "a text")
+    assert cost["steps"] == int("1" * len(runs)) and cost["parameters"] == 11 * len(runs)
+    alone = get_cost(system, tmp_path, members[0], 0, "a text")
+    assert get_cost(system, tmp_path, f"{members[0]}+bm25", 0, "a text") == alone
+    assert get_cost(system, tmp_path, "bm25", 0, "a text") == {}

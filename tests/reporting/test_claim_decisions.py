@@ -157,10 +157,6 @@ def test_what_is_not_trained_counts_for_all_seeds() -> None:
     assert decide_on(both_tasks("ours", [0.80, 0.82]), bm25, START, compared=compared).seeds == 2
     # A trained row with one seed does not.
     assert decide_on(both_tasks("ours", [0.80, 0.82]), both_tasks("bm25", [0.6]), START, compared=compared).seeds == 1
-    # Nor does a model that was fine-tuned from published weights, whose records have no cost.
-    compared = ClaimComparison(A, ClaimRow("pairwise"), ("mean",))
-    pairwise = both_tasks("pairwise", [0.6], cost={})
-    assert decide_on(both_tasks("ours", [0.80, 0.82]), pairwise, START, compared=compared).seeds == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from contexture.paths import DataLayout
-from contexture.reporting.names import RECORD_SPECS, REFERENCES
+from contexture.reporting.names import RECORD_SPECS
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, score_key
 from contexture.reporting.saved_results import SavedResults
 from contexture.reporting.seed_scores import SeedScores
@@ -65,8 +65,7 @@ class RunRecords:
         by_key = [self._values.get((system, variant), {}).get(key, {}) for key in keys]
         seeds = set.intersection(*map(set, by_key)) if by_key else set()
         by_seed = {seed: 100 * mean(values[seed] for values in by_key) for seed in sorted(seeds)}
-        # Claims do not rely on one fine-tuning of published weights, which have no cost.
-        return SeedScores(by_seed, is_seeded=variant not in REFERENCES or bool(self.get_costs(system, variant)))
+        return SeedScores(by_seed, is_seeded=bool(self.get_costs(system, variant)))
 
     def get_steps_per_second(self, system: str, variant: str) -> SeedScores:
         """Return the speed of a variant's training by seed."""

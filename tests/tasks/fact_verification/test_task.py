@@ -1,6 +1,7 @@
 """Fact verification from files to records."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.fact_verification import evaluation
-from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
+from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.evaluation import average_evidence, measure_baselines
 from contexture.tasks.fact_verification.task import FactVerificationTask
 from tests.tasks.answer_selection.toys import make_encoder, make_encoders, tune_all
@@ -58,6 +59,16 @@ def test_records_cover_encoders_protocols_and_splits(results: Results) -> None:
     runs += [("joint", 0, "ie_1"), ("joint", 0, "ae_1"), ("pairwise", 1, "max_pool")]
     runs += [(name, seed, "frozen") for name in ("majority", "word_overlap") for seed in (0, 1)]
     assert predictions == {run: ["dev", "test"] for run in runs}
+
+
+def test_models_of_an_earlier_run_are_not_measured(results: Results, project: Path) -> None:
+    fewer = toys.settings(epochs=1, heads=["max_pool", "ae_1"])
+    encoders = make_variants(project)
+    encoders[1] = replace(encoders[1], head="ae_k")  # its max_pool is of the head that it had before
+    again = TASK.evaluate(fewer, encoders, project / "data", project / "vectors")
+    protocols = {(record["variant"], record["protocol"]) for record in again.records}
+    assert ("pairwise", "max_pool") in {(record["variant"], record["protocol"]) for record in results.records}
+    assert {name for name in protocols if name[1] in JOINT + PAIRWISE} == {("joint", "ae_1")}
 
 
 def test_records_are_accuracies_of_judgements(results: Results) -> None:

@@ -66,6 +66,13 @@ def test_every_encoder_set_and_protocol_is_recorded(results: Results) -> None:
     )
 
 
+def test_models_of_an_earlier_run_are_not_measured(project: Path) -> None:
+    frozen = TASK.evaluate(
+        replace(SETTINGS, finetune=[]), make_encoders(project), project / "data", project / "vectors"
+    )
+    assert {record["protocol"] for record in frozen.records} == {"frozen"}
+
+
 def test_frozen_encoders_are_above_chance(results: Results) -> None:
     table = pd.DataFrame(results.records).query("data == 'toys' and seed == 0")
     values = table.set_index(["variant", "protocol"])["value"]

@@ -21,7 +21,7 @@ from contexture.paths import (
     pretrained_dir,
 )
 from contexture.reporting.curves import History, Series
-from contexture.reporting.names import DATA, REFERENCES, TASKS
+from contexture.reporting.names import BM25_SUFFIX, DATA, REFERENCES, TASKS
 from contexture.reporting.page import ReportContext
 from contexture.reporting.phrases import count_noun, describe_held_out, lower_first
 from contexture.reporting.training_tables import format_count
@@ -29,6 +29,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
 from contexture.tasks.registry import TASKS as SPECS
+from contexture.tasks.sentences.config import ENSEMBLE
 from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
 from contexture.training.pretrain import read_illustrations, read_summary
@@ -131,13 +132,16 @@ def read_json(file: Path) -> Any:
 def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
     """Return the cost of pre-training a variant, and the loss on held-out documents; {} without pre-training.
 
-    The variant may be included from another system.
+    The variant may be included from another system, combined with BM25, or the ensemble of several.
     """
+    variant = variant.removesuffix(BM25_SUFFIX)
     owner, separator, included_variant = variant.partition(": ")
     if separator and owner in system.included:
         return get_cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
     config = system.config
-    if variant not in config.all_variants or not (runs := config.run_names(variant)):
+    members = config.task("sentences").ensemble if variant == ENSEMBLE else [variant]
+    trained = [config.run_names(member) for member in members if member in config.all_variants]
+    if not (runs := [*dict.fromkeys(run for names in trained for run in names)]):
         return {}
     cost: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
     for run in (ancestor for name in runs for ancestor in config.run_chain(name)):
@@ -185,20 +189,18 @@ def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dic
     return summaries
 
 
-def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
+def read_histories(system: ResolvedSystem, models_dir: Path) -> list[History]:
     """Return the learning curves of all pre-trainings and fine-tunings."""
-    histories = []
+    config, histories = system.config, []
     for seed in config.seed_range:
         for run in config.pretrain.runs:
             log = read_curves(encoder_dir(pretrained_dir(models_dir), run, seed))
             histories.append(History("pretrain", run, seed, log))
-        for task in config.tasks:
-            for variant in config.task_variants(task):
-                for folder in sorted(finetuned_dir(models_dir, task, variant, seed).glob("*")):
-                    if "." in folder.name:  # unfinished, set aside, or a file of the operating system
-                        continue
-                    stage = f"finetune {folder.name}" if folder.name != "model" else "finetune"
-                    histories.append(History(stage, variant, seed, read_curves(folder)))
+        for task, options in system.finetune_options.items():
+            for variant, names in options.items():
+                for name in sorted(names):
+                    log = read_curves(finetuned_dir(models_dir, task, variant, seed) / name)
+                    histories.append(History(f"finetune {name}", variant, seed, log))
     return [history for history in histories if not history.log.empty]
 
 

@@ -52,7 +52,7 @@ def write_report(
     context = collect_report_context(
         system, workspace, text, corpus_report, models_dir, speed.get("embedding", {}), epochs, results, data, counts
     )
-    histories = read_histories(system.config, models_dir)
+    histories = read_histories(system, models_dir)
     report = render_report(records, histories, context, resolve(f"{system.page_module}:page"))
     summary = summarize(context.title, report.page, text, f"{datetime.now():%Y-%m-%d %H:%M}")
     return save_report(report, summary, report_dir), records

@@ -66,6 +66,12 @@ class FactVerificationSettings(JointSettings):
         if len(set(self.heads)) < len(self.heads):
             raise ValueError(f"heads: duplicate in {self.heads}")
 
+    def list_heads(self, variant_head: str | None) -> list[str]:
+        """Return the heads to fine-tune from a variant: pairwise ones if its head is ie_1, else joint ones."""
+        if variant_head is None:
+            return []
+        return [head for head in self.heads if head in (PAIRWISE if variant_head == "ie_1" else JOINT)]
+
     def identity(self, option: str) -> dict[str, Any]:
         """Return the settings without `heads`, on which the weights of a model do not depend."""
         return {key: value for key, value in asdict(self).items() if key != "heads"}

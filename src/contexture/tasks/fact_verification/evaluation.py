@@ -18,6 +18,7 @@ from contexture.tasks.base import (
     serial_map,
 )
 from contexture.tasks.examples import select_examples
+from contexture.tasks.fact_verification.config import FactVerificationSettings
 from contexture.tasks.fact_verification.model import load_verifier
 from contexture.tasks.fact_verification.splits import SPLITS, list_labels
 from contexture.tasks.pairs.evaluation import word_overlap
@@ -32,10 +33,10 @@ Predictions = dict[str, Labels]
 
 
 def evaluate_claims(
+    settings: FactVerificationSettings,
     encoders: Sequence[EvaluatedEncoder],
     file: Path,
     data: str,
-    heads: Sequence[str],
     vectors_dir: Path,
     parallel_map: ParallelMap = serial_map,
 ) -> Results:
@@ -44,10 +45,10 @@ def evaluate_claims(
     The table `judgements` has all predicted labels; the detail `examples` has claims of the best fine-tuned model.
 
     Args:
+        settings: their heads name the fine-tuned models, each a protocol; others are those of an earlier run.
         encoders: variants and seeds; baselines have the same seeds.
         file: Parquet file of `splits.ClaimSet.rows`.
         data: name of the data.
-        heads: fine-tuned models, each a protocol.
         vectors_dir: cache of vectors.
         parallel_map: see `Task.evaluate`.
     """
@@ -56,7 +57,7 @@ def evaluate_claims(
     folders = {
         (encoder.variant, encoder.seed, head): encoder.finetuned_dir / head
         for encoder in encoders
-        for head in heads
+        for head in settings.list_heads(encoder.head)
         if encoder.finetuned_dir is not None and (encoder.finetuned_dir / head).exists()
     }
     tuned = parallel_map(measure_finetuned, [(folder, file) for folder in folders.values()])
@@ -76,7 +77,8 @@ def evaluate_claims(
         make_record(variant, int(seed), NAME, data, float(right.mean()), protocol, split)
         for (variant, seed, protocol, split), right in _group_by_run(judgements)
     ]
-    return Results(records, {"examples": _select_examples(judgements, claims, set(heads))}, {"judgements": judgements})
+    examples = _select_examples(judgements, claims, set(settings.heads))
+    return Results(records, {"examples": examples}, {"judgements": judgements})
 
 
 def measure_frozen(encoders: Sequence[str], file: Path, vectors_dir: Path) -> dict[str, Predictions]:

@@ -8,7 +8,7 @@ import pandas as pd
 from contexture.demo.config import DEMO
 from contexture.demo.write import FEVER_DIR
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
-from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
+from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.files import read_claims
 from contexture.tasks.fact_verification.splits import SPLITS, build_claim_set
 from contexture.tasks.task_folder import catch_missing, hash_files, read_report, write_task
@@ -51,10 +51,8 @@ class FactVerificationTask:
         return held_out[["pages", "evidence"]].set_axis(["title", "text"], axis=1).reset_index(drop=True)
 
     def list_options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
-        """Return the heads to fine-tune: pairwise ones for variants with head ie_1, joint ones for other heads."""
-        if head is None:
-            return []
-        return [option for option in settings.heads if option in (PAIRWISE if head == "ie_1" else JOINT)]
+        """Return the heads to fine-tune (`FactVerificationSettings.list_heads`)."""
+        return settings.list_heads(head)
 
     def finetune(
         self,
@@ -84,7 +82,7 @@ class FactVerificationTask:
         if not (data_dir / CLAIMS_FILE).exists():
             return Results()
         name = read_report(data_dir)["name"]
-        return evaluate_claims(encoders, data_dir / CLAIMS_FILE, name, settings.heads, vectors_dir, parallel_map)
+        return evaluate_claims(settings, encoders, data_dir / CLAIMS_FILE, name, vectors_dir, parallel_map)
 
 
 def _load_claims(data_dir: Path) -> pd.DataFrame | None:

@@ -45,12 +45,14 @@ def evaluate_pairs(
     """Return the accuracy of all encoders and baselines on the test part of every set.
 
     `files` has the table of each set, see `splits.PairSet.rows`. Fine-tuned models use the features that they were
-    trained with. Baselines are repeated for the encoders' seeds. The detail `notes` names the features.
+    trained with. Models of sets that are not in `settings.finetune` are those of an earlier run, and are left out.
+    Baselines are repeated for the encoders' seeds. The detail `notes` names the features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():
         frozen = measure_encoders(measure_frozen, encoders, parallel_map, name, file, settings, vectors_dir)
-        folders = [encoder.finetuned_dir / name if encoder.finetuned_dir else None for encoder in encoders]
+        is_tuned = name in settings.finetune
+        folders = [e.finetuned_dir / name if is_tuned and e.finetuned_dir else None for e in encoders]
         tuned = [folder for folder in folders if folder and folder.exists()]
         finetuned = dict(zip(tuned, parallel_map(measure_finetuned, [(folder, file) for folder in tuned]), strict=True))
         for encoder in encoders:
