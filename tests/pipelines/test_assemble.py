@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from contexture.pipelines.report.assemble import count_epochs, count_tokens, find_starts, get_held_out_losses
+from contexture.paths import METRICS_FILE
+from contexture.pipelines.report.assemble import (
+    collect_records,
+    count_epochs,
+    count_tokens,
+    find_starts,
+    get_held_out_losses,
+)
 from contexture.pipelines.system import resolve_all
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.systems.resolved import ResolvedSystem
@@ -50,6 +57,18 @@ def test_records_have_finite_losses_on_held_out_documents(tmp_path: Path) -> Non
     ):
         (tmp_path / SUMMARY_FILE).write_text(json.dumps(summary))
         assert get_held_out_losses(tmp_path) == expected
+
+
+def test_records_of_an_ablation_are_of_the_same_text(tmp_path: Path) -> None:
+    system = resolve_all(checked("base"))["two_tower"]
+    rows = [
+        {"system": "two_tower_ablation", "variant": variant, "training_text": text}
+        for variant, text in (("ict layers=1", "letters"), ("ict layers=2", "novels"))
+    ]
+    (tmp_path / METRICS_FILE).write_text(json.dumps(rows))
+    records = collect_records(system, "novels", tmp_path, tmp_path, {})
+    assert records == [{"system": "two_tower", "variant": "ict layers=2", "training_text": "novels"}]
+    assert collect_records(system, "novels", tmp_path, tmp_path / "none", {}) == []
 
 
 def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSystem) -> None:

@@ -292,6 +292,10 @@ def test_commands_that_repeat_a_run(options: dict[str, Any], command: str) -> No
     assert format_command(options, "mspp") == command
 
 
+def test_an_ablation_is_repeated_with_its_system() -> None:
+    assert format_command({}, "two_tower_ablation") == "kedro run --pipelines two_tower,two_tower_ablation"
+
+
 def test_the_data_are_inputs_of_the_run(demo: Path) -> None:
     parent, client = parent_of(demo)
     inputs = client.get_run(parent.info.run_id).inputs.dataset_inputs

@@ -114,17 +114,6 @@ class ScoreTable:
         return replace(self, title=title, note=note, source="", data="", rows=())
 
 
-@dataclass(config=STRICT, frozen=True)
-class Claim:
-    """A statement of a paper that our paired scores test."""
-
-    statement: str
-    variant: str
-    baseline: str
-    measures: tuple[str, ...]  # kinds of tasks
-    higher: bool = True
-
-
 @dataclasses.dataclass(frozen=True)
 class Published:
     """Content of a `published.yml`."""
@@ -135,7 +124,6 @@ class Published:
     labels: Mapping[str, str]  # variant → label, in the order of tables and colours
     tables: Mapping[str, ScoreTable]
     comparisons: tuple[tuple[str, str], ...] = ()  # (variant, baseline)
-    claims: tuple[Claim, ...] = ()
 
     def numbers(self, table: str) -> dict[str, dict[str, int | float]]:
         """Return row → column → number of a table of the paper."""
@@ -177,7 +165,6 @@ class _File:
     labels: dict[str, str | None]  # null: the label in `REFERENCES`
     tables: dict[str, _Table]
     comparisons: tuple[tuple[str, str], ...] = ()
-    claims: tuple[Claim, ...] = ()
 
 
 class UniqueKeyLoader(SafeLoader):
@@ -206,7 +193,7 @@ def read_published(package: str) -> Published:
         tables = {key: _parse_table(key, table, labels, file.paper) for key, table in file.tables.items()}
     except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"{package.rpartition('.')[2]}/{FILE}: {error}") from error
-    return Published(file.paper, file.title, file.note, labels, tables, file.comparisons, file.claims)
+    return Published(file.paper, file.title, file.note, labels, tables, file.comparisons)
 
 
 def _fill_labels(labels: Mapping[str, str | None]) -> dict[str, str]:

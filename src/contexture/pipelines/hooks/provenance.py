@@ -70,10 +70,15 @@ class WriteProvenance:
 def format_command(options: Mapping[str, Any], system: str) -> str:
     """Return the command that repeats a run with a system, with all its stages.
 
-    A run of the pipeline `demo`, which trains other variants than the system alone, is repeated as a whole.
+    A run of the pipeline `demo`, which trains other variants than the system alone, is repeated as a whole. An ablation
+    reads the examples of its system, so that both are run.
     """
+    from contexture.systems.resolved import ABLATION_SUFFIX
+
     names = options.get("pipeline_names") or []
-    command = ["kedro", "run", "--pipelines", "demo" if "demo" in names else system]
+    owner = system.removesuffix(ABLATION_SUFFIX)
+    pipeline = system if owner == system else f"{owner},{system}"
+    command = ["kedro", "run", "--pipelines", "demo" if "demo" in names else pipeline]
     if (environment := options.get("env")) not in (None, "local"):
         command += ["--env", str(environment)]
     params = [f"{key}={quote_parameter(value)}" for key, value in flatten(options.get("runtime_params") or {})]

@@ -49,7 +49,7 @@ COST = ("steps", "tokens", "seconds", "flops", "parameters")
 def collect_records(
     system: ResolvedSystem, text: str, models_dir: Path, ablation_dir: Path, results: Mapping[str, Path]
 ) -> list[dict[str, Any]]:
-    """Return the records of all tasks with the costs of training, and those of the system's ablation.
+    """Return the records of all tasks with the costs of training, and those of the system's ablation on the same text.
 
     `text` is the name of the training text; `results` maps each task to the folder of its results.
     """
@@ -63,7 +63,8 @@ def collect_records(
         rows = [record for record in records if record["variant"] in system.config.all_variants]
         records = [record | {"protocol": record["protocol"] + ABLATION_PROTOCOL} for record in rows]
     if (ablation_dir / METRICS_FILE).exists():
-        records += [record | {"system": system.name} for record in read_json(ablation_dir / METRICS_FILE)]
+        ablation = [record for record in read_json(ablation_dir / METRICS_FILE) if record["training_text"] == text]
+        records += [record | {"system": system.name} for record in ablation]
     return records
 
 

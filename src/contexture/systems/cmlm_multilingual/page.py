@@ -8,9 +8,9 @@ from typing import Any, cast
 from contexture.reporting.default_page import all_tables
 from contexture.reporting.names import DATA, PROTOCOLS
 from contexture.reporting.page import Page, ReportContext, Section, sections
-from contexture.reporting.published import Claim, ScoreColumn, ScoreTable, read_published
+from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import Record
-from contexture.reporting.tables import Column, Estimate, Table, columns, estimate
+from contexture.reporting.tables import Comparison, Table, comparison_table
 from contexture.reporting.task_tables import compare_means, task_table
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
@@ -23,6 +23,8 @@ XEVAL, PCR = "xeval", "_pcr"
 #: Published weights, which are in Tables 3 and 4, and all variants without translations.
 MBERT = "mbert"
 TEXT_ONLY = ("cmlm", "mlm", MBERT, "untrained")
+#: Labels of the variants whose gains are findings.
+MAIN = (LABELS["cmlm"], LABELS["cmlm_then_cmlm_br"])
 BITEXT, BIAS = "bitext_retrieval", "language_bias"
 PROBES = ("senteval", "skip_thoughts")
 #: Protocol → description of the vectors.
@@ -37,50 +39,13 @@ TABLE_7 = Section(
 class Measure:
     """Columns with a common mean."""
 
-    kind: str  # in claims
     name: str
     data: str
     columns: tuple[ScoreColumn, ...]
 
 
-@dataclass(frozen=True)
-class ClaimTest:
-    """Test of a claim on our scores: differences in points, one per seed."""
-
-    claim: Claim
-    measure: str
-    differences: tuple[float, ...]
-
-    @property
-    def score(self) -> Estimate:
-        """Mean difference and half of its 95% interval."""
-        score = estimate(self.differences)
-        assert score is not None  # tests have at least one difference
-        return score
-
-    @property
-    def points(self) -> str:
-        """Mean difference and its 95% interval as text."""
-        score = self.score
-        return f"{score.mean:+z.1f}" + (f" ±{score.interval:.1f}" if score.interval is not None else "")
-
-    @property
-    def verdict(self) -> str:
-        """Shown or refuted if the interval excludes 0, else undecided; preliminary with one seed."""
-        score = self.score
-        word = "shown" if (score.mean > 0 if self.claim.higher else score.mean < 0) else "refuted"
-        if score.interval is None:
-            return f"{word} (1 seed: preliminary)"
-        return "undecided" if abs(score.mean) <= score.interval else word
-
-    @property
-    def sentence(self) -> str:
-        """The claim, its verdict and the difference in one sentence."""
-        return f"{self.claim.statement}: {self.verdict}. Difference: {self.points} points ({self.measure})."
-
-
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """Return the report page of multilingual CMLM: our scores, the paper's tables and figures, tests of its claims.
+    """Return the report page of multilingual CMLM: our scores, the paper's tables and figures, gains over baselines.
 
     These are Tables 3 to 6 and 8, and Figures 2 and 3.
 
@@ -89,17 +54,16 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """
     all_records = [*_rename_pcr_variants(records), *_xeval_records(records)]
     labels = {**LABELS, **context.labels}
-    claim_tests = _test_claims(all_records)
-    first_tests = {test.claim: test for test in reversed(claim_tests)}
+    gains = _compare_with_baselines(all_records)
     figures, pictured = _draw_language_bias(context.details.get(BIAS, {}), labels)
     other_records = [
         r for r in all_records if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL
     ]
     return Page(
-        findings=[test.sentence for test in reversed(first_tests.values())],
+        findings=[gain.describe(gain.setting) for gain in gains if gain.variant in MAIN],
         sections=sections(
             [
-                _claims_table(claim_tests),
+                comparison_table(gains),
                 *_xeval_tables(all_records),
                 *_bitext_tables(all_records, context.details.get(BITEXT, {})),
                 *(task_table(all_records, PUBLISHED.tables[name], "") for name in ("table_6", "table_6_finetuned")),
@@ -233,52 +197,28 @@ def _describe_pcr(sentences: int | str | None) -> str:
 
 
 def _list_measures(records: Sequence[Record]) -> list[Measure]:
-    """List the measures in several languages on which claims are tested: XEVAL, sentence pairs and bitext retrieval."""
+    """List the measures in several languages: XEVAL, sentence pairs and bitext retrieval."""
     ran = _list_xeval_languages(records)
     languages = _language_columns(PUBLISHED.tables["table_3"], ran)[:-1]
-    measures = [Measure("classification", "sentence tasks", XEVAL, languages)] if ran else []
+    measures = [Measure("sentence tasks", XEVAL, languages)] if ran else []
     by_set: dict[str, list[str]] = {}
     for data in dict.fromkeys(r["data"] for r in records if r["task"] == "pairs" and r["protocol"] == "frozen"):
         by_set.setdefault(data.rpartition("_")[0] or data, []).append(data)
     for name, parts in by_set.items():
         measure_columns = tuple(ScoreColumn("pairs", "frozen", "accuracy", data, data=data) for data in parts)
-        measures.append(Measure("classification", f"pairs, {DATA.get(name, name)}", "", measure_columns))
+        measures.append(Measure(f"pairs, {DATA.get(name, name)}", "", measure_columns))
     for name, measure_columns in _direction_columns(records).items():
-        measures.append(Measure("retrieval", f"retrieval, {DATA.get(name, name)}", "", measure_columns))
+        measures.append(Measure(f"retrieval, {DATA.get(name, name)}", "", measure_columns))
     return measures
 
 
-def _test_claims(records: Sequence[Record]) -> list[ClaimTest]:
-    """Compare the variant of each of the paper's claims with its baseline, on each measure that the claim is about."""
-    measures, claim_tests = _list_measures(records), []
-    for claim in PUBLISHED.claims:
-        for measure in (measure for measure in measures if measure.kind in claim.measures):
-            table = ScoreTable("", measure.columns, labels=LABELS)
-            pairs = [(claim.variant, claim.baseline)]
-            gains = compare_means(records, table, measure.data, measure.columns, pairs, measure.name)
-            claim_tests += [ClaimTest(claim, gain.setting, gain.differences) for gain in gains]
-    return claim_tests
-
-
-def _claims_table(claim_tests: Sequence[ClaimTest]) -> Table:
-    """Return the table of the paper's claims, with our differences and whether they show or refute the claim."""
-    return Table(
-        "The paper's claims",
-        (*columns("Claim", "Compared", "Measure", numbers=["Seeds", "Points"]), Column("Result")),
-        tuple(
-            (
-                claim_test.claim.statement,
-                f"{LABELS[claim_test.claim.variant]} over {LABELS[claim_test.claim.baseline]}",
-                claim_test.measure,
-                str(len(claim_test.differences)),
-                claim_test.points,
-                claim_test.verdict,
-            )
-            for claim_test in claim_tests
-        ),
-        "Accuracy on test data, mean over languages. Points: mean difference over seeds and its 95% interval by "
-        "Student's t. Result: shown or refuted if the interval excludes 0, else undecided.",
-    )
+def _compare_with_baselines(records: Sequence[Record]) -> list[Comparison]:
+    """Return the gains of variants over baselines on each measure, mean over languages."""
+    gains = []
+    for measure in _list_measures(records):
+        table = ScoreTable("", measure.columns, labels=LABELS)
+        gains += compare_means(records, table, measure.data, measure.columns, PUBLISHED.comparisons, measure.name)
+    return gains
 
 
 def _draw_language_bias(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
