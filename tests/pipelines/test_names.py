@@ -67,6 +67,6 @@ def test_combinations_cost_what_their_members_cost(systems: dict[str, ResolvedSy
     assert len(members) > 1
     cost = get_cost(system, tmp_path, "ensemble", 0, "a text")
     assert cost["steps"] == int("1" * len(runs)) and cost["parameters"] == 11 * len(runs)
-    alone = get_cost(system, tmp_path, members[0], 0, "a text")
-    assert get_cost(system, tmp_path, f"{members[0]}+bm25", 0, "a text") == alone
+    single = get_cost(system, tmp_path, members[0], 0, "a text")
+    assert get_cost(system, tmp_path, f"{members[0]}+bm25", 0, "a text") == single
     assert get_cost(system, tmp_path, "bm25", 0, "a text") == {}

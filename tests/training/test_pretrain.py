@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoTokenizer
 from contexture.encoders.files import load_encoder
 from contexture.folders import UNFINISHED
 from contexture.systems.config import SystemConfig
-from contexture.training import checkpoints
+from contexture.training import checkpoints, progress
 from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
 from contexture.training.pretrain import read_summary
@@ -81,6 +81,15 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(config: SystemConfig, trai
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
         for name in ("tokens", "flops"):
             assert read_summary(folder)[name] == pytest.approx(read_summary(trained)[name])
+
+
+def test_the_progress_of_a_resumed_run_is_that_of_its_remaining_steps(config: SystemConfig, training: Training) -> None:
+    training.kill(config, "mspp_ie", "killed", 4)
+    shares: list[float] = []
+    with progress.report_to(shares.append):
+        training.train(config, "mspp_ie", "killed")
+    steps = len(shares)
+    assert steps < 6 and shares == pytest.approx([(step + 1) / steps for step in range(steps)])
 
 
 @pytest.mark.parametrize(

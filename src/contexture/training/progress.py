@@ -17,7 +17,7 @@ def report_to(sink: Callable[[float], None]) -> Iterator[None]:
 
 
 def report(share: float) -> None:
-    """Send the completed share of the current training, 0 to 1, to the last sink."""
+    """Send the completed share of the current training, 0 to 1, to the last sink; the rest of one that is resumed."""
     if _sinks:
         _sinks[-1](share)
 

@@ -50,9 +50,9 @@ class ProgressReporter(pl.Callback):
     """Reports the progress after every pass."""
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Report the share of completed steps."""
+        """Report the completed share of the steps; those before a resumption took no time now and are left out."""
         assert isinstance(module, ScheduledObjectives)
-        progress.report(module.step / module.steps)
+        progress.report((module.step - module.first_step) / (module.steps - module.first_step))
 
 
 class TimeLimit(pl.Callback):

@@ -199,7 +199,8 @@ def test_questions_from_the_demo_a_file_and_a_folder(tmp_path: Path) -> None:
     file = str(demo / "squad-demo.json")
     for number, source in enumerate((file, [file], str(demo))):
         data = tmp_path / f"{number}"
-        TASK.prepare_data(RetrievalConfig(input=source), Path("elsewhere"), data)
-        assert json.loads((data / "task.json").read_text())["name"] == "squad"
+        name = "mine" if number else None
+        TASK.prepare_data(RetrievalConfig(input=source, name=name), Path("elsewhere"), data)
+        assert json.loads((data / "task.json").read_text())["name"] == (name or "squad")
         assert pd.read_parquet(data / "questions.parquet").astype(str).equals(questions.astype(str))
         assert pd.read_parquet(data / "candidates.parquet").equals(candidates)

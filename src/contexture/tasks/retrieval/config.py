@@ -25,6 +25,8 @@ class RetrievalConfig(SourceSettings):
     input: str | list[str] = DEMO
     # squad (v1.1 JSON), natural_questions (JSON lines, original or simplified).
     format: Literal["squad", "natural_questions"] = "squad"
+    # Name of the questions in records and tables. Default: the format.
+    name: Annotated[str, Field(pattern=r"^\w[\w.-]*$")] | None = None
     # Language of the passages, for sentence splitting.
     lang: str = "en"
 

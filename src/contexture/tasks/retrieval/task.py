@@ -29,7 +29,7 @@ class RetrievalTask:
 
         `task.json` also has `lang`, the language of the passages. Raises ValueError for files in another format.
         """
-        name = DEMO if source.input == DEMO else source.format
+        name = DEMO if source.input == DEMO else source.name or source.format
         files: Path | list[Path] = demo_dir / SQUAD_FILE
         if source.input != DEMO:
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
