@@ -4,7 +4,7 @@ from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.systems.cmlm.page import NOTE, TITLE, page
 from tests.reporting.golden import check_page
-from tests.reporting.make import TRAINING
+from tests.reporting.make import COST, TRAINING
 from tests.reporting.make import measured as measure
 
 CONTEXT = ReportContext(
@@ -19,7 +19,7 @@ CONTEXT = ReportContext(
 def measured(
     variant: str, values: list[float], task: str = "mr", protocol: str = "senteval", metric: str = "accuracy"
 ) -> list[Record]:
-    return measure(variant, values, task, "senteval", protocol, metric, system="cmlm")
+    return measure(variant, values, task, "senteval", protocol, metric, system="cmlm", cost=COST)
 
 
 RECORDS = [
