@@ -83,17 +83,22 @@ def test_embed_equals_the_encoder(address: str, index: Path) -> None:
     ("path", "content"),
     [
         ("search", {"question": " "}),
+        ("search", {"question": "\x1c"}),
+        ("search", {"question": "\ud800"}),
         ("search", {"question": "gulls", "k": 0}),
+        ("search", {"question": "gulls", "k": float("nan")}),
+        ("search", {"question": "gulls", "k": float("inf")}),
         ("search", {}),
         ("embed", {"texts": []}),
         ("embed", {"texts": ["gulls", ""]}),
+        ("embed", {"texts": ["gulls", "\ud800"]}),
         ("embed", {"texts": ["gulls"], "role": "other"}),
     ],
 )
 def test_bad_requests_are_rejected(address: str, path: str, content: dict[str, Any]) -> None:
     with pytest.raises(HTTPError) as caught:
         post(f"{address}/{path}", content)
-    assert caught.value.code == 422
+    assert caught.value.code == 422 and json.load(caught.value)["detail"][0]["msg"]
 
 
 def test_other_host_names_are_rejected(address: str) -> None:
@@ -123,10 +128,12 @@ def test_requests_that_wait_are_computed_together() -> None:
         with pytest.raises(ValueError, match="thirteen"):
             await batches.get(13)
         assert await batches.get(5) == 10  # an error does not end the loop
+        results = await asyncio.gather(*map(batches.get, (1, 13, 2)), return_exceptions=True)
+        assert results[::2] == [2, 4] and isinstance(results[1], ValueError)  # nor does it reach other requests
         task.cancel()
 
     asyncio.run(run())
-    assert sizes == [1, MAX_BATCH, 20, 1, 1]
+    assert sizes == [1, MAX_BATCH, 20, 1, 1, 3, 1, 1, 1]
 
 
 def test_the_command_serves_on_loopback(index: Path) -> None:

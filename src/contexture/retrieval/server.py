@@ -7,9 +7,11 @@ from dataclasses import asdict
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from pydantic import BaseModel, Field
+from fastapi.responses import JSONResponse
+from pydantic import AfterValidator, BaseModel, Field
 
 from contexture.encoders.base import TextEncoder
 from contexture.encoders.config import Role
@@ -24,7 +26,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 K = TypeVar("K")
 
-Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS, pattern=r"\S")]
+
+def check_text(text: str) -> str:
+    """Return the text; raise ValueError if it is blank, or has half of a surrogate pair, which is no character."""
+    if not text.strip():
+        raise ValueError("the text is empty")
+    text.encode()
+    return text
+
+
+Text = Annotated[str, Field(max_length=MAX_CHARACTERS), AfterValidator(check_text)]
 
 
 class Batches(Generic[T, R]):
@@ -48,16 +59,22 @@ class Batches(Generic[T, R]):
             with suppress(asyncio.QueueEmpty):
                 while len(batch) < MAX_BATCH:
                     batch.append(self._queue.get_nowait())
-            try:
-                results = await asyncio.to_thread(self._compute, [item for item, _ in batch])
-            except Exception as error:  # each request reports it
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for (_, future), result in zip(batch, results, strict=True):
-                if not future.done():  # the client has gone
-                    future.set_result(result)
+            await self._answer(batch)
+
+    async def _answer(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:
+        """Compute a batch; if that raises, compute its items one by one, so that only those that raise fail."""
+        try:
+            results = await asyncio.to_thread(self._compute, [item for item, _ in batch])
+        except Exception as error:
+            if len(batch) > 1:
+                for request in batch:
+                    await self._answer([request])
+            elif not batch[0][1].done():
+                batch[0][1].set_exception(error)
+            return
+        for (_, future), result in zip(batch, results, strict=True):
+            if not future.done():  # the client has gone
+                future.set_result(result)
 
 
 def compute_by_group(
@@ -124,6 +141,12 @@ def create_app(search: PassageSearch) -> FastAPI:
     app = FastAPI(title="Contexture", description="Search in a text, and vectors of its encoder.", lifespan=lifespan)
     # Web pages cannot reach the server under a name of their own that leads to this machine.
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+
+    @app.exception_handler(RequestValidationError)
+    async def reject(_: Request, error: RequestValidationError) -> JSONResponse:
+        """Describe what is wrong without repeating the input: JSON cannot hold NaN, UTF-8 no half surrogate pair."""
+        details = [{key: fault[key] for key in ("type", "loc", "msg")} for fault in error.errors()]
+        return JSONResponse({"detail": details}, status_code=422)
 
     @app.post("/search")
     async def search_passages(request: SearchRequest) -> dict[str, Any]:
