@@ -69,12 +69,10 @@ def build_passage_index(
 
     bm25, defaults = bm25 or Bm25Config(), defaults or SearchDefaults()
     files = sorted(passages.glob("*.parquet"))
-    rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files)
-    if not rows:
+    if not any(pq.ParquetFile(file).metadata.num_rows for file in files):
         raise ValueError(f"{passages} contains no passages: there is nothing to search")
-    size = sum(file.stat().st_size for file in files)
-    identity = {"encoder": encoder_checksum(encoder), "passages": rows, "bytes": size}
-    identity |= {"bm25": asdict(bm25), "search": asdict(defaults)}
+    # The vectors have their own identity. All other parts are written anew.
+    identity = {"encoder": encoder_checksum(encoder)}
     discard_other(folder, identity)
     with work_folder(folder, identity) as work_dir:
         shutil.copytree(encoder, work_dir / ENCODER_DIR, dirs_exist_ok=True)
@@ -96,9 +94,10 @@ def merge_passages(files: Sequence[Path], target: Path) -> ParquetRows:
 
 
 def embed_passages(passages: ParquetRows, encoder: Path, folder: Path) -> Vectors:
-    """Write the vectors of passages to `folder`, which keeps finished shards, and return them."""
+    """Write the vectors of passages to `folder`, which keeps finished shards of the same texts, and return them."""
     from contexture.encoders.base import prepare_for_inference
     from contexture.encoders.files import load_encoder
+    from contexture.retrieval.candidates import hash_texts
 
     model = prepare_for_inference(load_encoder(encoder))
     return write_vectors(
@@ -106,7 +105,7 @@ def embed_passages(passages: ParquetRows, encoder: Path, folder: Path) -> Vector
         len(passages),
         model.document.size,
         lambda chosen: model.embed(list(starmap(searched_text, passages.read_range(chosen, TEXT_COLUMNS))), "document"),
-        {"encoder": encoder_checksum(encoder)},
+        {"encoder": encoder_checksum(encoder), "texts": hash_texts(passages, TEXT_COLUMNS)},
     )
 
 

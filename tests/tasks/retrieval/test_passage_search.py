@@ -220,6 +220,24 @@ def test_an_interrupted_build_keeps_the_old_index_and_is_resumed(
     assert not list(tmp_path.glob(f"*{UNFINISHED}"))
 
 
+def test_a_build_of_other_texts_does_not_keep_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passages, encoder = toy_passages(tmp_path / "passages"), toy_encoder(tmp_path / "encoder")
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("contexture.retrieval.candidates.build_bm25", die)
+        with pytest.raises(KeyboardInterrupt):
+            build_passage_index(passages, encoder, tmp_path / "search")
+    for file in passages.iterdir():  # texts of the same size
+        table = pq.read_table(file)
+        pq.write_table(pa.Table.from_pydict(table.to_pydict() | {"text": table["text"].to_pylist()[::-1]}), file)
+    build_passage_index(passages, encoder, tmp_path / "search")
+    hit = PassageSearch(tmp_path / "search", method="vectors")("cold strait", 1)[0]
+    assert (hit.title, hit.text) == ("Lamps", PASSAGES["Ferries"])
+
+
 def test_headings_are_searched_and_shown(tmp_path: Path) -> None:
     passages = toy_passages(tmp_path / "passages")
     for file in passages.iterdir():
