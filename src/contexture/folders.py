@@ -3,7 +3,7 @@
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,6 +13,29 @@ UNFINISHED = ".unfinished"
 OLD = ".old"
 SET_ASIDE = ".set-aside"
 IDENTITY = "identity.json"
+
+
+class ReplacedError(ValueError):
+    """A folder was replaced after it was opened."""
+
+
+def watch_folder(file: Path) -> Callable[[], None]:
+    """Return a function that raises ReplacedError if `file`, and so its folder, was replaced after this call."""
+
+    def identify() -> tuple[int, int] | None:
+        try:
+            status = file.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns  # inodes of deleted files are used again
+
+    opened = identify()
+
+    def check() -> None:
+        if identify() != opened:
+            raise ReplacedError(f"{file.parent} was replaced after it was opened: start the command again")
+
+    return check
 
 
 @contextmanager

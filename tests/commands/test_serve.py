@@ -9,6 +9,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from threading import Thread
@@ -16,13 +17,14 @@ from typing import Any
 from urllib.error import HTTPError
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import uvicorn
 
 from contexture.encoders.models import load_model
-from contexture.retrieval.passage_search import ENCODER_DIR, PassageSearch
+from contexture.retrieval.passage_search import ENCODER_DIR, PassageSearch, build_passage_index
 from contexture.retrieval.server import MAX_BATCH, Batches, create_app
-from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index
+from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_encoder, toy_index
 
 QUESTIONS = [" ".join(words) for words in zip(" ".join(PASSAGES.values()).split(), [*PASSAGES] * 9, strict=False)]
 
@@ -38,8 +40,9 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-@pytest.fixture(scope="module")
-def address(index: Path) -> Iterator[str]:
+@contextmanager
+def run_server(index: Path) -> Iterator[str]:
+    """Serve an index inside the block; yield its address."""
     port = free_port()
     app = create_app(PassageSearch(index))
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
@@ -50,6 +53,12 @@ def address(index: Path) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="module")
+def address(index: Path) -> Iterator[str]:
+    with run_server(index) as url:
+        yield url
 
 
 def post(url: str, content: dict[str, Any], **headers: str) -> Any:
@@ -99,6 +108,20 @@ def test_bad_requests_are_rejected(address: str, path: str, content: dict[str, A
     with pytest.raises(HTTPError) as caught:
         post(f"{address}/{path}", content)
     assert caught.value.code == 422 and json.load(caught.value)["detail"][0]["msg"]
+
+
+def test_a_rebuilt_index_is_not_mixed_with_the_open_one(tmp_path: Path) -> None:
+    index = toy_index(tmp_path)
+    expected = [asdict(hit) for hit in PassageSearch(index)("gulls wait")]
+    passages = tmp_path / "passages" / "part-0.parquet"
+    with run_server(index) as address:
+        pq.write_table(pq.read_table(passages)[::-1], passages)
+        build_passage_index(tmp_path / "passages", toy_encoder(tmp_path / "other", scale=3.0), index)
+        assert post(f"{address}/search", {"question": "gulls wait"})["hits"] == expected
+        with pytest.raises(HTTPError) as caught:  # the encoder is loaded when the first texts are embedded
+            post(f"{address}/embed", {"texts": ["gulls"]})
+    assert caught.value.code == 503
+    assert json.load(caught.value)["detail"] == f"{index} was replaced after it was opened: start the command again"
 
 
 def test_other_host_names_are_rejected(address: str) -> None:

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from contexture.folders import ReplacedError
+from contexture.retrieval import vectors as vectors_module
 from contexture.retrieval.vectors import Vectors, check_identity, normalize, open_vectors, write_vectors
 
 ROWS, DIMENSION = 23, 5
@@ -106,6 +108,17 @@ def test_finished_vectors_are_not_embedded_again(tmp_path: Path) -> None:
         write(tmp_path / name, encoder := Encoder(), {**IDENTITY, "encoder": "c3d4"})
         assert encoder.embedded == list(range(ROWS))
         assert open_vectors(tmp_path / name).identity["encoder"] == "c3d4"
+
+
+def test_open_vectors_are_never_mixed_with_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = write(tmp_path / "v")
+    monkeypatch.setattr(vectors_module, "MAX_OPEN_FILES", 1)
+    few_files = open_vectors(tmp_path / "v")
+    write_vectors(tmp_path / "v", ROWS, DIMENSION, lambda rows: -TRUTH[rows.start : rows.stop], {"encoder": "c3d4"}, 7)
+    assert np.array_equal(old[:], TRUTH)
+    with pytest.raises(ReplacedError, match="v was replaced after it was opened"):
+        few_files[:]
+    assert np.array_equal(open_vectors(tmp_path / "v")[:], -TRUTH)
 
 
 def test_wrong_vectors_of_an_encoder_raise(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.saved import damaged_error, encoder_checksum, read_settings
 from contexture.encoders.static_queries import StaticQueryEncoder
-from contexture.folders import discard_other, work_folder
+from contexture.folders import discard_other, watch_folder, work_folder
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.config import Bm25Config, IndexConfig, SearchDefaults, SearchMethod
 from contexture.retrieval.fusion import fuse_scores
@@ -115,9 +115,12 @@ class PassageSearch:
     def __init__(self, folder: Path, index: IndexConfig | None = None, method: SearchMethod | None = None) -> None:
         """Open the index; the default method is that of the index.
 
-        Raises ValueError if a part is missing, damaged, or made with another encoder.
+        Raises ValueError if a part is missing, damaged, or made with another encoder, and if the index is replaced
+        meanwhile.
         """
         self.folder = folder
+        #: Raises ReplacedError if the index was replaced after it was opened.
+        self.check_replaced = watch_folder(folder / PASSAGES_FILE)
         if not (folder / PASSAGES_FILE).exists():
             raise ValueError(f"{folder} is not a search index: build one with kedro run --tags index")
         try:
@@ -139,6 +142,7 @@ class PassageSearch:
                 raise ValueError(
                     f"{folder}: {len(self.passages)} passages, {len(ranking)} {name}: build the index again"
                 )
+        self.check_replaced()
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
         """Return up to k passages, best first; raise ValueError for an empty query."""

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from contexture.encoders.base import TextEncoder
 from contexture.encoders.config import Role
 from contexture.encoders.models import load_model
+from contexture.folders import ReplacedError
 from contexture.retrieval.passage_search import ENCODER_DIR, PassageSearch
 
 #: Texts that are computed at once.
@@ -109,7 +110,9 @@ def create_app(search: PassageSearch) -> FastAPI:
     @cache
     def load_encoder() -> TextEncoder:
         """Load the encoder when the first texts are embedded."""
-        return load_model(search.folder / ENCODER_DIR)
+        encoder = load_model(search.folder / ENCODER_DIR)
+        search.check_replaced()
+        return encoder
 
     def search_all(requests: Sequence[SearchRequest]) -> list[list[dict[str, Any]]]:
         """Return the hits of each request; only equal `k` share a search, because fused scores depend on it."""
@@ -147,6 +150,11 @@ def create_app(search: PassageSearch) -> FastAPI:
         """Describe what is wrong without repeating the input: JSON cannot hold NaN, UTF-8 no half surrogate pair."""
         details = [{key: fault[key] for key in ("type", "loc", "msg")} for fault in error.errors()]
         return JSONResponse({"detail": details}, status_code=422)
+
+    @app.exception_handler(ReplacedError)
+    async def report_replaced(_: Request, error: ReplacedError) -> JSONResponse:
+        """Say that the server has to be restarted."""
+        return JSONResponse({"detail": str(error)}, status_code=503)
 
     @app.post("/search")
     async def search_passages(request: SearchRequest) -> dict[str, Any]:

@@ -8,14 +8,14 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contexture.folders import discard_other, work_folder
+from contexture.folders import ReplacedError, discard_other, watch_folder, work_folder
 from contexture.progress import progress
 from contexture.retrieval.top import NO_ROW, Rows, Scores, select_best
 
@@ -42,9 +42,20 @@ class Shard(TypedDict):
 
 
 class Vectors:
-    """The vectors in a folder. Slices and `blocks` map files; nothing stays in memory."""
+    """The vectors in a folder. Slices and `blocks` map files; nothing stays in memory.
 
-    def __init__(self, folder: Path, dimension: int, identity: dict[str, Any], shards: list[Shard]) -> None:
+    If the folder is replaced, mapped files keep the old vectors. To map another file raises ReplacedError.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        check_replaced: Callable[[], None],
+        dimension: int,
+        identity: dict[str, Any],
+        shards: list[Shard],
+    ) -> None:
+        """`check_replaced` is that of `watch_folder`."""
         self.folder, self.dimension, self.identity = folder, dimension, identity
         #: Equal for folders with the same vectors.
         self.fingerprint = [dimension, *([shard["rows"], shard["crc32"]] for shard in shards)]
@@ -53,7 +64,7 @@ class Vectors:
         self._shards = list(zip([0, *self._ends[:-1].tolist()], self._ends.tolist(), paths, strict=True))
         self._rows = int(self._ends[-1])
         # Opening a file takes longer than reading a vector from it.
-        self._map = lru_cache(MAX_OPEN_FILES)(_map_array)
+        self.map_file = lru_cache(MAX_OPEN_FILES)(partial(_map_unless_replaced, check_replaced))
 
     def __len__(self) -> int:
         return self._rows
@@ -64,7 +75,7 @@ class Vectors:
         if step != 1:
             raise ValueError(f"vectors can only be sliced in steps of 1, not in steps of {step}")
         parts = [
-            self._map(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
+            self.map_file(path, (last - first, self.dimension))[max(start - first, 0) : stop - first]
             for first, last, path in self._shards
             if first < stop and start < last
         ]
@@ -77,7 +88,7 @@ class Vectors:
         for number in np.unique(numbers):
             first, last, path = self._shards[number]
             in_shard = numbers == number
-            copies[in_shard] = self._map(path, (last - first, self.dimension))[rows[in_shard] - first]
+            copies[in_shard] = self.map_file(path, (last - first, self.dimension))[rows[in_shard] - first]
         return copies
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Array]]:
@@ -130,9 +141,10 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
     """
     remedy = "delete the folder and embed the candidates again"
     path = folder / DESCRIPTION_FILE
+    check_replaced = watch_folder(path)
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
-        vectors = Vectors(folder, **description)
+        vectors = Vectors(folder, check_replaced, **description)
     except FileNotFoundError as error:
         raise ValueError(
             f"{folder} contains no finished vectors ({path.name} is missing): embed the candidates"
@@ -141,7 +153,9 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
         raise ValueError(f"{path} is damaged ({error}); {remedy}") from error
     for shard in description["shards"]:
         try:
-            rows = _map_array(folder / shard["file"], (shard["rows"], vectors.dimension))
+            rows = vectors.map_file(folder / shard["file"], (shard["rows"], vectors.dimension))
+        except ReplacedError:
+            raise
         except _READ_ERRORS as error:
             raise ValueError(f"{folder / shard['file']} is missing or damaged ({error}); {remedy}") from error
         if read_all and zlib.crc32(rows.data) != shard["crc32"]:
@@ -240,6 +254,13 @@ def _check_vectors(vectors: Array, rows: range, shape: tuple[int, int]) -> Array
     if not finite.all():
         raise ValueError(f"row {rows[int(np.argmin(finite))]}: its vector is not finite (did the training diverge?)")
     return vectors
+
+
+def _map_unless_replaced(check_replaced: Callable[[], None], path: Path, shape: tuple[int, int]) -> Array:
+    try:
+        return _map_array(path, shape)
+    finally:
+        check_replaced()  # afterwards: the folder may be replaced meanwhile
 
 
 def _map_array(path: Path, shape: tuple[int, int]) -> Array:
