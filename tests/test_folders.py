@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.folders import is_finished, whole_file, work_folder
+from contexture.folders import expand_home, is_finished, whole_file, work_folder
 
 
 def test_a_file_is_replaced_when_it_is_complete(tmp_path: Path) -> None:
@@ -97,3 +97,8 @@ def test_unfinished_work_is_resumed_or_set_aside(tmp_path: Path, caplog: pytest.
     [record] = caplog.records
     message = 'encoder starts anew; what was begun with other settings (maskable: was null, is "any") is set aside as'
     assert message in record.getMessage()
+
+
+def test_only_known_homes_are_expanded() -> None:
+    assert expand_home("~/x") == Path.home() / "x"
+    assert expand_home("~nobody-here/x") == Path("~nobody-here/x")

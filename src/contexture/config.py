@@ -18,6 +18,7 @@ from contexture.demo.config import DEMO, DemoConfig
 from contexture.derive.config import check_path, check_weights
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import read_settings, seed_dir
+from contexture.folders import expand_home
 from contexture.messages import errors_at, explain_unknown
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
@@ -244,7 +245,7 @@ def check_nli(name: str, nli: NliConfig) -> None:
         )
     if nli.input != DEMO:
         with errors_at("nli.input", kind=ConfigurationError):
-            find_language_files(nli, Path(nli.input).expanduser())
+            find_language_files(nli, expand_home(nli.input))
 
 
 def check_starts(name: str, system: SystemConfig) -> None:

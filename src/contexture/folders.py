@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -150,6 +151,11 @@ def find_upwards(path: Path) -> Path:
     working_dir = Path.cwd()
     candidates = (folder / path for folder in (working_dir, *working_dir.parents))
     return path if path.exists() else next((candidate for candidate in candidates if candidate.exists()), path)
+
+
+def expand_home(path: str | Path) -> Path:
+    """Return a path with the home folder for `~`; that of an unknown user is unchanged: there is no such file."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises RuntimeError
 
 
 def restore_replaced(folder: Path) -> None:

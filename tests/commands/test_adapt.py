@@ -115,7 +115,7 @@ def test_a_published_encoder_is_continued(text: Path, model: Path) -> None:
 def test_missing_encoders_raise(tmp_path: Path, model: Path) -> None:
     with pytest.raises(ValueError, match="this folder has no published model"):
         find_published_encoder(str(tmp_path))
-    for name in (str(tmp_path / "none"), "./none", "~/none", "a/b/c"):
+    for name in (str(tmp_path / "none"), "./none", "~/none", "~nobody-here/none", "a/b/c"):
         with pytest.raises(ValueError, match=f"^{name}: there is no such folder"):
             find_published_encoder(name)
     assert find_published_encoder(str(model)) == str(model)
@@ -273,6 +273,15 @@ def test_invalid_minutes_raise(minutes: str, text: Path) -> None:
         main(["adapt", str(text), "--minutes", minutes])
     with pytest.raises(SystemExit, match=r"^contexture adapt: .*no such file or folder"):
         main(["adapt", str(text / "none")])
+
+
+def test_the_home_of_an_unknown_user_is_no_text(text: Path) -> None:
+    with pytest.raises(
+        SystemExit, match=r"^contexture adapt: FOLDER_OR_DUMP: .*~nobody-here/x: no such file or folder"
+    ):
+        main(["adapt", "~nobody-here/x", "--plan"])
+    with pytest.raises(SystemExit, match=r"^contexture adapt: --questions: .*~nobody-here/q"):
+        main(["adapt", str(text), "--questions", "~nobody-here/q", "--plan"])
 
 
 def test_plan_runs_in_the_project_folder(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

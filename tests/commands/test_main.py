@@ -70,11 +70,20 @@ def test_search_errors_are_one_line(index: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     for arguments, message in (
         ([" ", "--index", "nowhere"], "the question is empty"),  # checked before an index is opened
+        (["caf\udce9", "--index", "nowhere"], "the question is not UTF-8 at character 4"),  # byte E9
         (["gulls", "--index", f"{index}/towers"], "is not a search index"),
         ([], 'no question: contexture search "your question", '),
     ):
         with pytest.raises(SystemExit, match=f"^contexture search: .*{message}"):
             main(["search", *arguments])
+
+
+def test_questions_that_are_not_utf8_name_their_line(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for locale_errors in ("strict", "surrogateescape"):
+        stdin = io.TextIOWrapper(io.BytesIO(b"gulls\ncaf\xe9\n"), "utf-8", locale_errors)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        with pytest.raises(SystemExit, match=r"^contexture search: standard input: line 2 is not UTF-8"):
+            main(["search", "--index", str(index), "--by", "bm25"])
 
 
 def test_the_version_and_the_module_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,6 +100,7 @@ def test_search_by_both_or_one_ranking(index: Path, capsys: pytest.CaptureFixtur
     out = search_output(capsys, "gulls wait", *args).splitlines()
     assert out[0] == "1. Gulls  (vectors 1, BM25 1, 2#0)"
     assert out[2].endswith("(vectors 2, BM25 –, 0#0)")
+    assert search_output(capsys, "gulls wait", *args, "-k", "10000000000000").splitlines()[: len(out)] == out
     assert search_output(capsys, "oil lamps", *args, "--by", "bm25").startswith("1. Lamps  (")
     assert search_output(capsys, "xylophones", *args, "--by", "bm25") == "nothing found\n"
 
@@ -99,7 +109,7 @@ def test_questions_are_piped_or_typed(
     index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def ask(*options: str) -> str:
-        monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\n  oil lamps \n"))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"gulls wait\n\n  oil lamps \n")))
         return search_output(capsys, *options, "--index", str(index), "-k", "1")
 
     out = ask().splitlines()

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 import uvicorn
 
+from contexture.commands.main import main
 from contexture.encoders.models import load_model
 from contexture.retrieval.passage_search import ENCODER_DIR, PassageSearch, build_passage_index
 from contexture.retrieval.server import MAX_BATCH, Batches, create_app
@@ -157,6 +158,12 @@ def test_requests_that_wait_are_computed_together() -> None:
 
     asyncio.run(run())
     assert sizes == [1, MAX_BATCH, 20, 1, 1, 3, 1, 1, 1]
+
+
+@pytest.mark.parametrize("port", ["0", "99999"])
+def test_ports_that_do_not_exist_are_rejected(port: str, index: Path) -> None:
+    with pytest.raises(SystemExit, match=rf"^contexture serve: --port {port}: use a number from 1 to 65535"):
+        main(["serve", "--index", str(index), "--port", port])
 
 
 def test_the_command_serves_on_loopback(index: Path) -> None:

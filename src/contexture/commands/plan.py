@@ -23,6 +23,7 @@ from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.encoders.named import PUBLISHED_FILES, first_error_line, is_hub_reachable, is_model_path
+from contexture.folders import expand_home
 from contexture.imports import resolve
 from contexture.messages import errors_at, find_closest
 from contexture.packages import ENCODER_PACKAGES, encoder_path, list_installed_encoders
@@ -193,9 +194,9 @@ def plan_questions(questions: Path | None, files: Sequence[SourceFile]) -> tuple
     checker = TASKS[TASK].question_checker
     assert checker is not None  # `spec.py` of the task
     with errors_at("--questions"):
-        number, notes = resolve(checker)(questions.expanduser(), files)
+        number, notes = resolve(checker)(expand_home(questions), files)
     lines = f"Questions {number:,} of your own\n" + "".join(f"          {note}\n" for note in notes)
-    parameters = {f"{TASK}.input": quote_parameter(str(questions.expanduser().absolute()))}
+    parameters = {f"{TASK}.input": quote_parameter(str(expand_home(questions).absolute()))}
     return parameters, number * _SECONDS_PER_QUESTION, lines
 
 
@@ -312,7 +313,7 @@ def find_published_encoder(name: str) -> str:
     Raise ValueError for a missing folder, a folder without a model, a package that is not installed, or a name that
     neither the hub nor its cache has.
     """
-    folder = Path(encoder_path(name)).expanduser()
+    folder = expand_home(encoder_path(name))
     if not folder.exists() and is_model_path(name):
         raise ValueError(f"{name}: there is no such folder or model")
     if folder.is_dir():

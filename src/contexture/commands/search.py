@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contexture.commands.workspaces import list_indexes, list_workspaces
+from contexture.encoders.lines import decode_lines
 from contexture.folders import find_upwards
 from contexture.messages import explain_unknown
 from contexture.paths import DataLayout, data_dir
+from contexture.retrieval.passages import check_text
 
 if TYPE_CHECKING:
     from contexture.retrieval.passage_search import Hit, PassageSearch
@@ -72,8 +74,8 @@ def main(args: argparse.Namespace) -> None:
             'no question: contexture search "your question", contexture search --interactive, or '
             "contexture search < FILE with one question per line"
         )
-    if args.question is not None and not args.question.strip():
-        raise ValueError("the question is empty")
+    if args.question is not None:
+        check_text(args.question, "the question")
     search = open_search(args)
     for question in _iterate_questions(args):
         hits = search(question, args.k)
@@ -123,7 +125,7 @@ def _iterate_questions(args: argparse.Namespace) -> Iterator[str]:
     if args.question is not None:
         yield args.question
         return
-    for line in _ask_questions() if args.interactive else sys.stdin:
+    for line in _ask_questions() if args.interactive else decode_lines(sys.stdin.buffer, "standard input"):
         if line.strip():
             yield line.strip()
 

@@ -6,6 +6,7 @@ from contexture.commands.search import add_index_arguments, open_search
 
 #: Other machines cannot connect.
 HOST = "127.0.0.1"
+MAX_PORT = 65_535
 
 
 def add_arguments(serve: argparse.ArgumentParser) -> None:
@@ -17,6 +18,8 @@ def add_arguments(serve: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> None:
     """Answer requests until Ctrl-C."""
+    if not 1 <= args.port <= MAX_PORT:
+        raise ValueError(f"--port {args.port}: use a number from 1 to {MAX_PORT}")
     import uvicorn
 
     from contexture.retrieval.server import create_app

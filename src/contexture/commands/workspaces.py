@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from contexture.folders import find_upwards, whole_file
+from contexture.folders import expand_home, find_upwards, whole_file
 from contexture.paths import DETAILS_FILE, WORKSPACE_PATTERN, WORKSPACES_DIR, DataLayout, data_dir
 
 ENVIRONMENT, SYSTEM, TASK = "adapt", "adapt", "held_out"
@@ -155,7 +155,7 @@ def choose_workspace(project: Path, text: str, name: str | None) -> Workspace:
 
 def absolute_path(text: str) -> str:
     """Return the absolute path of a text, without `.` and `..`."""
-    return os.path.normpath(Path(text).expanduser().absolute())
+    return os.path.normpath(expand_home(text).absolute())
 
 
 def name_text(path: str) -> str:

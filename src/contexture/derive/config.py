@@ -7,6 +7,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.named import is_model_path
+from contexture.folders import expand_home
 from contexture.packages import encoder_path
 from contexture.strict import STRICT, Positive
 
@@ -64,7 +65,7 @@ class DeriveConfig:
 
 def check_path(model: str) -> Path | None:
     """Return the folder of a model, None for a name; raise ValueError if `model` is a path that does not exist."""
-    folder = Path(encoder_path(model)).expanduser()
+    folder = expand_home(encoder_path(model))
     if folder.exists():
         return folder
     if is_model_path(model):

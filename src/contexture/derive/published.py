@@ -1,7 +1,6 @@
 """Load published models of transformers, from safetensors alone."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,6 +9,7 @@ from transformers import AutoTokenizer
 from contexture.encoders.models import hash_model
 from contexture.encoders.named import first_error_line, is_hub_reachable
 from contexture.encoders.quiet import quiet_loading
+from contexture.folders import expand_home
 from contexture.packages import encoder_path
 
 #: Texts of one forward pass.
@@ -42,7 +42,7 @@ def load_published(key: str, name: str, auto_class: Any) -> PublishedModel:
     Raises ValueError, naming the configuration `key`, if the model is missing or has no safetensors weights.
     """
     try:
-        folder = Path(encoder_path(name)).expanduser()
+        folder = expand_home(encoder_path(name))
         source, local = (str(folder), True) if folder.exists() else (name, not is_hub_reachable(name))
         with quiet_loading():
             tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local)

@@ -4,7 +4,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -30,20 +30,16 @@ class TextLines:
     def __init__(self, file: BinaryIO, name: str) -> None:
         """Raise ValueError, with the line, for an empty line or file, and for text that is not UTF-8."""
         self.file, self.name, self.count = file, name, 0
-        try:
-            for line in self:
-                self.count += 1
-                if not line.strip():
-                    raise ValueError(f"{name}: line {self.count} is empty; every line is a text")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{name}: line {self.count + 1} is not UTF-8 ({error.reason})") from None
+        for line in self:
+            self.count += 1
+            if not line.strip():
+                raise ValueError(f"{name}: line {self.count} is empty; every line is a text")
         if not self.count:
             raise ValueError(f"{name}: the file is empty; write one text on each line")
 
     def __iter__(self) -> Iterator[str]:
         self.file.seek(0)
-        for number, line in enumerate(self.file):
-            yield line.rstrip(b"\r\n").decode("utf-8" if number else "utf-8-sig")
+        return decode_lines(self.file, self.name)
 
     @classmethod
     @contextmanager
@@ -56,6 +52,16 @@ class TextLines:
             with tempfile.TemporaryFile() as copy:
                 shutil.copyfileobj(file, copy)
                 yield cls(copy, "standard input" if name == "-" else name)
+
+
+def decode_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
+    """Yield the lines of a file without their ends; raise ValueError, with the line, for text that is not UTF-8."""
+    for number, line in enumerate(file, 1):
+        try:
+            text = line.rstrip(b"\r\n").decode("utf-8" if number > 1 else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}: line {number} is not UTF-8 ({error.reason})") from None
+        yield text
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from contexture.demo.config import DEMO
+from contexture.folders import expand_home
 from contexture.run_parameters import quote_parameter, split_parameters
 
 #: In saved commands: any folder with data.
@@ -73,7 +74,7 @@ def _list_inputs(command: str) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _find_paths(names: Iterable[str], folders: Collection[Path]) -> dict[str, str]:
     """Return name → absolute path; ValueError for names without or with several paths."""
-    roots = [Path(os.path.normpath(folder.expanduser().absolute())) for folder in folders]
+    roots = [Path(os.path.normpath(expand_home(folder).absolute())) for folder in folders]
     if missing := [str(folder) for folder, root in zip(folders, roots, strict=True) if not root.exists()]:
         raise ValueError(f"there is no {', '.join(missing)}")
     patterns = {name: Path(name).parent if glob.has_magic(name) else Path(name) for name in names}

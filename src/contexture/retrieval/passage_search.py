@@ -24,7 +24,7 @@ from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.config import Bm25Config, IndexConfig, SearchDefaults, SearchMethod
 from contexture.retrieval.fusion import fuse_scores
 from contexture.retrieval.parquet_rows import ROWS_PER_BATCH, ROWS_PER_GROUP, ParquetRows
-from contexture.retrieval.passages import TEXT_COLUMNS, searched_text
+from contexture.retrieval.passages import TEXT_COLUMNS, check_text, searched_text
 from contexture.retrieval.top import NO_ROW, Rows, Scores
 from contexture.retrieval.vectors import Array, Vectors, check_identity, open_vectors, search_numpy, write_vectors
 
@@ -145,14 +145,15 @@ class PassageSearch:
         self.check_replaced()
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
-        """Return up to k passages, best first; raise ValueError for an empty query."""
+        """Return up to k passages, best first; raise ValueError as `check_text` does."""
         return self.search([query], k)[0]
 
     def search(self, queries: Sequence[str], k: int = 5) -> list[list[Hit]]:
-        """Return up to k passages for each query, best first; raise ValueError for an empty query."""
-        if not all(query.strip() for query in queries):
-            raise ValueError("the query is empty")
-        depth = min(k if len(self.rankings) == 1 else max(k, MIN_FUSION_DEPTH), len(self.passages))
+        """Return up to k passages for each query, best first; raise ValueError as `check_text` does."""
+        for query in queries:
+            check_text(query, "the query")
+        k = min(k, len(self.passages))
+        depth = k if len(self.rankings) == 1 else min(max(k, MIN_FUSION_DEPTH), len(self.passages))
         rankings = {name: ranking.search(queries, depth) for name, ranking in self.rankings.items()}
         (scores, rows), *other = rankings.values()
         if other:

@@ -18,6 +18,7 @@ from contexture.encoders.config import Role
 from contexture.encoders.models import load_model
 from contexture.folders import ReplacedError
 from contexture.retrieval.passage_search import ENCODER_DIR, PassageSearch
+from contexture.retrieval.passages import check_text
 
 #: Texts that are computed at once.
 MAX_BATCH = 64
@@ -26,15 +27,6 @@ MAX_TEXTS, MAX_CHARACTERS, MAX_HITS = 1_000, 20_000, 1_000
 T = TypeVar("T")
 R = TypeVar("R")
 K = TypeVar("K")
-
-
-def check_text(text: str) -> str:
-    """Return the text; raise ValueError if it is blank, or has half of a surrogate pair, which is no character."""
-    if not text.strip():
-        raise ValueError("the text is empty")
-    text.encode()
-    return text
-
 
 Text = Annotated[str, Field(max_length=MAX_CHARACTERS), AfterValidator(check_text)]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from contexture.corpus.errors import SourceError
+from contexture.folders import expand_home
 
 #: Suffix of a compressed file → its first bytes.
 COMPRESSED = {".bz2": b"BZh", ".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0"}
@@ -60,7 +61,7 @@ def find_files(text: str) -> list[InputFile]:
 
     Sorted, without hidden files. Raises SourceError if the path does not exist or cannot be read.
     """
-    path = Path(text).expanduser()
+    path = expand_home(text)
     try:
         if path.is_file():
             return [InputFile(str(path.absolute()), path.name, path.stat().st_size)]

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources.files import DOWNLOAD_AGAIN, InputFile, compressed_suffixes, read_head
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, document_row, empty_row, name_by_content
 from contexture.corpus.sources.records import RawRecord, read_records
+from contexture.folders import expand_home
 from contexture.text.characters import unescape
 from contexture.text.kinds import page_kind
 from contexture.text.mediawiki import MalformedExportError, Site, WikiPage, parse_page, parse_site
@@ -83,7 +83,7 @@ def _read_templates(config: CorpusConfig) -> str:
     if config.templates is None:
         return ""
     try:
-        table_text = Path(config.templates).expanduser().read_text("utf-8")
+        table_text = expand_home(config.templates).read_text("utf-8")
         load_templates("", table_text)
     except (OSError, ValueError) as error:
         raise SourceError(

@@ -26,6 +26,7 @@ from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import language_codes
 from contexture.demo.translations import XNLI_DIR, bitext_names
 from contexture.demo.write import LANGUAGES_DIR
+from contexture.folders import expand_home
 from contexture.pipelines.sources.nodes import input_paths
 from contexture.reporting.phrases import count_noun
 from contexture.tasks.base import TASK_FILE, DocumentTask
@@ -217,7 +218,7 @@ def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) ->
 def read_nli(config: NliConfig, demo_dir: Path) -> DataFrame:
     """Return all pairs of premise and hypothesis in all languages; `demo_dir` has the made-up world, if it is read."""
     assert config.input is not None  # `config.Parameters.check_systems`
-    folder = demo_dir / LANGUAGES_DIR / XNLI_DIR if config.input == DEMO else Path(config.input).expanduser()
+    folder = demo_dir / LANGUAGES_DIR / XNLI_DIR if config.input == DEMO else expand_home(config.input)
     pairs = read_pairs(config, folder)
     LOG.info("nli: %s", pairs["lang"].value_counts().sort_index().to_dict())
     return SparkSession.builder.getOrCreate().createDataFrame(pairs)

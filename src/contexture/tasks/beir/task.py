@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+from contexture.folders import expand_home
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.files import write_set
@@ -22,9 +23,7 @@ class BeirTask(FrozenTask):
                 report["missing"]["beir"] = "beir.input has no folders: see docs/beir.md"
             for name, folder in source.input.items():
                 with catch_missing(report, name):
-                    report["counts"][name], notes = write_set(
-                        name, Path(folder).expanduser(), source.split, work / name
-                    )
+                    report["counts"][name], notes = write_set(name, expand_home(folder), source.split, work / name)
                     for note in notes:
                         LOG.warning("%s: %s", name, note)
                     report["notes"] += notes

@@ -14,6 +14,7 @@ import pandas as pd
 from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.bitext.files import read_pairs
 from contexture.corpus.errors import SourceError
+from contexture.folders import expand_home
 from contexture.tasks.bitext_retrieval.config import TatoebaSet
 from contexture.tasks.missing import BenchmarkMissing
 
@@ -50,7 +51,7 @@ def list_tatoeba_sets(name: str, folder: str, languages: Sequence[str] = ("*",))
     """Return the files of each language pair in a folder of Tatoeba, with English as target."""
     sets = []
     for language in languages:
-        pattern = Path(folder).expanduser() / f"tatoeba.{language}-eng.eng"
+        pattern = expand_home(folder) / f"tatoeba.{language}-eng.eng"
         files = sorted(pattern.parent.glob(pattern.name))
         if not files:
             raise BenchmarkMissing(name, pattern, _REMEDY)

@@ -8,6 +8,7 @@ from contexture.corpus.bitext.config import BitextSet
 from contexture.demo.config import DEMO
 from contexture.demo.translations import TATOEBA_DIR
 from contexture.demo.write import LANGUAGES_DIR
+from contexture.folders import expand_home
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import list_mining_parts, read_mining_part, read_set
@@ -29,7 +30,7 @@ class BitextRetrievalTask(FrozenTask):
                 report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files; see docs/bitext.md"
             for name, files in sets.items():
                 with catch_missing(report, name):
-                    folder = Path(files).expanduser() if isinstance(files, str) else None
+                    folder = expand_home(files) if isinstance(files, str) else None
                     if folder and (mined := list_mining_parts(folder)):
                         report["mining"][name] = str(folder)
                         report["counts"][name] = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from contexture.folders import expand_home
 from contexture.retrieval.config import SearchDefaults
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
@@ -25,7 +26,7 @@ class HeldOutTask(FrozenTask):
         """Write `questions.parquet` with the user's questions; see `Task.read` and `read_questions`."""
         questions = pd.DataFrame(columns=QUESTION_COLUMNS)
         if source.input is not None:
-            questions = read_questions(Path(source.input).expanduser())
+            questions = read_questions(expand_home(source.input))
         with write_task(output_dir, ["own_text"]) as (work_dir, report):
             questions.to_parquet(work_dir / QUESTIONS_FILE)
             report["counts"] = {"questions": questions["question"].nunique()}

@@ -6,6 +6,7 @@ from pathlib import Path
 from contexture.demo.config import DEMO
 from contexture.demo.translations import PAWSX_DIR
 from contexture.demo.write import LANGUAGES_DIR
+from contexture.folders import expand_home
 from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.files import read_sentences
@@ -23,7 +24,7 @@ class LanguageBiasTask(FrozenTask):
                 report["missing"]["language_bias"] = "language_bias.input names no files; see docs/cmlm-multilingual.md"
             for name, folder in sets.items():
                 with catch_missing(report, name):
-                    rows = read_sentences(name, Path(folder).expanduser())
+                    rows = read_sentences(name, expand_home(folder))
                     rows.to_parquet(work / f"{name}.parquet")
                     counts = rows["lang"].value_counts()
                     report["counts"][name] = {str(lang): int(count) for lang, count in counts.items()}
