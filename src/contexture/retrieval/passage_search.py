@@ -115,8 +115,8 @@ class PassageSearch:
     def __init__(self, folder: Path, index: IndexConfig | None = None, method: SearchMethod | None = None) -> None:
         """Open the index; the default method is that of the index.
 
-        Raises ValueError if a part is missing, damaged, or made with another encoder, and if the index is replaced
-        meanwhile.
+        Raises ValueError if a part is missing, damaged, or made with another encoder, if the index is replaced
+        meanwhile, and for approximate vector search by "bm25".
         """
         self.folder = folder
         #: Raises ReplacedError if the index was replaced after it was opened.
@@ -128,13 +128,19 @@ class PassageSearch:
         except (OSError, ValueError, TypeError) as error:
             raise ValueError(f"{folder / DEFAULTS_FILE} is damaged ({error}): build the index again") from error
         self.method: SearchMethod = method or self.defaults.method
+        index = index or IndexConfig()
+        if self.method == "bm25" and index.kind != "flat":
+            raise ValueError(
+                f"{folder}: {index.kind} (--approximate) needs vectors and has no effect on a search by bm25"
+                f"{'' if method else ', which this index recommends'}: remove it, or search --by vectors or hybrid"
+            )
         try:
             self.passages = ParquetRows(folder / PASSAGES_FILE)
         except (OSError, pa.ArrowInvalid) as error:
             raise ValueError(f"{folder / PASSAGES_FILE} is damaged ({error}): build the index again") from error
         self.rankings: dict[str, _VectorSearch | Bm25] = {}
         if self.method != "bm25":
-            self.rankings["vectors"] = _VectorSearch(folder, index or IndexConfig())
+            self.rankings["vectors"] = _VectorSearch(folder, index)
         if self.method != "vectors":
             self.rankings["bm25"] = Bm25(folder / BM25_DIR)
         for name, ranking in self.rankings.items():

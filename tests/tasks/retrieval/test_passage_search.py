@@ -131,6 +131,15 @@ def test_an_index_is_searched_by_its_defaults(index: Path) -> None:
         PassageSearch(index, method="hybrid")
 
 
+def test_bm25_has_no_approximate_index(index: Path) -> None:
+    with pytest.raises(ValueError, match=r"hnsw \(--approximate\) needs vectors .* by bm25: remove it"):
+        PassageSearch(index, IndexConfig("hnsw"), "bm25")
+    (index / "search.json").write_text('{"method": "bm25"}')
+    with pytest.raises(ValueError, match="by bm25, which this index recommends: remove it"):
+        PassageSearch(index, IndexConfig("ivf"))
+    assert PassageSearch(index, IndexConfig("ivf"), "hybrid").method == "hybrid"
+
+
 def test_a_corpus_without_passages_raises_and_keeps_the_old_index(index: Path, tmp_path: Path) -> None:
     content = contents(index)
     (tmp_path / "none").mkdir()
