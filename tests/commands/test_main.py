@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from contexture.commands.main import main
+from contexture.commands.search import MAX_TEXT_LINES, _format_hit
 from contexture.encoders import lines as encoded_lines
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.files import save_encoder
 from contexture.encoders.models import WordAverage, load_model
-from contexture.retrieval.passage_search import build_passage_index
+from contexture.retrieval.passage_search import Hit, build_passage_index
 from tests.encoders.test_models import tiny_bert
 from tests.encoders.toys import build, subwords
 from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index, toy_passages
@@ -103,6 +104,17 @@ def test_search_by_both_or_one_ranking(index: Path, capsys: pytest.CaptureFixtur
     assert search_output(capsys, "gulls wait", *args, "-k", "10000000000000").splitlines()[: len(out)] == out
     assert search_output(capsys, "oil lamps", *args, "--by", "bm25").startswith("1. Lamps  (")
     assert search_output(capsys, "xylophones", *args, "--by", "bm25") == "nothing found\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["鲸鱼在远方的岛屿歌唱。" * 60, "Wale 鲸鱼在远方的岛屿歌唱" * 60, "whales sing \n" * 60]
+)
+def test_long_passages_are_cut(text: str) -> None:
+    head, *lines = _format_hit(1, Hit(0.5, "0#0", "Whales", "", text, None, 1), "bm25").splitlines()
+    output = "\n".join(line.strip() for line in lines)
+    assert head.startswith("1. Whales") and len(lines) == MAX_TEXT_LINES and max(map(len, lines)) <= 100
+    assert output.endswith("[...]") and len(output) > 350
+    assert "".join(text.split()).startswith("".join(output.removesuffix("[...]").split()))
 
 
 def test_questions_are_piped_or_typed(

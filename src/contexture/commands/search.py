@@ -20,6 +20,9 @@ from contexture.retrieval.passages import check_text
 if TYPE_CHECKING:
     from contexture.retrieval.passage_search import Hit, PassageSearch
 
+#: Printed lines of a passage's text.
+MAX_TEXT_LINES = 5
+
 
 def add_arguments(search: argparse.ArgumentParser) -> None:
     """Add the options of `contexture search`."""
@@ -141,5 +144,7 @@ def _ask_questions() -> Iterator[str]:
 
 def _format_hit(rank: int, hit: "Hit", by: str) -> str:
     score = f"vectors {hit.by_vectors or '–'}, BM25 {hit.by_bm25 or '–'}" if by == "hybrid" else f"{hit.score:.3f}"
-    text = textwrap.fill(textwrap.shorten(hit.text, 500), 100, initial_indent="   ", subsequent_indent="   ")
+    # Words that are longer than a line, such as Chinese sentences, are broken.
+    text = " ".join(hit.text.split())
+    text = textwrap.fill(text, 100, initial_indent="   ", subsequent_indent="   ", max_lines=MAX_TEXT_LINES)
     return f"{rank}. {hit.title}  ({score}, {hit.passage_id})\n{text}"
