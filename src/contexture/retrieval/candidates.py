@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from contexture.encoders.base import Text
 from contexture.encoders.config import Role
 from contexture.encoders.models import load_models
@@ -64,11 +62,6 @@ class Retriever:
     def _embed(self, texts: Sequence[Any], role: Role) -> Array:
         vectors = self.model.embed(texts, role)
         return normalize(vectors) if self.normalizes else vectors
-
-
-def candidate_texts(candidates: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return the (sentence, passage) pairs of candidates."""
-    return list(candidates[TEXT_COLUMNS].itertuples(index=False, name=None))
 
 
 def build_bm25(texts: Iterable[str], folder: Path, config: Bm25Config) -> Bm25:

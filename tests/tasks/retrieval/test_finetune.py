@@ -11,12 +11,17 @@ from safetensors.torch import load_file
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
-from contexture.retrieval.candidates import candidate_texts
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.evaluation import is_unseen
-from contexture.tasks.retrieval.finetune import DevQuestions, QuestionPairs, finetune_retrieval, list_answer_pairs
+from contexture.tasks.retrieval.finetune import (
+    DevQuestions,
+    QuestionPairs,
+    candidate_texts,
+    finetune_retrieval,
+    list_answer_pairs,
+)
 from contexture.training.curves import read_curves
 from tests.tasks.retrieval import toys
 

@@ -13,7 +13,6 @@ from contexture.encoders.base import Encoder, tokenize_texts
 from contexture.encoders.layout import Ints, select_rows
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.settings import InBatchNegativesConfig
-from contexture.retrieval.candidates import candidate_texts
 from contexture.seeding import mix
 from contexture.streams.base import part_rows
 from contexture.tasks.base import EvaluatedEncoder
@@ -24,6 +23,11 @@ from contexture.tasks.retrieval.reqa import split_questions
 
 #: Random candidates, besides the answers, against which dev questions are scored.
 DEV_CANDIDATES = 1000
+
+
+def candidate_texts(candidates: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the (sentence, passage) pairs of candidates."""
+    return list(candidates[["sentence", "passage"]].itertuples(index=False, name=None))
 
 
 class QuestionPairs(Examples):
