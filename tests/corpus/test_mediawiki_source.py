@@ -34,6 +34,19 @@ def test_fingerprints_differ(tmp_path: Path) -> None:
     assert find_exports(str(write_compressed(tmp_path / "b.xml", XML)))[0].fingerprint == prints[0]
 
 
+def test_two_wikis_of_a_language(tmp_path: Path) -> None:
+    """Their pages would have the same ids. Files of one wiki, or of a wiki without a name, go together."""
+    for name in ("a.xml", "b.xml"):
+        write_compressed(tmp_path / name, XML)
+    write_compressed(tmp_path / "c.xml", XML.replace(b"testwiki", b""))
+    write_compressed(tmp_path / "d.xml", XML.replace(b"testwiki", b"dewiki").replace(b':lang="en"', b':lang="de"'))
+    assert len(find_exports(str(tmp_path))) == 4
+    other = write_compressed(tmp_path / "e.xml", XML.replace(b"testwiki", b"enwikibooks"))
+    with pytest.raises(SourceError, match=r"wiki enwikibooks, but .*a\.xml is one of testwiki .*\(en\)") as error:
+        find_exports(str(tmp_path))
+    assert str(error.value).startswith(f"{other}: ")
+
+
 BOMB = b'<?xml version="1.0"?>\n<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
 FAULTS = {
     "empty": ("a.xml.bz2", b"", "is empty"),

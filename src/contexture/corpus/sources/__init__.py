@@ -78,6 +78,7 @@ def find_sources(config: CorpusConfig) -> list[SourceFile]:
         for file in set_remaining_languages(checked):
             files.setdefault(file.path, file)
     _check_names(files.values())
+    _check_wikis(files.values())
     return [files[path] for path in sorted(files)]
 
 
@@ -131,6 +132,19 @@ def _check_names(files: Iterable[SourceFile]) -> None:
             other = seen.setdefault((file.lang, file.name), file.path)
             if other != file.path:
                 raise SourceError(f"{file.path}: has the same name as {other}. Rename one, or name a common folder.")
+
+
+def _check_wikis(files: Iterable[SourceFile]) -> None:
+    """Raise SourceError for exports of two wikis in one language: the numbers of their pages, the ids, overlap."""
+    seen: dict[str, tuple[str, str]] = {}
+    for file in files:
+        if file.site and file.site.dbname:
+            dbname, other = seen.setdefault(file.lang, (file.site.dbname, file.path))
+            if dbname != file.site.dbname:
+                raise SourceError(
+                    f"{file.path}: an export of the wiki {file.site.dbname}, but {other} is one of {dbname} in the "
+                    f"same language ({file.lang}), with the same page numbers. Read each wiki in a run of its own."
+                )
 
 
 def _group_files(
