@@ -39,6 +39,15 @@ def test_fields(tmp_path: Path) -> None:
     assert len(rows) == 4
 
 
+def test_the_last_document_of_an_id_has_the_greatest_revision(tmp_path: Path) -> None:
+    """Also if it is nearer to the beginning of a later file."""
+    texts = ["The oldest text.", "The older text.", "The newest text."]
+    write(tmp_path / "part-1.jsonl", {"text": TEXT}, *({"text": text, "id": "x"} for text in texts[:2]))
+    write(tmp_path / "part-2.jsonl", {"text": texts[2], "id": "x"})
+    rows = [row for row in read_path(tmp_path) if row["doc_id"] == "en:x"]
+    assert [get_texts(row) for row in sorted(rows, key=lambda row: row["revision"])] == [[text] for text in texts]
+
+
 def test_bad_lines_are_dropped(tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.jsonl",

@@ -4,7 +4,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -33,6 +33,8 @@ _EXPECTED_FORM = 'A line must be a document such as {"text": "â€¦", "title": "â€
 _LANG_CODE = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,31}")
 # Bytes of a truncated line that its name is computed from.
 _MAX_NAME_BYTES = 4096
+# More than the offset of a line needs: files up to 16 TiB.
+_OFFSET_BITS = 44
 # The first lines of a file, which its languages are detected from.
 _LANGUAGE_LINES = 1_000
 
@@ -45,10 +47,11 @@ def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
     """Return the function that reads each line as a document, with blank lines between paragraphs.
 
-    The last document of an `id` (else `_id`, else `url`, else content) is kept. Reasons to drop a line: "truncated",
-    "too_large", "not_utf8", "malformed_json", and "no_text" if it has no `text`.
+    The last document of an `id` (else `_id`, else `url`, else content) is kept, in the order of `files`. Reasons to
+    drop a line: "truncated", "too_large", "not_utf8", "malformed_json", and "no_text" if it has no `text`.
     """
-    return partial(_read_rows, min_characters=config.min_characters)
+    first_revisions = {file.path: number << _OFFSET_BITS for number, file in enumerate(files)}
+    return partial(_read_rows, min_characters=config.min_characters, first_revisions=first_revisions)
 
 
 def list_names(file: SourceFile) -> Iterator[tuple[str, str]]:
@@ -115,11 +118,12 @@ def _parse_line(line: bytes) -> Any:
     return json.loads(line.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"").decode())
 
 
-def _read_rows(split: Split, min_characters: int) -> Iterator[Row]:
+def _read_rows(split: Split, min_characters: int, first_revisions: Mapping[str, int]) -> Iterator[Row]:
     """Yield the row of each line of a split, without blank lines."""
+    first_revision = first_revisions[split.file.path]
     for line in read_records(split, b"\n"):
         if line.data if line.state == "truncated" else line.data.strip():
-            yield _build_row(line, split.file, min_characters)
+            yield _build_row(line, split.file, min_characters) | {"revision": first_revision + line.offset}
 
 
 def _build_row(line: RawRecord, file: SourceFile, min_characters: int) -> Row:
@@ -137,7 +141,7 @@ def _build_row(line: RawRecord, file: SourceFile, min_characters: int) -> Row:
     title, text = record.get("title"), record.get("text")
     lang = _get_lang(record) or _detect_lang(text, file) or file.lang
     name = _get_name(record) or name_by_content(line.data)
-    row = empty_row(name, lang, _clean_line(title) if isinstance(title, str) else "", revision=line.offset)
+    row = empty_row(name, lang, _clean_line(title) if isinstance(title, str) else "")
     if not isinstance(text, str):
         return row | {"dropped": "no_text"}
     return document_row(row, parse_text(_drop_lone_surrogates(text), "blank_line", min_characters))
@@ -155,7 +159,7 @@ def _detect_lang(text: object, file: SourceFile) -> str | None:
 def _dropped_row(line: RawRecord, lang: str, reason: str) -> Row:
     """Return the row of an unusable line, with the reason to drop it."""
     data = line.data[:_MAX_NAME_BYTES] if reason == "truncated" else line.data
-    return empty_row(name_by_content(data), lang, "", reason, revision=line.offset)
+    return empty_row(name_by_content(data), lang, "", reason)
 
 
 def _get_lang(record: dict[str, Any]) -> str | None:
