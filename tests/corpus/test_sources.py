@@ -174,6 +174,19 @@ def test_a_folder_is_read_with_its_subfolders_and_all_kinds(tmp_path: Path) -> N
         assert file.name == ("sub/deeper/a" if source == "books" else f"sub/deeper/{SMALL[source][0]}")
 
 
+@pytest.mark.parametrize("pattern", ["", "/**/*.md"])
+def test_linked_folders_are_read_once(tmp_path: Path, pattern: str) -> None:
+    for folder in ("corpus/own", "elsewhere/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+        write_small_file(tmp_path / folder, "documentation")
+    (tmp_path / "corpus/handbook").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "corpus/above").symlink_to(tmp_path / "corpus")
+    (tmp_path / "corpus/own/twice").symlink_to(tmp_path / "elsewhere/deep")
+    files = find_sources(make_config(f"{tmp_path}/corpus{pattern}"))
+    assert [file.name for file in files] == ["handbook/deep/a.md", "own/a.md"]
+    assert files[0].path == str(tmp_path / "corpus/handbook/deep/a.md")
+
+
 @pytest.mark.parametrize("source", ["mediawiki", "wet", "json_lines"])
 def test_notes_next_to_dumps_are_skipped(tmp_path: Path, source: SourceName, caplog: pytest.LogCaptureFixture) -> None:
     dump = write_small_file(tmp_path, source)

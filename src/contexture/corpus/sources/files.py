@@ -2,6 +2,7 @@
 
 import bz2
 import codecs
+import functools
 import glob
 import gzip
 import hashlib
@@ -59,7 +60,8 @@ def compressed_suffixes(suffix: str) -> tuple[str, ...]:
 def find_files(text: str) -> list[InputFile]:
     """Return the file at a path, the files below a folder, or those that match a glob.
 
-    Sorted, without hidden files. Raises SourceError if the path does not exist or cannot be read.
+    Sorted, without hidden files. Links to folders are followed; a folder with several paths counts once. Raises
+    SourceError if the path does not exist or cannot be read.
     """
     path = expand_home(text)
     try:
@@ -70,7 +72,11 @@ def find_files(text: str) -> list[InputFile]:
         elif glob.has_magic(text):
             folder = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
             # pathlib does not support absolute patterns
-            paths = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207
+            matches = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207
+            # A link to a folder above it repeats files many times: keep the shortest path.
+            resolve = functools.cache(Path.resolve)
+            ordered = sorted(matches, key=lambda file: (len(file.parts), file), reverse=True)
+            paths = list({(resolve(file.parent), file.name): file for file in ordered}.values())
         else:
             raise SourceError(f"{text}: no such file or folder. Name a file, a folder or a glob.")
         files = {
@@ -84,15 +90,25 @@ def find_files(text: str) -> list[InputFile]:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the files below a folder, without hidden folders. Raises OSError if a folder cannot be listed."""
+    """Return the files below a folder and below linked folders, each folder once, without hidden folders.
+
+    Raises OSError if a folder cannot be listed.
+    """
 
     def raise_error(error: OSError) -> None:
         raise error
 
-    paths = []
-    for parent, folders, names in os.walk(folder, onerror=raise_error):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        paths += [Path(parent, name) for name in names]
+    paths: list[Path] = []
+    seen: set[tuple[int, int]] = set()
+    starts = [folder]
+    for start in starts:  # links come last, so that a folder below `folder` has its own path
+        for parent, folders, names in os.walk(start, onerror=raise_error):
+            status = Path(parent).stat()
+            is_new = (status.st_dev, status.st_ino) not in seen
+            seen.add((status.st_dev, status.st_ino))
+            folders[:] = sorted(name for name in folders if is_new and not name.startswith("."))
+            starts += [link for name in folders if (link := Path(parent, name)).is_symlink()]
+            paths += [Path(parent, name) for name in names if is_new]
     return paths
 
 
