@@ -272,6 +272,21 @@ def test_many_inputs_and_languages(tmp_path: Path) -> None:
     assert [file.name for file in whole] == ["de/a", "en/a"]
 
 
+def test_a_name_that_is_not_utf8_raises(tmp_path: Path) -> None:
+    """Files that are not read may have one."""
+    write_small_file(tmp_path, "documentation")
+    for name in (b"caf\xe9.png", b"caf\xe9.md"):
+        path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+        try:
+            path.write_text("# Boats\n\nThe boats lie in the harbour.\n")
+        except OSError:
+            pytest.skip("the file system only has names in UTF-8")
+        if path.suffix == ".png":
+            assert len(find_sources(make_config(tmp_path))) == 1
+    with pytest.raises(SourceError, match=r"caf\\xe9\.md: .*not UTF-8\. Rename"):
+        find_sources(make_config(tmp_path))
+
+
 def test_hidden_files_are_skipped(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     write_small_file(tmp_path / ".git", "documentation")

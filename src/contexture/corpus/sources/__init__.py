@@ -1,9 +1,11 @@
 """Sources of text. Each is a module that implements `protocol.Source`, listed here and in `config.SourceName`."""
 
 import logging
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import PurePath
 from typing import Literal
 
@@ -110,6 +112,10 @@ def _find_by_source(path: str, source: Literal["auto"] | SourceName) -> dict[Sou
         raise SourceError(f"{path}: {reason} ({left_out_kinds}). Known: {_describe_sources()}. {_CONVERSION_HINT}")
     if left_out_kinds:
         LOG.info("%s: skipped: %s", path, left_out_kinds)
+    for file in chain.from_iterable(by_source.values()):
+        readable = os.fsencode(file.path).decode("utf-8", "backslashreplace")
+        if readable != file.path:
+            raise SourceError(f"{readable}: this path is not UTF-8. Rename the file or its folder.")
     return by_source
 
 
