@@ -208,8 +208,8 @@ def test_language_codes_are_checked(text: Path) -> None:
     for lang in ("english", "d e", "", "e", "en-"):
         with pytest.raises(ValueError, match=f"^--lang {lang}: "):
             plan_text(text, lang=lang)
-    for lang in ("de", "deu", "en-GB"):
-        assert plan_text(text, lang=lang).files[0].lang == lang
+    for lang, code in {"de": "de", "deu": "de", "en-GB": "en", "EN": "en", "sr-Latn": "sr-latn"}.items():
+        assert plan_text(text, lang=lang).files[0].lang == code
 
 
 def test_too_little_time(text: Path) -> None:

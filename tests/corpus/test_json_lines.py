@@ -119,5 +119,7 @@ def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
 
 
 def test_lang_of_a_record(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", {"text": TEXT, "lang": "el"}, {"text": "The tides."})
-    assert [row["lang"] for row in read_path(path, lang="auto")] == ["el", "und"]
+    codes = ["el", "EN", "en-US", "eng", "zh-min-nan"]
+    path = write(tmp_path / "a.jsonl", *({"text": TEXT, "lang": lang} for lang in codes), {"text": "The tides."})
+    assert [row["lang"] for row in read_path(path, lang="auto")] == ["el", "en", "en", "en", "zh-min-nan", "und"]
+    assert read_path(path, lang="de-AT")[-1]["lang"] == "de"

@@ -1,5 +1,7 @@
 """Convert three-letter language codes (ISO 639-3) to the two letters of MediaWiki and this project (ISO 639-1)."""
 
+import re
+
 _CODES = (
     "aar aa abk ab afr af aka ak amh am ara ar asm as aym ay aze az bak ba bel be ben bn bih bh bis bi bod bo bos bs "
     "bre br bul bg cat ca ces cs cos co cym cy dan da deu de dzo dz ell el eng en epo eo est et eus eu fao fo fas fa "
@@ -18,6 +20,7 @@ _GROUP_CODES = (
 )
 _PAIRS = [*_CODES.split(), *_GROUP_CODES.split()]
 _TWO_LETTERS = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
+_WITH_COUNTRY = re.compile(r"[A-Za-z]{2,3}(-([A-Za-z]{2}|[0-9]{3}))?")
 
 
 def two_letter_code(code: str) -> str:
@@ -28,3 +31,11 @@ def two_letter_code(code: str) -> str:
 def strip_region(code: str) -> str:
     """Return the two-letter code without region, from any case: "en" for "en-GB", "eng" and "EN"."""
     return two_letter_code(code.lower().replace("_", "-").partition("-")[0])
+
+
+def normalize_code(code: str) -> str:
+    """Return the code in lower case, of two letters if it has any, without country: "en" for "en-US", "eng" and "EN".
+
+    Scripts and dialects stay ("sr-latn"), because such text looks like another language than "sr".
+    """
+    return strip_region(code) if _WITH_COUNTRY.fullmatch(code) else code.lower()

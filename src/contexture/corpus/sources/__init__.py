@@ -22,6 +22,7 @@ from contexture.corpus.sources.files import (
 )
 from contexture.corpus.sources.languages import set_remaining_languages
 from contexture.corpus.sources.protocol import Row, Source, SourceFile, Split
+from contexture.text.language_codes import normalize_code
 
 LOG = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ def find_sources(config: CorpusConfig) -> list[SourceFile]:
         checked: list[SourceFile] = []
         for source, group in _find_by_source(entry.path, entry.source or config.source).items():
             LOG.info("%s: %d files, read as %s", entry.path, len(group), source)
-            checked += SOURCES[source].check(group, entry.lang or config.lang)
+            checked += SOURCES[source].check(group, normalize_code(entry.lang or config.lang))
         for file in set_remaining_languages(checked):
             files.setdefault(file.path, file)
     _check_names(files.values())

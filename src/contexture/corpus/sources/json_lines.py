@@ -23,6 +23,7 @@ from contexture.corpus.sources.protocol import (
     plan_splits,
 )
 from contexture.corpus.sources.records import RawRecord, read_records
+from contexture.text.language_codes import normalize_code
 from contexture.text.languages import detect_languages
 from contexture.text.paragraphs import one_line
 from contexture.text.plain import parse_text
@@ -163,9 +164,9 @@ def _dropped_row(line: RawRecord, lang: str, reason: str) -> Row:
 
 
 def _get_lang(record: dict[str, Any]) -> str | None:
-    """Return the `lang` of a document if it is a language code, else None."""
+    """Return the normalized `lang` of a document if it is a language code, else None."""
     lang = record.get("lang")
-    return lang if isinstance(lang, str) and _LANG_CODE.fullmatch(lang) else None
+    return normalize_code(lang) if isinstance(lang, str) and _LANG_CODE.fullmatch(lang) else None
 
 
 def _get_name(record: dict[str, Any]) -> str:
