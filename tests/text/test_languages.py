@@ -42,6 +42,7 @@ def test_languages_are_detected_by_passages() -> None:
     assert detect_languages([ENGLISH]) == {"en": 1}
     assert detect_languages(MORE_ENGLISH.split(". ")).keys() == {"en"}
     assert detect_languages(["The tides.", "", NAMELESS[:30]]) == {}
+    assert detect_languages([*[""] * 3_000, ENGLISH]) == {"en": 1}  # blank lines are no text
 
 
 @pytest.mark.parametrize(

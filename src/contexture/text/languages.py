@@ -45,12 +45,15 @@ def is_same_language(left: Iterable[str], right: Iterable[str], languages: Colle
 def _join_passages(texts: Iterable[str]) -> Iterator[str]:
     """Yield passages: consecutive texts, joined until they have 200 characters; the last needs only 50."""
     passage: list[str] = []
-    for text in texts:
+    num_chars = 0
+    for text in filter(None, texts):
         passage.append(text)
-        if sum(map(len, passage)) >= _READ_CHARS[0]:
+        num_chars += len(text)
+        if num_chars >= _READ_CHARS[0]:
             yield "\n".join(passage)
             passage.clear()
-    if sum(map(len, passage)) >= MIN_CHARS:
+            num_chars = 0
+    if num_chars >= MIN_CHARS:
         yield "\n".join(passage)
 
 
