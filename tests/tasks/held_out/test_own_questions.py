@@ -35,6 +35,17 @@ def test_ids_titles_and_passages_are_known(tmp_path: Path) -> None:
     assert check_questions(write_questions(tmp_path, answers), files) == (20, [])
 
 
+def test_ids_have_the_language_of_their_line(tmp_path: Path) -> None:
+    """Stated, or detected in a file of several languages."""
+    german = "Die Boote liegen im Hafen, und die Möwen warten auf den Abend, der nicht mehr fern ist."
+    english = "The boats lie in the harbour, and the gulls wait for the evening, which is not far away."
+    lines = [{"id": 1, "text": TEXT, "lang": "sv"}, {"id": 2, "text": german}, {"id": 3, "text": english}]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    files = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
+    questions = write_questions(tmp_path, ["sv:1#0", "de:2", "en:3#1"] * 7)
+    assert check_questions(questions, files) == (21, [])
+
+
 def test_few_questions_and_unknown_answers_are_notes(tmp_path: Path) -> None:
     files = write_corpus(tmp_path / "text", 30)
     path = write_questions(tmp_path, ["doc-1", "dok-17", "Page 3"])

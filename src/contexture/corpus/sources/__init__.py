@@ -90,7 +90,7 @@ def list_documents(files: Sequence[SourceFile]) -> list[tuple[str, str]]:
     documents: list[tuple[str, str]] = []
     for file in files:
         if file.source == "json_lines":
-            documents += ((f"{file.lang}:{name}", title) for name, title in json_lines.list_names(file) if name)
+            documents += json_lines.list_documents(file)
         elif file.source in _PAGE_SOURCES:
             documents.append((f"{file.lang}:{file.name}", file.title))
         else:

@@ -55,15 +55,15 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return partial(_read_rows, min_characters=config.min_characters, first_revisions=first_revisions)
 
 
-def list_names(file: SourceFile) -> Iterator[tuple[str, str]]:
-    """Yield the name, without language, and the title of each document of a file."""
+def list_documents(file: SourceFile) -> Iterator[tuple[str, str]]:
+    """Yield id and title of each document of a file that has an `id`, `_id` or `url`."""
     for split in plan_splits([file], 1):
         for line in read_records(split, b"\n"):
             with suppress(ValueError, RecursionError):
                 record = _parse_line(line.data)
-                if isinstance(record, dict):
+                if isinstance(record, dict) and (name := _get_name(record)):
                     title = record.get("title")
-                    yield _get_name(record), _clean_line(title) if isinstance(title, str) else ""
+                    yield f"{_find_lang(record, file)}:{name}", _clean_line(title) if isinstance(title, str) else ""
 
 
 def _check_file(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
@@ -140,21 +140,21 @@ def _build_row(line: RawRecord, file: SourceFile, min_characters: int) -> Row:
     if not isinstance(record, dict):
         return _dropped_row(line, file.lang, "malformed_json")
     title, text = record.get("title"), record.get("text")
-    lang = _get_lang(record) or _detect_lang(text, file) or file.lang
     name = _get_name(record) or name_by_content(line.data)
-    row = empty_row(name, lang, _clean_line(title) if isinstance(title, str) else "")
+    row = empty_row(name, _find_lang(record, file), _clean_line(title) if isinstance(title, str) else "")
     if not isinstance(text, str):
         return row | {"dropped": "no_text"}
     return document_row(row, parse_text(_drop_lone_surrogates(text), "blank_line", min_characters))
 
 
-def _detect_lang(text: object, file: SourceFile) -> str | None:
-    """Return which of the file's languages a text is in; None if the file has only one, or if it is unclear."""
-    if not file.languages or not isinstance(text, str):
-        return None
+def _find_lang(record: dict[str, Any], file: SourceFile) -> str:
+    """Return the `lang` of a document, or which of the file's languages its text is in; by default the file's."""
+    lang, text = _get_lang(record), record.get("text")
+    if lang or not file.languages or not isinstance(text, str):
+        return lang or file.lang
     passages = detect_languages([_drop_lone_surrogates(text)])
     known = Counter({lang: count for lang, count in passages.items() if lang in file.languages})
-    return languages.most_frequent(known) if known else None
+    return languages.most_frequent(known) if known else file.lang
 
 
 def _dropped_row(line: RawRecord, lang: str, reason: str) -> Row:
