@@ -99,9 +99,10 @@ def test_fewer_than_two_languages_raise(folder: Path) -> None:
 
 def test_a_damaged_file_raises(folder: Path) -> None:
     whole = (folder / "train-de.tsv.gz").read_bytes()
-    (folder / "train-de.tsv.gz").write_bytes(whole[:-10])
-    with pytest.raises(SourceError, match=r"train-de\.tsv\.gz cannot be read"):
-        read_pairs(NliConfig(), folder)
+    for damaged in (whole[:-10], whole[:10] + b"\xff" + whole[11:]):  # cut off; damaged inside
+        (folder / "train-de.tsv.gz").write_bytes(damaged)
+        with pytest.raises(SourceError, match=r"train-de\.tsv\.gz cannot be read"):
+            read_pairs(NliConfig(), folder)
 
 
 def test_rows_that_pairs_test_are_left_out(shared_data: Path) -> None:

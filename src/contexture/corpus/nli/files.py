@@ -2,6 +2,7 @@
 
 import csv
 import re
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def _read_file(file: Path) -> pd.DataFrame:
             file, sep="\t", header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False, encoding="utf-8-sig",
             lineterminator="\n", skip_blank_lines=False,
         )  # fmt: skip
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise SourceError(f"{file} cannot be read as tab-separated {', '.join(COLUMNS)}: {error}") from error
     if table.shape[1] != len(COLUMNS):
         raise SourceError(f"{file} has {table.shape[1]} columns, not {', '.join(COLUMNS)}.")
