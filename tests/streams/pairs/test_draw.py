@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from contexture.encoders.config import Lengths, TableSizes
 from contexture.streams.pairs.config import PairSampling, PairsConfig, PassagesConfig
-from contexture.streams.pairs.draw import Passage, draw_body_first, draw_inverse_cloze
+from contexture.streams.pairs.draw import Passage, draw_body_first, draw_inverse_cloze, draw_neighbours
 from contexture.streams.tokens import Sentence
 
 END = 0  # last token of each sentence, to split passages
@@ -60,6 +60,13 @@ def test_bfs_pairs_passages_with_other_sentences_of_the_first_section(
         for pair in passage_pairs:
             assert pair.query in first - set(passage.sentences)
             assert pair.passage == list(chain.from_iterable(passage.sentences))
+
+
+def test_neighbours_are_adjacent_on_a_page_of_twelve_passages() -> None:
+    made = sorted(page(*([number] for number in range(12))))  # by id as text, as Spark gives them
+    pairs = list(draw_neighbours(made, PairSampling(pairs_per_passage=2), 0))
+    queries = {number: {pair.query[0] for pair in pairs if pair.document == f"en:1#{number}"} for number in range(12)}
+    assert queries == {number: {number - 1, number + 1} & set(range(12)) for number in range(12)}
 
 
 def test_unsuitable_pages_give_no_pair() -> None:

@@ -61,6 +61,8 @@ def draw_neighbours(passages: Sequence[Passage], config: PairSampling, seed: int
     This applies Quick-Thoughts (its section 3) to sentences and passages. The document does not contain the query.
     Pages with one passage give no pair.
     """
+    # Sorted by id as text, #10 would follow #1.
+    passages = sorted(passages, key=lambda passage: int(passage.passage_id.rpartition("#")[2]))
     for number, passage in enumerate(passages):
         adjacent = [*passages[max(number - 1, 0) : number], *passages[number + 1 : number + 2]]
         candidates = [sentence for other in adjacent for sentence in other.sentences]

@@ -154,7 +154,7 @@ def _single_passages(passages: DataFrame) -> DataFrame:
 
 
 def _group_pages(passages: DataFrame) -> DataFrame:
-    """Return one row per page: its title and its passages, sorted by id."""
+    """Return one row per page: its title and its passages, sorted by id as text (#10 before #2)."""
     passages_column = F.sort_array(F.collect_list(F.struct(*_PASSAGE_COLUMNS)))
     return (
         passages.groupBy("doc_id")
