@@ -36,13 +36,21 @@ def test_norm_is_the_length_of_every_vector_of_a_token() -> None:
     np.testing.assert_allclose(np.linalg.norm(encoder.embed([*TEXTS, ""]), axis=1), [3, 3, 3, 0], rtol=1e-5)
 
 
-def test_sentence_transformers_gives_the_same_directions(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("pooling", "norm"), [("idf", 4.5), ("mean", 4.5), ("mean", None)])
+def test_sentence_transformers_gives_the_same_vectors(pooling: Any, norm: float | None, tmp_path: Path) -> None:
+    """Of length 1, if they are scaled."""
     from sentence_transformers import SentenceTransformer
 
-    encoder = build(StaticConfig("static", embedding_size=6, norm=4.5), vocabulary=subwords())
+    encoder = build(StaticConfig("static", embedding_size=6, pooling=pooling, norm=norm), vocabulary=subwords())
     save_encoder(encoder, tmp_path / "made")
     theirs = SentenceTransformer(str(tmp_path / "made")).encode(TEXTS)
-    np.testing.assert_allclose(theirs, encoder.embed(TEXTS) / 4.5, atol=1e-5)
+    np.testing.assert_allclose(theirs, encoder.embed(TEXTS) / (norm or 1), atol=1e-5)
+
+
+def test_sentence_transformers_cannot_divide_by_the_sum_of_weights(tmp_path: Path) -> None:
+    save_encoder(build(StaticConfig("static", pooling="idf"), vocabulary=subwords()), tmp_path / "made")
+    assert not (tmp_path / "made/modules.json").exists()
+    assert load_encoder(tmp_path / "made").embed(TEXTS).any()
 
 
 @pytest.mark.parametrize("settings", [{}, {"pooling": "mean"}, {"norm": 3.0}, {"shared": False}])

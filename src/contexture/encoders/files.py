@@ -112,7 +112,8 @@ def _save_network(network: Network, folder: Path, max_tokens: int, is_normalized
     """Write a network's weights and, if sentence-transformers has its modules, the files with which it loads them."""
     if not isinstance(network, Transformer):
         save_model(network, str(folder / WEIGHTS_FILE))
-        if isinstance(network, Static):
+        # StaticEmbedding divides by the number of tokens, not by the sum of their weights: only directions agree.
+        if isinstance(network, Static) and (is_normalized or network.token_weights is None):
             _export_static(network, folder, max_tokens, is_normalized)
         return
     model_dir = folder / TRANSFORMER if network.num_leading > 1 else folder
