@@ -162,6 +162,18 @@ def test_a_run_continues_another(config: SystemConfig, training: Training) -> No
         launch(steady, "more", training.examples, other, training.folder / "rejected", start=start)
 
 
+def test_a_continued_encoder_has_the_lengths_of_its_run(training: Training) -> None:
+    runs = {"base": {"schedule": []}, "more": schedule(1, in_batch_negatives=1) | {"start": "base"}}
+    usual = make_mixed_system(runs)
+    short, long = (asdict(usual) | {"lengths": {"query": 8, "document": length}} for length in (10, 60))
+    longer, shorter = (TypeAdapter(SystemConfig).validate_python(values) for values in (long, short))
+    training.launch(shorter, "base")
+    training.launch(usual, "more", start=training.folder / "base")
+    assert load_encoder(training.folder / "more").lengths == usual.lengths
+    with pytest.raises(ValueError, match=r"base has 48 positions and 3 token types, run more needs 60 and 3"):
+        training.launch(longer, "more", "longer", start=training.folder / "base")
+
+
 def test_a_run_may_have_another_learning_rate(training: Training) -> None:
     usual, slow = schedule(2, mlm=1), schedule(2, mlm=1) | {"learning_rate": 1e-4}
     both = system(0.0, runs={"usual": usual, "slow": slow}, optimizer=STEADY)

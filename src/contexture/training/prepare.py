@@ -125,7 +125,10 @@ def open_stages(
 
 
 def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
-    """Load the encoder to start from; raises ValueError if its tokenizer or tables do not fit this run."""
+    """Load the encoder to start from, with the run's lengths.
+
+    Raises ValueError if its tokenizer or tables do not fit this run.
+    """
     encoder = load_encoder(start, head or None)
     if encoder.vocabulary.tokenizer.to_str() != vocabulary.tokenizer.to_str():
         raise ValueError(
@@ -139,13 +142,15 @@ def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: b
             raise ValueError(f"{start} cannot be continued by run {config.run}: {name} {error}") from None
     network = encoder.document
     if isinstance(network, Transformer):
-        sizes, tables = combine_needs(config.streams, config.lengths), network.model.config
+        longest = TableSizes(positions=max(config.lengths.query, config.lengths.document))
+        sizes, tables = combine_needs(config.streams, config.lengths) | longest, network.model.config
         positions = network.specials.first_position + sizes.positions
         if positions > tables.max_position_embeddings or sizes.types > tables.type_vocab_size:
             raise ValueError(
                 f"{start} has {tables.max_position_embeddings} positions and {tables.type_vocab_size} token types, run "
                 f"{config.run} needs {positions} and {sizes.types}: start from an encoder of this system"
             )
+    encoder.lengths = config.lengths
     return encoder
 
 
