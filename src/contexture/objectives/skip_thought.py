@@ -7,6 +7,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 from contexture.encoders.base import Encoder
 from contexture.encoders.gru import init_gru, run_gru
 from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.decoder import TransformerDecoder
 from contexture.objectives.settings import SkipThoughtConfig
 
 
@@ -23,10 +24,10 @@ class SkipThought(Objective):
         self.start, self.end, self.unknown = tokens.cls, tokens.sep, tokens.unk
         max_length = encoder.lengths.document
 
-        def make_decoder() -> _GruDecoder | _TransformerDecoder:
+        def make_decoder() -> _GruDecoder | TransformerDecoder:
             if config.decoder == "gru":
                 return _GruDecoder(words.embedding_dim, size, words.num_embeddings)
-            return _TransformerDecoder(words.embedding_dim, size, words.num_embeddings, config, max_length + 1)
+            return TransformerDecoder(words, size, config.layers, config.heads, max_length + 1)
 
         self.before, self.after = make_decoder(), make_decoder()
 
@@ -97,37 +98,3 @@ class _GruDecoder(nn.Module):
         packed_inputs = pack_words(inputs)
         states, _ = run_gru(self.gru, packed_inputs._replace(data=words(packed_inputs.data)), thoughts[None])
         return nn.functional.cross_entropy(self.words(states).float(), pack_words(targets).data)
-
-
-class _TransformerDecoder(nn.Module):
-    """Transformer layers that attend to the vector. Logits are products with the encoder's embeddings."""
-
-    def __init__(self, word_size: int, size: int, words: int, config: SkipThoughtConfig, max_length: int) -> None:
-        super().__init__()
-        if word_size % config.heads:
-            raise ValueError(
-                f"skip_thought: heads ({config.heads}) must divide {word_size}, the size of word embeddings"
-            )
-        self.thought = nn.Linear(size, word_size)
-        self.places = nn.Embedding(max_length, word_size)
-        nn.init.normal_(self.places.weight, std=0.02)
-        self.layers = nn.ModuleList(
-            nn.TransformerDecoderLayer(word_size, config.heads, 4 * word_size, 0.0, batch_first=True)
-            for _ in range(config.layers)
-        )
-        self.norm, self.bias = nn.LayerNorm(word_size), nn.Parameter(torch.zeros(words))
-        self.per_word = 6.0 * (sum(p.numel() for p in self.layers.parameters()) + words * word_size)
-
-    def forward(
-        self, words: nn.Embedding, inputs: Tensor, thoughts: Tensor, targets: Tensor, lengths: Tensor
-    ) -> Tensor:
-        """Return mean −log p of the words `targets`, as `_GruDecoder.forward`."""
-        width = inputs.shape[1]
-        positions = torch.arange(width, device=inputs.device)
-        ahead = positions[:, None] < positions  # padding comes last and needs no mask
-        states, memory = words(inputs) + self.places(positions), self.thought(thoughts)[:, None]
-        for layer in self.layers:
-            states = layer(states, memory, tgt_mask=ahead, tgt_is_causal=True)
-        counted = positions < lengths[:, None]
-        logits = self.norm(states[counted]) @ words.weight.T + self.bias
-        return nn.functional.cross_entropy(logits.float(), targets[counted])

@@ -6,24 +6,24 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Batch
 from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.decoder import TransformerDecoder
 from contexture.objectives.settings import TsdaeConfig
 
 
 class Tsdae(Objective):
     """Reads vectors (B, D) of documents with deleted tokens, and `words` (B, T), the original sentences.
 
-    The decoder is one Transformer layer over the encoder's embeddings that attends to the vector. Logits are products
-    with the same embeddings. (The paper's decoder is as deep as the encoder and shares all its weights.)
+    The decoder is one Transformer layer over the encoder's embeddings and positions of its own that attends to the
+    vector. Logits are products with the same embeddings. (The paper's decoder is as deep as the encoder and shares all
+    its weights.)
     """
 
     def __init__(self, config: TsdaeConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        width, tokens = encoder.document.words.embedding_dim, encoder.vocabulary.tokens
-        self.deletion, self.start, self.unknown = config.deletion, tokens.cls, tokens.unk
+        network, tokens = encoder.document, encoder.vocabulary.tokens
+        self.deletion, self.start = config.deletion, tokens.cls
         self.kept = {tokens.cls, tokens.sep, tokens.pad}
-        self.thought = nn.Linear(encoder.document.size, width)
-        self.decoder = nn.TransformerDecoderLayer(width, config.heads, 4 * width, 0.0, batch_first=True)
-        self.vocabulary = encoder.document.words.num_embeddings
+        self.decoder = TransformerDecoder(network.words, network.size, 1, config.heads, encoder.lengths.document)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Return the batch with random tokens of `texts` deleted, except special ones. Each text keeps at least one."""
@@ -32,30 +32,27 @@ class Tsdae(Objective):
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Return forward and backward FLOPs of the decoder and its logits for all words."""
-        parameters = (
-            sum(p.numel() for p in self.parameters()) + self.vocabulary * self.decoder.norm1.normalized_shape[0]
-        )
-        return 6.0 * parameters * torch.sum(batch["words"]["attention_mask"])
+        return self.decoder.per_word * torch.sum(batch["words"]["attention_mask"])
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Return the mean −log p of the original sentences' tokens, given the previous tokens and the vector."""
-        table, mask = encoder.document.words.weight, batch["words"]["attention_mask"].bool()
-        targets = batch["words"]["input_ids"]
-        targets = torch.where(targets < len(table), targets, self.unknown)
+        lengths = batch["words"]["attention_mask"].sum(dim=1)
+        targets = encoder.document.replace_unknown(batch["words"]["input_ids"])
         inputs = nn.functional.pad(targets[:, :-1], (1, 0), value=self.start)
-        ahead = torch.ones(inputs.shape[1], inputs.shape[1], dtype=torch.bool, device=inputs.device).triu(1)
-        memory = self.thought(states["document"])[:, None]
-        decoded = self.decoder(table[inputs], memory, tgt_mask=ahead, tgt_key_padding_mask=~mask)
-        logits = decoded[mask] @ table.T
-        return Loss(nn.functional.cross_entropy(logits.float(), targets[mask]))
+        return Loss(self.decoder(encoder.document.words, inputs, states["document"], targets, lengths))
 
 
 def delete_tokens(batch: Batch, share: float, kept: set[int], generator: torch.Generator) -> Batch:
-    """Return the batch without a random share of its tokens. `kept` ids stay, and at least one other token per row."""
+    """Return the batch without a random share of its tokens, cut to its longest row.
+
+    `kept` ids stay, and at least one other token per row.
+    """
     ids, mask = batch["input_ids"], batch["attention_mask"].bool()
     fixed = torch.isin(ids, torch.tensor(sorted(kept), device=ids.device)) & mask
     draw = torch.rand(ids.shape, generator=generator, device=ids.device).masked_fill(~mask | fixed, 2.0)
     survivors = torch.zeros_like(mask).scatter(1, draw.argmin(dim=1, keepdim=True), True)
     stays = mask & (fixed | survivors | (draw >= share))
     order = torch.argsort(~stays, dim=1, stable=True)
-    return {**batch, "input_ids": ids.gather(1, order), "attention_mask": stays.gather(1, order).long()}
+    left_over = {**batch, "input_ids": ids.gather(1, order), "attention_mask": stays.gather(1, order).long()}
+    width = int(stays.sum(dim=1).max())
+    return {name: table[:, :width] for name, table in left_over.items()}
