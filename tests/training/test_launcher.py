@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import BertConfig, BertModel
 
 from contexture.folders import UNFINISHED
 from contexture.systems.launch import training_files
@@ -101,6 +102,22 @@ def test_another_start_trains_a_run_again(training: Training) -> None:
     assert training.launch(config, "run", start=training.folder / "base-0")
     assert not training.launch(config, "run", start=training.folder / "base-0")
     assert training.launch(config, "run", start=training.folder / "base-1")
+
+
+def test_other_weights_in_the_folder_that_a_run_starts_from_train_it_again(training: Training) -> None:
+    folder, sizes = training.folder / "published", {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    model = BertModel(BertConfig(**sizes, intermediate_size=32, vocab_size=300, max_position_embeddings=24))
+    model.save_pretrained(folder)
+    config = toys.make_system(
+        lengths={"query": 12, "document": 24},
+        encoders={"published": toys.transformer(init_from=str(folder))},
+        streams={"pairs": {}},
+        pretrain=toys.PRETRAIN | {"runs": {"none": {"schedule": []}}, "optimizer": toys.OPTIMIZER},
+    )
+    assert training.launch(config, "none") and not training.launch(config, "none")
+    model.embeddings.word_embeddings.weight.data += 1
+    model.save_pretrained(folder)
+    assert training.launch(config, "none")
 
 
 def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, tokenizer: Path, tmp_path: Path) -> None:

@@ -121,7 +121,17 @@ def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, A
         **_held_out_identity(config, files, sorted(examples)),
         "vocabulary": folder_checksum(files.vocabulary),
         "start": encoder_checksum(files.start) if files.start else None,
+        "init_from": None if files.start else _init_checksum(config),
     }
+
+
+def _init_checksum(config: Pretraining) -> str | None:
+    """Return the checksum of the folder of published weights; None for a name, whose weights do not change.
+
+    The identity leaves out None, see `normalize_identity`.
+    """
+    weights = getattr(config.encoder, "init_from", None)
+    return folder_checksum(Path(weights)) if weights is not None and Path(weights).is_dir() else None
 
 
 def _held_out_identity(config: Pretraining, files: RunFiles, examples: Sequence[str]) -> dict[str, Any]:
