@@ -92,6 +92,34 @@ def test_the_progress_of_a_resumed_run_is_that_of_its_remaining_steps(config: Sy
     assert steps < 6 and shares == pytest.approx([(step + 1) / steps for step in range(steps)])
 
 
+@pytest.mark.parametrize("checkpoint_is_kept", [True, False])
+def test_the_cost_of_a_resumed_run_is_that_of_all_its_steps(checkpoint_is_kept: bool, training: Training) -> None:
+    """If checkpoints are not at steps of the curves, and if the run ends before the step at which it was killed."""
+    config = system(log_every=3)
+    training.launch(config, "mspp_ie", "whole")
+    training.kill(config, "mspp_ie", "run", 5)
+    work = training.folder / f"run{UNFINISHED}"
+    if not checkpoint_is_kept:
+        (work / "curves-4").mkdir()
+        (work / "curves-4/metrics.csv").write_text("step,spent/tokens,spent/flops,spent/seconds\n5,1,1,1\n")
+        shutil.rmtree(work / checkpoints.CHECKPOINT_DIR)
+    training.launch(config, "mspp_ie", "run")
+    whole, run = (read_summary(training.folder / name) for name in ("whole", "run"))
+    for name in ("tokens", "flops"):
+        assert run[name] == pytest.approx(whole[name])
+    assert len(list((training.folder / "run").glob("curves-*"))) == 1 + checkpoint_is_kept
+    assert read_curves(training.folder / "run")["step"].tolist() == [3, 6]
+
+
+def test_curves_leave_out_steps_that_were_repeated(tmp_path: Path) -> None:
+    for start, steps in ((0, range(2, 9, 2)), (4, (5,))):
+        (tmp_path / f"curves-{start}").mkdir()
+        rows = [f"{step},{start}" for step in steps]
+        (tmp_path / f"curves-{start}/metrics.csv").write_text("\n".join(["step,spent/tokens", *rows]))
+    curves = read_curves(tmp_path)
+    assert curves["step"].tolist() == [2, 4, 5] and curves["spent/tokens"].tolist() == [0, 0, 4]
+
+
 @pytest.mark.parametrize(
     ("moment", "left"),
     [("before", ["", ".new"]), ("between", [".new", ".old"]), ("behind", ["", ".old"]), ("removing", [".new"])],

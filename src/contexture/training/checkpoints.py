@@ -40,7 +40,7 @@ def save_checkpoint(
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     save_model(module, str(new / "model.safetensors"))
-    state = {"step": module.step, "optimizer": optimizer.state_dict()}
+    state = {"step": module.step, "optimizer": optimizer.state_dict(), "totals": module.checkpoint_totals}
     if kept is not None:
         state["kept"] = kept.state_dict()
         save_file({name: tensor.contiguous() for name, tensor in kept.weights.items()}, new / BEST_FILE)
@@ -71,6 +71,7 @@ def load_checkpoint(module: ScheduledObjectives, folder: Path, kept: KeepBest | 
         load_model(module, str(checkpoints[0] / "model.safetensors"))
         state = torch.load(checkpoints[0] / "state.pt", map_location="cpu", weights_only=True)
         module.first_step, module.optimizer_state = state["step"], state["optimizer"]
+        module.checkpoint_totals = state.get("totals")  # checkpoints of older versions have none
         if kept is not None:
             kept.load_state_dict(state["kept"])
             kept.weights = load_file(checkpoints[0] / BEST_FILE)

@@ -55,6 +55,8 @@ class ScheduledObjectives(pl.LightningModule):
         self.get_weights, self.steps, self.optimizer_config = weights_at, steps, optimizer
         self.seed, self.first_step = seed, first_step
         self.optimizer_state: dict[str, Any] | None = None
+        #: Total tokens, FLOPs and seconds up to the last checkpoint; None before it.
+        self.checkpoint_totals: dict[str, float] | None = None
         #: The losses and metrics of the last pass of each objective.
         self.latest_losses: dict[str, Tensor] = {}
         #: Seconds since the start that do not count as training.

@@ -14,6 +14,7 @@ from contexture.streams.base import MixedBatches, Stream
 from contexture.training.budget import MAX_OVERRUN, resolve_budgets
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import Pretraining
+from contexture.training.curves import remove_later_curves
 from contexture.training.held_out import HeldOutBatches, HeldOutLoss, open_held_out
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
@@ -77,6 +78,8 @@ def train(
     kept = HeldOutLoss(held_out, settings.held_out, recipe) if held_out and settings.held_out else None
     if load_checkpoint(module, folder, kept):
         LOG.info("resuming %s, seed %d, at step %d of %d", config.run, seed, module.first_step, module.steps)
+    if rank == 0:
+        remove_later_curves(folder, module.first_step)
 
     def streams_at(step: int) -> dict[str, Stream]:
         """Return the streams of the stage of an optimizer step."""
@@ -89,7 +92,8 @@ def train(
         folder,
         precision=choose_precision(settings.precision, module, batches[0], folder, rank),
         callbacks=[
-            Recorder(folder, settings.log_every),
+            # Before the checkpoint, which has its totals.
+            Recorder(folder, settings.log_every, settings.checkpoint_every),
             # Before the checkpoint of the same step, so that a killed run misses no snapshot and no measurement.
             Snapshots(folder, recipe.steps, settings.snapshots, lambda snapshot: save_encoder(encoder, snapshot)),
             *([kept] if kept else []),

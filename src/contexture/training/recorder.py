@@ -18,17 +18,18 @@ class Recorder(pl.Callback):
     """Log losses, `train/tokens_per_second` and `train/tflops` every few steps and after the last one.
 
     Losses are means over all devices, of the last pass of the step; speeds are those of the first device. `spent/…` are
-    totals of the run on all devices. Padding, and time outside of training, are not counted.
+    totals of the run on all devices. Padding, and time outside of training, are not counted. A checkpoint has the
+    totals, with which a resumed run continues.
     """
 
-    def __init__(self, folder: Path, interval: int) -> None:
-        self.folder, self.interval = folder, interval
+    def __init__(self, folder: Path, interval: int, checkpoint_interval: int | None = None) -> None:
+        self.folder, self.interval, self.checkpoint_interval = folder, interval, checkpoint_interval
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Read the totals of the run up to its first step and start the clock."""
         assert isinstance(module, ScheduledObjectives)
-        self.totals = read_totals(self.folder, module.first_step)
+        self.totals = module.checkpoint_totals or read_totals(self.folder, module.first_step)
         self._restart_counts(module)
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
@@ -43,8 +44,12 @@ class Recorder(pl.Callback):
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """Log losses, speed and totals, if the step is recorded, and restart the counts."""
         assert isinstance(module, ScheduledObjectives)
-        if is_step_end(trainer) and self._is_recorded(module.step, module):
+        if not is_step_end(trainer):
+            return
+        if self._is_recorded(module.step, module):
             module.log("tokens/s", self._record(trainer, module), prog_bar=True, logger=False)
+        if self.checkpoint_interval and module.step % self.checkpoint_interval == 0:
+            module.checkpoint_totals = self._add_counts(trainer, module)
 
     def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Log the last step of a training that ends early."""
@@ -59,14 +64,18 @@ class Recorder(pl.Callback):
         losses = self._reduce([float(value) for value in module.latest_losses.values()], "mean", trainer)
         values = dict(zip(module.latest_losses, losses, strict=True))
         values |= {"train/tokens_per_second": tokens / seconds, "train/tflops": flops / seconds / 1e12}
-        amounts = [*self._reduce([tokens, flops], "sum", trainer), seconds]
-        for name, amount in zip(("tokens", "flops", "seconds"), amounts, strict=True):
-            self.totals[name] += amount
+        self.totals = self._add_counts(trainer, module)
         values |= {TOTAL_COLUMNS[name]: amount for name, amount in self.totals.items()}
         for logger in trainer.loggers:  # Lightning's step restarts in a resumed run
             logger.log_metrics(values, step=module.step)
         self._restart_counts(module)
         return tokens / seconds
+
+    def _add_counts(self, trainer: pl.Trainer, module: ScheduledObjectives) -> dict[str, float]:
+        """Return the totals of the run on all devices, up to the last step."""
+        tokens, flops = self._reduce([float(self.tokens), float(self.flops)], "sum", trainer)
+        counts = {"tokens": tokens, "flops": flops, "seconds": module.clock() - self.started}
+        return {name: total + counts[name] for name, total in self.totals.items()}
 
     def _reduce(self, values: list[float], operation: str, trainer: pl.Trainer) -> list[float]:
         """Return the means or sums of values over all devices."""
