@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader
@@ -38,6 +39,15 @@ def test_take_returns_any_range_of_the_stream(examples: Path) -> None:
     whole = identifiers(ShuffledRows(folder, ["example_id"], seed=3), 0, 150)
     for start, count in ((0, 7), (5, 30), (55, 12), (119, 31)):
         assert identifiers(ShuffledRows(folder, ["example_id"], seed=3), start, count) == whole[start : start + count]
+
+
+def test_each_group_is_shuffled_once_per_epoch(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shuffled: list[tuple[int, ...]] = []
+    monkeypatch.setattr(ShuffledRows, "_make_order", lambda _, size, *key: (shuffled.append(key), np.arange(size))[1])
+    rows = ShuffledRows(examples / "joint", ["example_id"], seed=3)
+    for start in range(0, 120, 3):
+        rows.take(start, 3)
+    assert len(shuffled) == len(set(shuffled)) == 2 * (1 + len(rows.groups))
 
 
 def test_ordered_rows_repeat_from_the_start(examples: Path) -> None:

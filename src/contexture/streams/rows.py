@@ -45,6 +45,7 @@ class ShuffledRows:
         if not self.rows:
             raise EmptyExamplesError(f"{folder}: no examples in these files; see the counts of the examples stage")
         self._group = lru_cache(maxsize=2)(self._read_group)
+        self._order = lru_cache(maxsize=4)(self._make_order)
 
     def take(self, start: int, count: int) -> pa.Table:
         """Return rows start … start+count−1 of the stream."""
@@ -61,7 +62,7 @@ class ShuffledRows:
             start, count = start + len(rows), count - len(rows)
         return pa.concat_tables(parts)
 
-    def _order(self, size: int, *key: int) -> npt.NDArray[np.int64]:
+    def _make_order(self, size: int, *key: int) -> npt.NDArray[np.int64]:
         """Return a permutation of 0 … size−1, seeded with the key."""
         return np.random.default_rng(mix(self.seed, *key)).permutation(size)
 
@@ -74,6 +75,6 @@ class ShuffledRows:
 class OrderedRows(ShuffledRows):
     """An endless stream of the rows of a folder of Parquet files in file order."""
 
-    def _order(self, size: int, *key: int) -> npt.NDArray[np.int64]:
+    def _make_order(self, size: int, *key: int) -> npt.NDArray[np.int64]:
         """Return 0 … size−1: file order."""
         return np.arange(size)
