@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from contexture.encoders.layout import row_lengths
+from contexture.streams.joint.batches import Joint
 from contexture.systems.launch import training_files
 from contexture.training import budget
 from contexture.training.curves import read_curves
@@ -121,6 +122,14 @@ def test_seconds_give_at_least_one_step(training: Training) -> None:
     assert least == 1 and more is not None and more > 10
     stages = [stage("seconds", 1e-9, mspp=1), stage("seconds", 1e-9, in_batch_negatives=1)]
     assert resolve_steps(configure(stages, micro_batch_size=4), training, "whole") == [1, 1]
+
+
+def test_a_shared_stream_is_timed_as_it_is_trained(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MLM and MSPP read one encoding of each batch."""
+    encode, encoded = Joint.encode, list[None]()
+    monkeypatch.setattr(Joint, "encode", lambda *batch: (encoded.append(None), encode(*batch))[1])
+    resolve_steps(configure([stage("seconds", 1, mlm=1, mspp=1)]), training, "run")
+    assert len(encoded) == budget.NUM_TRIAL_STEPS
 
 
 def test_minutes_leave_time_for_the_rest_of_the_run(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ import torch
 
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
-from contexture.objectives.base import mark_read_positions
 from contexture.training.config import Budget, Pretraining, PretrainRun, Stage
+from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import allow_tf32, synchronize
 from contexture.training.prepare import PreparedRun
 from contexture.training.ranks import decide_once
@@ -174,29 +174,29 @@ def is_timed(budget: Budget) -> bool:
 def _measure_seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: PreparedRun) -> float:
     """Return the seconds of forward and backward passes over the batches, estimated from their second half."""
     allow_tf32()
-    stream_by_objective, is_bf16 = config.stream_by_objective, config.settings.precision == "bf16"
+    is_bf16 = config.settings.precision == "bf16"
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    modules = (prepared.encoder, *prepared.objectives.values())
-    for module in modules:
-        module.to(device)
+    module = ScheduledObjectives(
+        prepared.encoder,
+        prepared.objectives,
+        prepared.streams,
+        config.stream_by_objective,
+        lambda _: stage.weights,
+        len(batches),
+        config.settings.optimizer,
+        seed=0,
+    )
+    module.to(device).train()  # loaded encoders are in evaluation mode
     started = time.perf_counter()
     for number, batch in enumerate(to_device(batches, device)):
         if number == len(batches) // 2:
             synchronize(device)
             started = time.perf_counter()
-        losses = []
         with torch.autocast(device.type, torch.bfloat16, enabled=is_bf16):
-            for name in stage.weights:
-                if stream_by_objective[name] in batch:
-                    generator = torch.Generator(device).manual_seed(number)
-                    part = prepared.objectives[name].corrupt(batch[stream_by_objective[name]], generator)
-                    part = mark_read_positions(part, [prepared.objectives[name]])
-                    states = prepared.streams[stream_by_objective[name]].encode(prepared.encoder, part)
-                    losses.append(prepared.objectives[name](prepared.encoder, states, part).value)
+            losses = module.losses(batch, torch.Generator(device).manual_seed(number), stage.weights)
         if losses:
-            torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
+            torch.stack([loss.value for loss in losses.values()]).sum().backward()  # type: ignore[no-untyped-call]
     synchronize(device)
     seconds = (time.perf_counter() - started) * len(batches) / (len(batches) - len(batches) // 2)
-    for module in modules:
-        module.zero_grad(set_to_none=True)
+    module.zero_grad(set_to_none=True)
     return seconds
