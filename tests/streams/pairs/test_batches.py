@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from contexture.encoders.config import Lengths
 from contexture.encoders.layout import row_lengths
 from contexture.streams.base import Batching
 from contexture.streams.pairs.batches import PairRows, Pairs, Passages
-from contexture.streams.pairs.config import PAIR_TASKS, PairsConfig, PassagesConfig
+from contexture.streams.pairs.config import PAIR_TASKS, PairSampling, PairsConfig, PairTask, PassagesConfig
 from contexture.streams.rows import EmptyExamplesError
 from tests.encoders.toys import TOKENS, build
 from tests.factories import Ids, rows_of, texts_of
@@ -81,6 +81,23 @@ def test_uniform_mixture_has_equally_many_pairs_of_each_task(tables: Path, start
     counts = count_tasks(open_rows(tables), start, count)
     assert counts.total() == count
     assert max(counts.values()) - min(counts[task] for task in range(3)) <= 1
+
+
+@pytest.mark.parametrize("mixture", ["uniform", "pooled"])
+def test_batches_of_five_tasks_have_their_size(mixture: Mixture, encoder: Encoder, tmp_path: Path) -> None:
+    sizes = dict(zip(get_args(PairTask), (35, 26, 13, 13, 13), strict=True))
+    for task, size in sizes.items():
+        row = {"query": [5], "title": [6], "passage": [7], "document": task, "document_pairs": size}
+        write_pairs([row | {"pair_id": f"{task}{number}"} for number in range(size)], tmp_path / task)
+    config = PairsConfig(mixture=mixture, sampling=PairSampling(tasks=list(sizes)))
+    for batch_size in (2, 6, 8, 12):
+        try:
+            rows = Pairs(config, tmp_path, encoder, 0, Batching(batch_size)).rows
+        except ValueError as error:
+            message = f"batch_size {batch_size} is too small for the pooled pairs of 5 tasks"
+            assert mixture == "pooled" and batch_size < 12 and message in str(error)
+        else:
+            assert {rows.take(start, batch_size).num_rows for start in range(300)} == {batch_size}
 
 
 @pytest.mark.parametrize("epoch", range(3))

@@ -1,5 +1,6 @@
 """Batches for two towers: pairs of several pre-training tasks, or their documents."""
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -55,10 +56,21 @@ class PairRows:
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # largest last, see `_counts_at`
         weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
         self.shares = [Fraction(weight, sum(weights)) for weight in weights]
-        self.rows = sum(stream.rows for stream in streams)
+        self.rows, self.mixture = sum(stream.rows for stream in streams), mixture
+
+    def check_batch_size(self, size: int) -> None:
+        """Raise ValueError if `take` could return more than `size` pairs, because the other tasks' shares exceed it.
+
+        With `uniform` this is impossible: the largest task gets its share with an offset, as the others do.
+        """
+        if self.mixture == "pooled" and sum(math.ceil(size * share) for share in self.shares[:-1]) > size:
+            raise ValueError(
+                f"batch_size {size} is too small for the pooled pairs of {len(self.shares)} tasks: increase it, or set "
+                "mixture of the stream to uniform"
+            )
 
     def take(self, start: int, count: int) -> pa.Table:
-        """Return pairs start … start+count−1 (two or more) of the mixture of tasks.
+        """Return pairs start … start+count−1 of the mixture of tasks; see `check_batch_size` for the least `count`.
 
         `log_q` is the log probability of a pair's task and document.
         """
@@ -87,8 +99,10 @@ class _PairTaskStream(Stream):
     config: PairsConfig
 
     def open(self, folder: Path, seed: int) -> PairRows:
-        """Return the endless mixture of the selected tasks' pairs."""
-        return PairRows([folder / task for task in self.config.selected_tasks], self.config.mixture, seed)
+        """Return the endless mixture of the selected tasks' pairs; ValueError if batches are too small for it."""
+        rows = PairRows([folder / task for task in self.config.selected_tasks], self.config.mixture, seed)
+        rows.check_batch_size(self.batching.batch_size)
+        return rows
 
 
 class Pairs(_PairTaskStream, TextStream):
@@ -119,7 +133,10 @@ class HardPairs(Pairs):
         """See `Stream.open`."""
         mined = sorted(path.name for path in folder.iterdir() if list(path.glob("*.parquet")))
         tasks: Sequence[str] = self.config.tasks or mined
-        return PairRows([folder / task for task in tasks], self.config.mixture, seed, [*COLUMNS, *NEGATIVE_COLUMNS])
+        columns = [*COLUMNS, *NEGATIVE_COLUMNS]
+        rows = PairRows([folder / task for task in tasks], self.config.mixture, seed, columns)
+        rows.check_batch_size(self.batching.batch_size)
+        return rows
 
     def collate_rows(self, table: pa.Table, documents: Sentences, rows: Ints) -> dict[str, Any]:
         """Return the batch of `Pairs` with the negatives of these rows."""
