@@ -13,9 +13,10 @@ class InBatchNegatives(Objective):
     """Softmax of each query's document among all documents, on all devices.
 
     Reads vectors (B, D) of queries and documents and, of the batch, `document_ids` (B,), equal for equal documents.
-    With setting `log_q`, also `log_q` (B,), the log probability that a pair has this document. An optional
-    `no_negatives` (B, R·B) excludes further documents of all R devices as negatives of a query. If there are vectors
-    `negative` (N, D) with `negative_ids` (N,), such as hard negatives, they are further negatives of all queries.
+    With setting `log_q`, also `log_q` (B,), the log probability that a pair is of the same task and has this document.
+    An optional `no_negatives` (B, R·B) excludes further documents of all R devices as negatives of a query. If there
+    are vectors `negative` (N, D) with `negative_ids` (N,), such as hard negatives, they are further negatives of all
+    queries.
     """
 
     def __init__(self, config: InBatchNegativesConfig, encoder: Encoder) -> None:
