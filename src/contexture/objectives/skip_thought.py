@@ -21,7 +21,7 @@ class SkipThought(Objective):
     def __init__(self, config: SkipThoughtConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         words, size, tokens = encoder.query.words, encoder.query.size, encoder.vocabulary.tokens
-        self.start, self.end, self.unknown = tokens.cls, tokens.sep, tokens.unk
+        self.start, self.end = tokens.cls, tokens.sep
         max_length = encoder.lengths.document
 
         def make_decoder() -> _GruDecoder | TransformerDecoder:

@@ -88,7 +88,7 @@ def _eligible_positions(sentences: Sequence[Sentence], config: JointSampling) ->
     texts = set(sentences) if config.positive_rule == "any" else set()
     eligible = []
     for position in reversed(range(len(sentences))):
-        if len(texts - {sentences[position]}) >= config.positives:
+        if len(texts) - (sentences[position] in texts) >= config.positives:
             eligible.append(position)
         texts.add(sentences[position])
     return eligible[::-1]
