@@ -35,7 +35,7 @@ class Entry:
     label: str
     system: str
     score: Estimate
-    seeds: int
+    seeds: int | None  # None: it does not depend on a seed
     text: str
     flops: float | None  # None: not trained here
     minutes: float | None
@@ -52,7 +52,7 @@ class Entry:
         cost = [NOTHING, NOTHING]
         if self.flops is not None and self.minutes is not None:
             cost = [format_count(self.flops), f"{self.minutes:.1f}"]
-        return (self.label, self.system, format_estimate(self.score), str(self.seeds), self.text, *cost)
+        return (self.label, self.system, format_estimate(self.score), str(self.seeds or NOTHING), self.text, *cost)
 
 
 def make_leaderboards(results: Mapping[str, SavedResults], labels: Mapping[str, Mapping[str, str]]) -> list[Table]:
@@ -96,14 +96,15 @@ def _list_entries(league: League, saved: SavedResults, system: str, file: str) -
     text = f"{_shorten(run.text or 'unknown')} ({(run.text_sha256 or 'unknown')[:8]})"
     for column, scores in league.scores.items():
         for variant, score in scores.items():
-            costs = records.get_costs(system, variant).values()
+            costs, values = records.get_costs(system, variant).values(), league.values(variant, column)
+            is_constant = not costs and len(set(values.values())) == 1
             yield (
                 column,
                 Entry(
                     league.label(variant),
                     system,
-                    score,
-                    len(league.values(variant, column)),
+                    Estimate(score.mean, None) if is_constant else score,
+                    None if is_constant else len(values),
                     text if any(cost["flops"] for cost in costs) else NOTHING,
                     mean(cost["flops"] for cost in costs) if costs else None,
                     mean(cost["seconds"] for cost in costs) / 60 if costs else None,
