@@ -102,7 +102,8 @@ def leaderboard_page(results: Results) -> str:
     boards = make_leaderboards(results, {system: system_labels(system) for system in SYSTEMS})
     return join_parts(
         "# Leaderboard",
-        f"{SOURCE} Scores are means ± half of the 95% interval over seeds, on test data. FLOPs and minutes: of "
+        f"{SOURCE} Scores are means ± half of the 95% interval over seeds, on test data. Scores without "
+        "training that are equal for all seeds have no number of seeds. FLOPs and minutes: of "
         "one training. Text: what the encoder learned from, and the beginning of its "
         "[checksum](../results.md#what-a-file-has). Rows with other texts, budgets or test questions show what was "
         "reached, not which objective is better; the [claims](measured.md#claims-of-the-papers) decide that. Frozen "
