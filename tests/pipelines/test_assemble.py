@@ -65,6 +65,7 @@ def test_records_of_an_ablation_are_of_the_same_text(tmp_path: Path) -> None:
         {"system": "two_tower_ablation", "variant": variant, "training_text": text}
         for variant, text in (("ict layers=1", "letters"), ("ict layers=2", "novels"))
     ]
+    rows.append({"system": "two_tower_ablation", "variant": "published"})
     (tmp_path / METRICS_FILE).write_text(json.dumps(rows))
     records = collect_records(system, "novels", tmp_path, tmp_path, {})
     assert records == [{"system": "two_tower", "variant": "ict layers=2", "training_text": "novels"}]

@@ -55,7 +55,7 @@ def test_a_variant_named_like_an_included_system_has_its_own_cost(
     assert get_cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary
 
 
-def test_combinations_cost_what_their_members_cost(systems: dict[str, ResolvedSystem], tmp_path: Path) -> None:
+def test_an_ensemble_costs_what_its_members_cost(systems: dict[str, ResolvedSystem], tmp_path: Path) -> None:
     system = systems["quick_thoughts"]
     members = system.config.task("sentences").ensemble
     runs = {run for member in members for run in system.config.run_names(member)}
@@ -67,6 +67,5 @@ def test_combinations_cost_what_their_members_cost(systems: dict[str, ResolvedSy
     assert len(members) > 1
     cost = get_cost(system, tmp_path, "ensemble", 0, "a text")
     assert cost["steps"] == int("1" * len(runs)) and cost["parameters"] == 11 * len(runs)
-    single = get_cost(system, tmp_path, members[0], 0, "a text")
-    assert get_cost(system, tmp_path, f"{members[0]}+bm25", 0, "a text") == single
-    assert get_cost(system, tmp_path, "bm25", 0, "a text") == {}
+    for name in ("bm25", f"{members[0]}+bm25"):
+        assert get_cost(system, tmp_path, name, 0, "a text") == {}

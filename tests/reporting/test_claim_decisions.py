@@ -448,18 +448,20 @@ def test_the_run_with_most_seeds_decides_then_that_with_most_flops(papers: dict[
     # A run that cannot decide does not count, however large it is.
     made_up = [{**record, "training_text": "the demo's made-up world"} for record in longer]
     assert decide_toy(papers, reverse, made_up).verdict == "refuted"  # type: ignore[arg-type]
+    equal = [record for name in ("ours", "theirs", "mlm") for record in both_tasks(name, [0.8] * 4)]
+    assert decide_toy(papers, reverse, [*equal, *START]).verdict == "refuted"  # no interval without tables of questions
 
 
 def test_the_untrained_start_may_have_another_protocol() -> None:
     frozen = both_tasks("ours", [0.7, 0.7, 0.7], protocol="frozen")
     row = ClaimRow("ours", untrained="ours", untrained_protocol="frozen")
     compared = ClaimComparison(row, ClaimRow("theirs"), ("mean",))
-    for scores, objection in (([0.6, 0.61, 0.62], True), ([0.8, 0.81, 0.82], False)):
+    for scores, verdict in (([0.6, 0.61, 0.62], "undecided"), ([0.8, 0.81, 0.82], "shown")):
         decision = decide_on(
             both_tasks("ours", scores), both_tasks("theirs", [0.5, 0.5, 0.5]), frozen, compared=compared
         )
         assert decision.a is not None and decision.a.start == pytest.approx(70)
-        assert (decision.has_objection, decision.verdict) == (objection, "undecided" if objection else "shown")
+        assert (decision.verdict, decision.can_decide) == (verdict, verdict == "shown")
 
 
 def test_rows_of_further_systems_decide_too() -> None:

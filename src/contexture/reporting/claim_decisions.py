@@ -48,8 +48,8 @@ class Decision:
     verdict: Verdict = "undecided"
     #: Why it is undecided, with what would decide it.
     reason: str = ""
-    #: Whether the records cannot decide it, whatever the interval is.
-    has_objection: bool = False
+    #: Whether there is an interval, and no reason why the records cannot decide it whatever the interval is.
+    can_decide: bool = False
     #: Variants without a score on the measure.
     missing: tuple[str, ...] = ()
     folder: Path | None = None
@@ -108,7 +108,7 @@ def _combine_runs(decisions: Sequence[Decision]) -> Verdict:
 
     If each run that decides counted, every further run would be another chance for an error.
     """
-    valid = [decision for decision in decisions if not decision.has_objection] or decisions
+    valid = [decision for decision in decisions if decision.can_decide] or decisions
     largest = max((decision.seeds, sum(decision.flops)) for decision in valid)
     verdicts = {decision.verdict for decision in valid if (decision.seeds, sum(decision.flops)) == largest}
     return verdicts.pop() if len(verdicts) == 1 else "undecided"
@@ -153,7 +153,7 @@ def decide(comparison: ClaimComparison, measure: ClaimMeasure, run: RunRecords, 
     return replace(
         decision,
         verdict="undecided" if objection else verdict,
-        has_objection=bool(objection),
+        can_decide=not objection and interval is not None,
         reason=objection or reason,
         a=rows.get_row_score(comparison.a),
         b=rows.get_row_score(comparison.b),

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_confi
 from typing_extensions import TypedDict
 
 from contexture.metrics.measures import METRICS as SHARED
+from contexture.reporting.names import BM25_SUFFIX
 from contexture.tasks.registry import TASKS
 
 #: All metrics, in the order of columns.
@@ -75,8 +76,10 @@ def values_by_seed(records: Iterable[Record], variant: str, key: ScoreKey) -> di
 
 
 def list_seeded(records: Iterable[Record]) -> set[tuple[str, str]]:
-    """Return system and variant of the models that depend on a seed: they have the cost of a training."""
-    return {(record["system"], record["variant"]) for record in records if "seconds" in record}
+    """Return system and variant of the models that depend on a seed: they have the cost of a training, or are searches
+    that combine such a model with BM25."""
+    trained = {(record["system"], record["variant"]) for record in records if "seconds" in record}
+    return trained | {(system, variant + BM25_SUFFIX) for system, variant in trained}
 
 
 def select_final(records: Iterable[Record]) -> list[Record]:

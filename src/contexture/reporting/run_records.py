@@ -9,7 +9,7 @@ import pandas as pd
 
 from contexture.paths import DataLayout
 from contexture.reporting.names import RECORD_SPECS
-from contexture.reporting.records import COST_KEYS, Record, ScoreKey, score_key
+from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_seeded, score_key
 from contexture.reporting.saved_results import SavedResults
 from contexture.reporting.seed_scores import SeedScores
 from contexture.tasks.question_scores import read_question_scores
@@ -31,7 +31,9 @@ class RunRecords:
         self.folder, self.commands = folder, commands or {}
         self._values: dict[tuple[str, str], dict[ScoreKey, dict[int, float]]] = {}
         self._costs: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-        for record in records:
+        all_records = list(records)
+        self._seeded = list_seeded(all_records)
+        for record in all_records:
             variant = record["system"], record["variant"]
             self._values.setdefault(variant, {}).setdefault(score_key(record), {})[record["seed"]] = record["value"]
             if "seconds" in record:
@@ -65,7 +67,7 @@ class RunRecords:
         by_key = [self._values.get((system, variant), {}).get(key, {}) for key in keys]
         seeds = set.intersection(*map(set, by_key)) if by_key else set()
         by_seed = {seed: 100 * mean(values[seed] for values in by_key) for seed in sorted(seeds)}
-        return SeedScores(by_seed, is_seeded=bool(self.get_costs(system, variant)))
+        return SeedScores(by_seed, (system, variant) in self._seeded)
 
     def get_steps_per_second(self, system: str, variant: str) -> SeedScores:
         """Return the speed of a variant's training by seed."""

@@ -135,10 +135,10 @@ class SavedResults:
 
     def _check_trainings(self, new: Iterable[Record]) -> None:
         """Raise ValueError if a new record is of a model that has another cost here: it was trained again."""
-        costs = {(r["system"], r["variant"], r["seed"]): r.get("seconds") for r in self.records}
+        costs = {(r["system"], r["variant"], r["seed"]): r["seconds"] for r in self.records if "seconds" in r}
         for record in new:
             model = record["system"], record["variant"], record["seed"]
-            if model in costs and costs[model] != record.get("seconds"):
+            if model in costs and costs[model] != record.get("seconds", costs[model]):
                 raise ValueError(
                     f"{record['system']}: {record['variant']} with seed {record['seed']} was trained again; add "
                     "scores of the first training, train with other seeds (first_seed), or save the run as another file"

@@ -32,6 +32,7 @@ def build_ablation(config: SystemConfig) -> SystemConfig:
         encoders=encoders,
         pretrain=replace(config.pretrain, runs=runs),
         variants={name: Variant() for name in runs},
+        published_models={},
         tasks=tasks,
         search=None,
         ablation=None,

@@ -21,7 +21,7 @@ from contexture.paths import (
     pretrained_dir,
 )
 from contexture.reporting.curves import History, Series
-from contexture.reporting.names import BM25_SUFFIX, DATA, REFERENCES, TASKS
+from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.reporting.page import ReportContext
 from contexture.reporting.phrases import count_noun, describe_held_out, lower_first
 from contexture.reporting.training_tables import format_count
@@ -63,7 +63,8 @@ def collect_records(
         rows = [record for record in records if record["variant"] in system.config.all_variants]
         records = [record | {"protocol": record["protocol"] + ABLATION_PROTOCOL} for record in rows]
     if (ablation_dir / METRICS_FILE).exists():
-        ablation = [record for record in read_json(ablation_dir / METRICS_FILE) if record["training_text"] == text]
+        rows = read_json(ablation_dir / METRICS_FILE)
+        ablation = [record for record in rows if record.get("training_text") == text]
         records += [record | {"system": system.name} for record in ablation]
     return records
 
@@ -133,9 +134,9 @@ def read_json(file: Path) -> Any:
 def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
     """Return the cost of pre-training a variant, and the loss on held-out documents; {} without pre-training.
 
-    The variant may be included from another system, combined with BM25, or the ensemble of several.
+    The variant may be included from another system, or be the ensemble of several. Searches combined with BM25 have no
+    cost of their own.
     """
-    variant = variant.removesuffix(BM25_SUFFIX)
     owner, separator, included_variant = variant.partition(": ")
     if separator and owner in system.included:
         return get_cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)

@@ -15,6 +15,9 @@ from contexture.systems.league.scores import League, LeagueColumn
 #: Multiples of the largest budget of all leagues that are forecast.
 FACTORS = (10, 100)
 
+#: Intervals from fewer degrees of freedom say nothing: with one, Student's t is 12.7.
+MIN_FREE = 3
+
 #: FLOPs → scores of the seeds.
 Points = Mapping[float, Sequence[float]]
 
@@ -24,7 +27,7 @@ class Scatter:
     """How far the mean scores of budgets are from their lines, over several rows."""
 
     variance: float
-    #: Degrees of freedom of the variance; 0: each line has only two budgets, so that nothing is known.
+    #: Degrees of freedom of the variance: budgets less two for each line.
     free: int
 
 
@@ -66,12 +69,12 @@ class Line:
         return middle + slope * (log10(flops) - centre)
 
     def forecast(self, flops: float, scatter: Scatter) -> Estimate:
-        """Return the mean score of a budget, with half of its 95% interval; None if the scatter is not known.
+        """Return the mean score of a budget, with half of its 95% interval; None if the scatter is hardly known.
 
         The interval is Student's for a new observation of a linear regression. It covers the error of the line and the
         scatter of budgets around it, but not that the true curve bends.
         """
-        if not scatter.free:
+        if scatter.free < MIN_FREE:
             return Estimate(self.at(flops), None)
         *_, centre, spread = self._fit
         deviation = sqrt(scatter.variance * (1 + 1 / len(self.points) + (log10(flops) - centre) ** 2 / spread))

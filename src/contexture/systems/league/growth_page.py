@@ -13,7 +13,7 @@ from contexture.reporting.page import Page, ReportContext, Section
 from contexture.reporting.phrases import join_names, lower_first
 from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
-from contexture.reporting.tables import NOTHING, Column, Table, columns, format_estimate
+from contexture.reporting.tables import NOTHING, Column, Estimate, Table, columns, format_estimate
 from contexture.reporting.training_tables import format_count
 from contexture.systems.league.growth import (
     FACTORS,
@@ -38,7 +38,8 @@ CAPTION = (
     "Means over seeds. Per ten times: points by which the line through all budgets grows with ten times the FLOPs. "
     f"Forecasts: the line at {join_names(map(str, FACTORS))} times the largest budget of all rows, with 95% intervals "
     "(±) of the regression; how far budgets are from the line is estimated from all rows together. "
-    "Held out: the forecast for a row's largest budget from its smaller ones, and what was measured."
+    "Held out: the forecast for a row's largest budget from its smaller ones, and what was measured. There is no "
+    "interval if the rows have too few budgets to know how far these are from the line."
 )
 WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6
 
@@ -138,14 +139,15 @@ def _leader_sentence(leagues: Sequence[League], column: LeagueColumn, growths: M
 
 
 def _check_sentences(rows: Sequence[Mapping[str, Growth]]) -> list[str]:
-    """Return how many measured means of the largest budget are within the intervals of their forecasts."""
+    """Return how far the forecasts of the largest budget are from what was measured, and how many intervals have it."""
     checks = [check for growths in rows for check in check_forecasts(growths).values()]
-    known = [(forecast, measured) for forecast, measured in checks if forecast.interval is not None]
-    if not known:
+    if not checks:
         return []
-    within = sum(abs(forecast.mean - measured) <= (forecast.interval or 0) for forecast, measured in known)
-    error = mean(abs(forecast.mean - measured) for forecast, measured in known)
-    return [
-        f"Held out: of {len(known)} forecasts for the largest budget from the smaller ones, {within} have the measured "
-        f"mean within their 95% interval; on average, they are {error:.1f} points away."
-    ]
+    error = mean(abs(forecast.mean - measured) for forecast, measured in checks)
+    sentence = f"Held out: {len(checks)} forecasts for the largest budget from the smaller ones"
+    parts = [f"{sentence} are {error:.1f} points away on average"]
+    known = [(forecast, measured) for forecast, measured in checks if forecast.interval is not None]
+    if known:
+        within = sum(forecast.overlaps(Estimate(measured, 0)) for forecast, measured in known)
+        parts.append(f"of {len(known)} with a 95% interval, {within} have the measured mean within it")
+    return ["; ".join(parts) + "."]

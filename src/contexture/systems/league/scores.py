@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import mean
 from typing import overload
 
-from contexture.reporting.names import DATA, REFERENCES, label_variant, sort_tasks
+from contexture.reporting.names import BM25_SUFFIX, DATA, REFERENCES, label_variant, sort_tasks
 from contexture.reporting.phrases import count_noun
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, score_key
 from contexture.reporting.seed_scores import SeedScores, pair_by_seed
@@ -107,7 +107,10 @@ class League:
 
     def compare(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
         """Return a variant's differences to a baseline in a column, for their shared seeds; None without any."""
-        above, below = (SeedScores(self.values(name, column), name in self.costs) for name in (variant, baseline))
+        above, below = (
+            SeedScores(self.values(name, column), name.removesuffix(BM25_SUFFIX) in self.costs)
+            for name in (variant, baseline)
+        )
         differences = pair_by_seed(above, below)
         if not differences:
             return None
