@@ -43,6 +43,10 @@ class TaskSettings:
         """Return the settings with only the entries of these variants."""
         return self
 
+    def list_combined(self, name: str) -> list[str]:
+        """Return the variants that the results of this task combine under a name of their own; none for other names."""
+        return []
+
     def complete_from_source(self, source: Any) -> Self:
         """Return the settings with values that are not set filled in from the task's source."""
         return self

@@ -29,7 +29,6 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
 from contexture.tasks.registry import TASKS as SPECS
-from contexture.tasks.sentences.config import ENSEMBLE
 from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
 from contexture.training.pretrain import read_illustrations, read_summary
@@ -141,7 +140,7 @@ def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, 
     if separator and owner in system.included:
         return get_cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
     config = system.config
-    members = config.task("sentences").ensemble if variant == ENSEMBLE else [variant]
+    members = [variant, *(member for task in config.tasks for member in config.task(task).list_combined(variant))]
     trained = [config.run_names(member) for member in members if member in config.all_variants]
     if not (runs := [*dict.fromkeys(run for names in trained for run in names)]):
         return {}

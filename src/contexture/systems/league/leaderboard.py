@@ -97,7 +97,7 @@ def _list_entries(league: League, saved: SavedResults, system: str, file: str) -
     for column, scores in league.scores.items():
         for variant, score in scores.items():
             costs, values = records.get_costs(system, variant).values(), league.values(variant, column)
-            is_constant = not costs and len(set(values.values())) == 1
+            is_constant = variant not in league.seeded and len(set(values.values())) == 1
             yield (
                 column,
                 Entry(

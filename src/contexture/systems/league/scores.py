@@ -7,9 +7,9 @@ from functools import cached_property
 from statistics import mean
 from typing import overload
 
-from contexture.reporting.names import BM25_SUFFIX, DATA, REFERENCES, label_variant, sort_tasks
+from contexture.reporting.names import DATA, REFERENCES, label_variant, sort_tasks
 from contexture.reporting.phrases import count_noun
-from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, score_key
+from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, list_seeded, score_key
 from contexture.reporting.seed_scores import SeedScores, pair_by_seed
 from contexture.reporting.tables import Comparison, Estimate, estimate
 from contexture.tasks.registry import TASKS
@@ -73,6 +73,8 @@ class League:
         for record in records:
             self._values.setdefault((record["variant"], score_key(record)), {})[record["seed"]] = 100 * record["value"]
             seeds.setdefault(record["variant"], set()).add(record["seed"])
+        #: Variants that depend on a seed.
+        self.seeded = {variant for _, variant in list_seeded(records)}
         self.seeds = max(map(len, seeds.values()), default=0)
         self.columns = _list_columns(records, uses)
         self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
@@ -107,10 +109,7 @@ class League:
 
     def compare(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
         """Return a variant's differences to a baseline in a column, for their shared seeds; None without any."""
-        above, below = (
-            SeedScores(self.values(name, column), name.removesuffix(BM25_SUFFIX) in self.costs)
-            for name in (variant, baseline)
-        )
+        above, below = (SeedScores(self.values(name, column), name in self.seeded) for name in (variant, baseline))
         differences = pair_by_seed(above, below)
         if not differences:
             return None

@@ -99,6 +99,10 @@ class SentenceSettings(TaskSettings):
         ):
             check_names("variant", names, known, *key)
 
+    def list_combined(self, name: str) -> list[str]:
+        """Return the variants of the ensemble, if it has this name."""
+        return self.ensemble if name == ENSEMBLE else []
+
     def restrict_variants(self, variants: Collection[str]) -> Self:
         """Return the settings for fewer variants; an ensemble without all members is removed."""
         known = {*variants, WORD_AVERAGE}
