@@ -1,5 +1,7 @@
 """TSDAE: deletion, the loss, and the input of the encoder."""
 
+import itertools
+
 import pytest
 import torch
 from hypothesis import given
@@ -25,12 +27,14 @@ def test_deletion_keeps_the_order_and_at_least_one_token(lengths: list[int], sha
         assert (len(left) > 1) == (length > 1)
 
 
-def test_about_the_share_is_deleted() -> None:
-    batch = {"input_ids": torch.full((50, 100), 9), "attention_mask": torch.ones(50, 100, dtype=torch.int64)}
-    batch["position_ids"] = torch.arange(100).expand(50, 100)
+@pytest.mark.parametrize(("tokens", "expected"), [(100, 40), (5, 2 + 0.6**5), (2, 0.8 + 0.6**2)])
+def test_the_share_is_deleted(tokens: int, expected: float) -> None:
+    """Of texts of which all tokens would be deleted, one stays."""
+    batch = {"input_ids": torch.full((5000, tokens), 9), "attention_mask": torch.ones(5000, tokens, dtype=torch.int64)}
+    batch["position_ids"] = torch.arange(tokens).expand(5000, tokens)
     left_over = delete_tokens(batch, 0.6, {0}, torch.Generator().manual_seed(0))
     left = left_over["attention_mask"].sum(dim=1)
-    assert float(left.float().mean()) == pytest.approx(40, abs=2)
+    assert float(left.float().mean()) == pytest.approx(expected, rel=0.02)
     assert {table.shape[1] for table in left_over.values()} == {int(left.max())}
 
 
@@ -89,3 +93,16 @@ def test_only_the_input_of_the_encoder_is_corrupted(kind: str) -> None:
             assert int(lengths.min()) >= 3
     assert row_lengths(corrupted["texts"]).sum() < row_lengths(batch["texts"]).sum()
     assert torch.isfinite(encoder(corrupted["texts"], "document")).all()
+
+
+@pytest.mark.parametrize("kind", ["bag_of_words", "transformer_cls"])
+def test_the_encoder_is_charged_for_the_tokens_that_are_left(kind: str) -> None:
+    encoder = build(kind)
+    texts = [[14], *itertools.islice(itertools.permutations(range(5, 15)), 400)]
+    batch = sentence_batch(encoder, sentences(*map(list, texts)), 64)
+    objective = Tsdae(TsdaeConfig(deletion=0.6), encoder)
+    decoder = objective.decoder.per_word * sum(map(len, texts))
+    charged = encoder.flops(batch) + objective.flops(batch) - decoder
+    left_over = encoder.flops(objective.corrupt(batch, torch.Generator().manual_seed(0)))
+    assert float(charged) == pytest.approx(float(left_over), rel=0.03)
+    assert float(charged) < 0.65 * float(encoder.flops(batch))

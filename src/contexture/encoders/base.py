@@ -167,12 +167,15 @@ class Encoder(nn.Module):
         if "sequences" in batch:
             return self.transformer.layer_flops(row_lengths(batch["sequences"]))
         if "texts" in batch:
-            lengths = row_lengths(batch["texts"])
-            return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
+            return self.text_flops(row_lengths(batch["texts"]))
         sides = [self.network(role).flops(row_lengths(batch[role])) for role in ROLES if role in batch]
         if "negative" in batch:  # documents
             sides.append(self.document.flops(row_lengths(batch["negative"])))
         return torch.stack(sides).sum()
+
+    def text_flops(self, lengths: Tensor) -> Tensor:
+        """Return the total forward and backward FLOPs of all networks for texts of `lengths` (B,) tokens."""
+        return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
 
     @property
     def cross(self) -> CrossLayers | None:
