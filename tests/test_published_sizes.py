@@ -78,7 +78,7 @@ def test_the_layout_of_the_paper_fits_its_model(paper: Parameters) -> None:
     needed = combine_needs(run.streams, run.lengths)
     assert (needed.positions, needed.types) == (6 * 64, 6)
     check_fits(RobertaConfig(**ROBERTA_BASE), needed.positions, ROBERTA_TOKENS, "roberta-base")
-    with pytest.raises(ValueError, match="has 514 positions, the layout needs 770"):
+    with pytest.raises(ValueError, match="has 514 positions, this system needs 770"):
         check_fits(
             RobertaConfig(**ROBERTA_BASE),
             LayoutConfig(candidates=5, sentence_tokens=128).width,

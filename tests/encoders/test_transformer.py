@@ -151,7 +151,7 @@ def test_a_vocabulary_or_layout_that_does_not_fit_published_weights_fails(tmp_pa
     for kind, model, positions in (("bert", BertForMaskedLM, 23), ("roberta", RobertaForMaskedLM, 25)):
         config = (BertConfig if kind == "bert" else RobertaConfig)(**SMALL, max_position_embeddings=positions)
         model(config).save_pretrained(tmp_path / kind)
-        with pytest.raises(ValueError, match=f"has {positions} positions, the layout needs {positions + 1}"):
+        with pytest.raises(ValueError, match=f"has {positions} positions, this system needs {positions + 1}"):
             build(TransformerConfig(init_from=str(tmp_path / kind)))
     with pytest.raises(ValueError, match="must divide"):
         TransformerConfig(hidden_size=10, heads=3)

@@ -106,3 +106,13 @@ def test_the_encoder_is_charged_for_the_tokens_that_are_left(kind: str) -> None:
     left_over = encoder.flops(objective.corrupt(batch, torch.Generator().manual_seed(0)))
     assert float(charged) == pytest.approx(float(left_over), rel=0.03)
     assert float(charged) < 0.65 * float(encoder.flops(batch))
+
+
+def test_additional_special_tokens_stay() -> None:
+    encoder = build("transformer_cross")
+    batch = sentence_batch(encoder, sentences([5, 6, 7, 8, 9, 10]), 64)
+    corrupted = Tsdae(TsdaeConfig(deletion=0.9), encoder).corrupt(batch, torch.Generator().manual_seed(0))
+    (chunk,), (original,) = corrupted["texts"]["chunks"], batch["texts"]["chunks"]
+    assert encoder.specials.extra
+    leading = 1 + len(encoder.specials.extra)
+    assert torch.equal(chunk["input_ids"][:, :leading], original["input_ids"][:, :leading])

@@ -206,3 +206,29 @@ def test_all_devices_take_the_same_steps(unit: str, training: Training) -> None:
         training.launch(configure([stage(unit, amount)], devices=devices), "run", str(devices))
         steps[devices] = read_summary(training.folder / str(devices))["steps"]
     assert steps == ({1: 4, 2: 4} if unit == "tokens" else {1: 1, 2: 1})
+
+
+@pytest.mark.parametrize("weights", [{"in_batch_negatives": 1}, {"bitext": 1}, {"simcse": 1}, {"quick_thoughts": 1}])
+def test_steps_for_flops_do_not_depend_on_the_number_of_devices(weights: dict[str, float], training: Training) -> None:
+    """Each device compares its rows with those of all devices."""
+    run = {"schedule": [stage("flops", 1, **weights)]}
+
+    def step_flops(devices: int) -> float:
+        config = make_mixed_system({"run": run}, dropout=0.1, devices=devices).pretraining("run")
+        prepared = prepare(
+            config, 0, training_files(configure([stage("flops", 1, **weights)]), training.examples, training.vocabulary, None)
+        )
+        total = 0.0
+        for batch in budget._list_batches(prepared, 0, [0], devices):
+            total += float(budget.measure_cost(batch, weights, config.stream_by_objective, prepared)[1])
+        return total
+
+    assert step_flops(2) == pytest.approx(step_flops(1))
+
+
+@pytest.mark.parametrize("weights", [{"quick_thoughts": 1}, {"in_batch_negatives": 1}])
+def test_one_process_measures_the_time_of_several_devices(weights: dict[str, float], training: Training) -> None:
+    """In the precision in which they train."""
+    config = configure([stage("seconds", 1, **weights)], devices=2, precision="auto")
+    assert min(filter(None, resolve_steps(config, training, "run"))) >= 1
+    assert (training.folder / "run" / "precision.json").exists()

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from contexture.encoders.files import load_encoder
 from contexture.systems.config import SystemConfig
 from contexture.systems.launch import training_files
-from contexture.training import held_out, pretrain
+from contexture.training import checkpoints, held_out, pretrain
 from contexture.training.corpus_info import CorpusInfo, write_corpus_info
 from contexture.training.curves import read_curves
 from contexture.training.held_out_questions import reciprocal_ranks
@@ -311,6 +311,31 @@ def test_the_duration_of_a_training_is_without_measurements(
     assert read_summary(training.folder / "mspp")["seconds"] < 4
     (time_file,) = (training.folder / "mspp").glob("snapshots/*/time.json")
     assert json.loads(time_file.read_text())["seconds"] < 4
+
+
+def test_no_held_out_pair_is_read_twice(training: Training) -> None:
+    """Also if a task has few pairs."""
+    config = system(batches=50).pretraining("pairs")
+    files = training_files(system(), training.examples, training.vocabulary, None)
+    batches = held_out.open_held_out(config, files, prepare(config, 0, files))
+    assert batches is not None
+    stream = batches.streams["pairs"]
+    rows = stream.rows.take(0, batches.count * stream.batching.batch_size)
+    pairs = rows.select(["query", "passage"]).to_pylist()
+    assert len(pairs) > 20 and len({str(pair) for pair in pairs}) == len(pairs)
+
+
+@pytest.mark.slow
+def test_the_duration_of_a_training_is_without_saving(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    save = checkpoints.save_checkpoint
+
+    def save_slowly(*arguments: Any) -> None:
+        time.sleep(1.5)
+        save(*arguments)
+
+    monkeypatch.setattr(checkpoints, "save_checkpoint", save_slowly)
+    training.launch(system(pretrain={"checkpoint_every": 1}), "mspp")
+    assert read_summary(training.folder / "mspp")["seconds"] < 4
 
 
 def test_examples_that_do_not_fit_are_errors(

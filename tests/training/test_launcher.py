@@ -12,6 +12,7 @@ from transformers import BertConfig, BertModel
 
 from contexture.folders import UNFINISHED
 from contexture.systems.launch import training_files
+from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.training import launcher
 from contexture.training.launcher import launch_pretraining, run_identity
 from tests.training import toys
@@ -118,6 +119,14 @@ def test_other_weights_in_the_folder_that_a_run_starts_from_train_it_again(train
     model.embeddings.word_embeddings.weight.data += 1
     model.save_pretrained(folder)
     assert training.launch(config, "none")
+
+
+def test_a_corrected_objective_is_trained_again(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = two_towers(runs={"run": schedule(1, in_batch_negatives=1), "mlm": schedule(1, mlm=1)})
+    assert training.launch(config, "run", "run") and training.launch(config, "mlm", "mlm")
+    monkeypatch.setattr(InBatchNegativesConfig, "revision", 1)
+    assert training.launch(config, "run", "run") and not training.launch(config, "run", "run")
+    assert not training.launch(config, "mlm", "mlm")
 
 
 def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, tokenizer: Path, tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """Mixtures of objectives on several streams."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
+from contexture.encoders.layout import row_lengths
 from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
 from contexture.systems.launch import training_files
@@ -196,3 +199,41 @@ def test_two_processes_give_the_weights_of_one(mixture: str, micro_batch_size: i
     runs, options = {"run": schedule(4, **weights)}, {"micro_batch_size": micro_batch_size}
     trained = [training.train(make_mixed_system(runs, devices=n, **options), "run", str(n)) for n in (1, 2)]
     assert_same(*trained, atol=1e-5, rtol=1e-4)
+
+
+def test_only_tsdae_reads_sentences_with_deleted_words(
+    training: Training, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = {"simcse": 1.0, "tsdae": 0.5}
+    mixture = make_mixed_system({"run": schedule(6, **weights)}, dropout=0.1)
+    config = mixture.pretraining("run")
+    prepared = prepare(config, 0, training_files(mixture, training.examples, training.vocabulary, None))
+    module = ScheduledObjectives(
+        prepared.encoder, prepared.objectives, prepared.streams, config.stream_by_objective,
+        config.recipe.get_weights, 6, config.settings.optimizer, 7,
+    )  # fmt: skip
+    batch, tokens = prepared.streams["sentences"].batch(0, 0), dict[str, int]()
+    for name, objective in prepared.objectives.items():
+        forward = objective.forward
+
+        def measure(encoder: Any, states: Any, read: Any, name: str = name, forward: Any = forward) -> Any:
+            tokens[name] = int(row_lengths(read["texts"]).sum())
+            return forward(encoder, states, read)
+
+        monkeypatch.setattr(objective, "forward", measure)
+    module.losses({"sentences": batch}, torch.Generator().manual_seed(0), weights)
+    assert tokens["tsdae"] < tokens["simcse"] == int(row_lengths(batch["texts"]).sum())
+
+
+def test_a_mixture_of_which_one_objective_has_nothing_to_read_is_an_error(training: Training, tmp_path: Path) -> None:
+    """Nothing at all is trained only if no objective has anything to read."""
+    examples = tmp_path / "examples"
+    shutil.copytree(training.examples, examples)
+    for file in (examples / "pairs" / "wlp").glob("*.parquet"):
+        pq.write_table(pq.read_table(file).slice(0, 0), file)
+    runs = {"mixed": schedule(3, mlm=1, ict=1, wlp=1), "alone": schedule(3, wlp=1), "pooled": schedule(3, mlm=1)}
+    config, files = make_mixed_system(runs), training_files(make_mixed_system(runs), examples, training.vocabulary, None)
+    with pytest.raises(ValueError, match=r"run mixed: wlp have nothing to read.*leave them out of the run's schedule"):
+        prepare(config.pretraining("mixed"), 0, files)
+    assert not prepare(config.pretraining("alone"), 0, files).objectives
+    assert prepare(config.pretraining("pooled"), 0, files).objectives

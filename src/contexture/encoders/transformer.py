@@ -338,8 +338,8 @@ def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, 
     needed = offset + positions
     if needed > config.max_position_embeddings:
         raise ValueError(
-            f"{name} has {config.max_position_embeddings} positions, the layout needs {needed}: "
-            "lower layout.sentence_tokens or layout.candidates"
+            f"{name} has {config.max_position_embeddings} positions, this system needs {needed}: lower its lengths, "
+            "streams.joint.sentence_tokens, or positions of streams.sequence_samples and streams.short_sequences"
         )
     if tokens.vocab_size > config.vocab_size:
         raise ValueError(

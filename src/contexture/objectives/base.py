@@ -38,6 +38,8 @@ class Objective(nn.Module, ABC):
     needs_clean_input: bool = False
     #: Whether this pass is logged. Expensive metrics are computed only then.
     is_logged: bool = False
+    #: Number of devices, whose batches may be read, too.
+    devices: int = 1
 
     def __init__(self, config: ObjectiveConfig, encoder: Encoder) -> None:
         """Create the objective of an encoder from its settings."""

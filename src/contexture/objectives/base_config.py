@@ -15,6 +15,8 @@ class ObjectiveConfig:
 
     # Stream to read. null: the system's first stream that it can read.
     stream: str | None = Field(default=None, kw_only=True)
+    #: Raise it if a correction changes what the same settings train: then finished trainings are repeated.
+    revision: ClassVar[int] = 0
     #: Its class, as "module:name".
     implementation: ClassVar[str]
     #: Streams that it can read.

@@ -26,8 +26,8 @@ class BitextRetrieval(Objective):
         self.scale, self.size = config.scale, encoder.document.size
 
     def flops(self, batch: StreamBatch) -> float:
-        """Return FLOPs of the products of this device's sentences with its translations, in both directions."""
-        return 2 * 6.0 * len(batch["ids"]) ** 2 * self.size
+        """Return FLOPs of the products of this device's sentences with all translations, in both directions."""
+        return 2 * 6.0 * self.devices * len(batch["ids"]) ** 2 * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Return the sum of the losses of both directions, and the accuracy of retrieving the translation."""

@@ -24,8 +24,8 @@ class InBatchNegatives(Objective):
         self.config, self.size = config, encoder.query.size
 
     def flops(self, batch: StreamBatch) -> float:
-        """Return FLOPs, forward and backward, of products of this device's queries with its documents and negatives."""
-        columns = len(batch["document_ids"]) + len(batch.get("negative_ids", ()))
+        """Return FLOPs, forward and backward, of products of this device's queries with all documents and negatives."""
+        columns = self.devices * (len(batch["document_ids"]) + len(batch.get("negative_ids", ())))
         return 6.0 * len(batch["document_ids"]) * columns * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:

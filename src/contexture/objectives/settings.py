@@ -309,6 +309,8 @@ class TsdaeConfig(ObjectiveConfig):
     deletion: Share = 0.6
     # Attention heads of the decoder, which must divide the size of word embeddings.
     heads: Positive = 2
+    # The decoder has positions, and no token too many is left.
+    revision: ClassVar[int] = 1
     implementation: ClassVar[str] = "contexture.objectives.tsdae:Tsdae"
     streams: ClassVar[tuple[str, ...]] = ("sentences",)
     title: ClassVar[str] = "TSDAE"

@@ -10,7 +10,12 @@ from contexture.objectives.settings import SimcseConfig
 
 
 class Simcse(Objective):
-    """Softmax over sentences with other dropout. Reads vectors (B, D) of documents, and encodes `texts` again."""
+    """Softmax over sentences with other dropout. Reads vectors (B, D) of documents, and encodes `texts` again.
+
+    Beside an objective that changes the texts, such as TSDAE, it reads the unchanged ones.
+    """
+
+    needs_clean_input = True
 
     def __init__(self, config: SimcseConfig, encoder: Encoder) -> None:
         """Raise ValueError for an encoder without dropout, for which both vectors would be equal."""
@@ -20,8 +25,8 @@ class Simcse(Objective):
             raise ValueError("simcse needs dropout: use a transformer with encoder.dropout above 0")
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Return FLOPs of the second pass through the encoder and of the products of all sentences."""
-        return self.encoder_flops(batch) + 6.0 * len(batch["texts"]["rows"]) ** 2 * self.size
+        """Return FLOPs of the second pass through the encoder and of this device's products with all sentences."""
+        return self.encoder_flops(batch) + 6.0 * self.devices * len(batch["texts"]["rows"]) ** 2 * self.size
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Return the mean loss of this device's sentences, and the accuracy of retrieving their second vectors."""

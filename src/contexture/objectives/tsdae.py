@@ -22,7 +22,7 @@ class Tsdae(Objective):
         super().__init__(config, encoder)
         network, tokens = encoder.document, encoder.vocabulary.tokens
         self.deletion, self.start, self.encoder_flops = config.deletion, tokens.cls, encoder.text_flops
-        self.kept = {tokens.cls, tokens.sep, tokens.pad}
+        self.kept = {tokens.cls, tokens.sep, tokens.pad, *encoder.specials.extra}
         self.decoder = TransformerDecoder(network.words, network.size, 1, config.heads, encoder.lengths.document)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:

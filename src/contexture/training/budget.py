@@ -12,9 +12,10 @@ import torch
 
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
+from contexture.streams.sentences.batches import keep_own_sentences
 from contexture.training.config import Budget, Pretraining, PretrainRun, Stage
 from contexture.training.module import ScheduledObjectives
-from contexture.training.precision import allow_tf32, synchronize
+from contexture.training.precision import choose_precision, synchronize
 from contexture.training.prepare import PreparedRun
 from contexture.training.ranks import decide_once
 from contexture.training.rest import RestOfRun
@@ -45,7 +46,7 @@ def resolve_budgets(
     if all(stage.budget is None for stage in schedule):
         return config.recipe, None
 
-    counted = decide_once(folder / STEPS_FILE, rank, lambda: _count_all_steps(config, prepared, rest))
+    counted = decide_once(folder / STEPS_FILE, rank, lambda: _count_all_steps(config, prepared, folder, rest))
     stages = [replace(stage, steps=steps, budget=None) for stage, (steps, _) in zip(schedule, counted, strict=True)]
     seconds = [seconds for _, seconds in counted]
     return replace(config.recipe, schedule=stages), None if None in seconds else sum(seconds)
@@ -70,12 +71,12 @@ def measure_cost(
 
 
 def _count_all_steps(
-    config: Pretraining, prepared: PreparedRun, rest: RestOfRun | None
+    config: Pretraining, prepared: PreparedRun, folder: Path, rest: RestOfRun | None
 ) -> list[tuple[int, float | None]]:
     """Return the number of steps of each stage, and their seconds if its budget is in minutes."""
     counted: list[tuple[int, float | None]] = []
     for number in range(len(config.recipe.schedule)):
-        stage = _StageSteps(config, prepared, number, first=sum(steps for steps, _ in counted))
+        stage = _StageSteps(config, prepared, folder, number, first=sum(steps for steps, _ in counted))
         counted.append(stage.count(rest))
     return counted
 
@@ -86,6 +87,8 @@ class _StageSteps:
 
     config: Pretraining
     prepared: PreparedRun
+    # Of the run.
+    folder: Path
     # Of the stage in the schedule.
     number: int
     # The step that the stage begins with.
@@ -106,7 +109,7 @@ class _StageSteps:
     def _count_timed(self, budget: Budget, rest: RestOfRun | None) -> tuple[int, float | None]:
         trial = range(self.first, self.first + NUM_TRIAL_STEPS)
         batches, amount = _list_batches(self.prepared, self.number, trial, ranks=1), budget.amount
-        total = _measure_seconds(batches, self.stage, self.config, self.prepared)
+        total = _measure_seconds(batches, self.stage, self.config, self.prepared, self.folder)
         if budget.unit == "minutes":
             if rest is None:
                 raise ValueError("a budget in minutes needs kedro run on one device: set seconds instead")
@@ -171,10 +174,13 @@ def is_timed(budget: Budget) -> bool:
     return budget.unit in ("seconds", "minutes")
 
 
-def _measure_seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: PreparedRun) -> float:
-    """Return the seconds of forward and backward passes over the batches, estimated from their second half."""
-    allow_tf32()
-    is_bf16 = config.settings.precision == "bf16"
+def _measure_seconds(
+    batches: list[Any], stage: Stage, config: Pretraining, prepared: PreparedRun, folder: Path
+) -> float:
+    """Return the seconds of forward and backward passes over the batches, estimated from their second half.
+
+    Only one device measures, without the examples of others.
+    """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module = ScheduledObjectives(
         prepared.encoder,
@@ -186,6 +192,8 @@ def _measure_seconds(batches: list[Any], stage: Stage, config: Pretraining, prep
         config.settings.optimizer,
         seed=0,
     )
+    batches = [{name: keep_own_sentences(part) for name, part in batch.items()} for batch in batches]
+    is_bf16 = choose_precision(config.settings.precision, module, batches[0], folder) == "bf16-mixed"
     module.to(device).train()  # loaded encoders are in evaluation mode
     started = time.perf_counter()
     for number, batch in enumerate(to_device(batches, device)):

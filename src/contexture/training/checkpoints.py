@@ -29,7 +29,8 @@ class Checkpoints(pl.Callback):
         assert isinstance(module, ScheduledObjectives)
         due = module.step % self.interval == 0 and module.step < module.steps and not trainer.should_stop
         if trainer.is_global_zero and is_step_end(trainer) and due:
-            save_checkpoint(module, trainer.optimizers[0], self.folder, self.kept)
+            with module.pause_clock():
+                save_checkpoint(module, trainer.optimizers[0], self.folder, self.kept)
 
 
 def save_checkpoint(

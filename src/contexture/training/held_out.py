@@ -2,7 +2,6 @@
 
 import logging
 import math
-import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ from contexture.imports import resolve
 from contexture.seeding import mix
 from contexture.streams.base import Batching, Stream
 from contexture.streams.base_config import StreamConfig
+from contexture.streams.pairs.config import HardPairsConfig, PairsConfig
 from contexture.streams.rows import EmptyExamplesError
 from contexture.streams.tables import held_out_dir
 from contexture.training.config import QUESTIONS, HeldOutConfig, Pretraining, PretrainRun
@@ -22,7 +22,6 @@ from contexture.training.corpus_info import read_corpus_info
 from contexture.training.held_out_questions import HeldOutQuestions
 from contexture.training.keep_best import KeepBest
 from contexture.training.module import ScheduledObjectives
-from contexture.training.precision import synchronize
 from contexture.training.prepare import PreparedRun, RunFiles
 
 LOG = logging.getLogger(__name__)
@@ -98,7 +97,10 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
     if not weights:
         LOG.warning("run %s: no loss on held-out text: the last stage reads no documents of the corpus", config.run)
         return None
-    opened = {name: _open_stream(stream, stream.config, stream.batching, files) for name, stream in streams.items()}
+    opened = {
+        name: _open_stream(stream, _pool_tasks(stream.config), stream.batching, files)
+        for name, stream in streams.items()
+    }
     count = min(settings.batches, *(_count_batches(name, stream) for name, stream in opened.items()))
     questions = None
     if settings.criterion == "questions":
@@ -106,7 +108,7 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
         _check_examples(pairs, files, settings.share)
         size = config.settings.batch_sizes(config.run, {QUESTIONS: pairs})[QUESTIONS]
         trained = next(iter(streams.values()))
-        stream = _open_stream(trained, pairs, replace(trained.batching, batch_size=size, passes=1), files)
+        stream = _open_stream(trained, _pool_tasks(pairs), replace(trained.batching, batch_size=size, passes=1), files)
         questions = HeldOutQuestions(stream, min(settings.batches, _count_batches(QUESTIONS, stream)))
     return HeldOutBatches(opened, weights, prepared.passes, count, questions)
 
@@ -116,6 +118,14 @@ def _count_batches(name: str, stream: Stream) -> int:
     if count := stream.rows.rows // stream.batching.batch_size:
         return count
     raise _too_few(f"{stream.rows.rows} examples of the stream {name} are less than a batch")
+
+
+def _pool_tasks(config: StreamConfig) -> StreamConfig:
+    """Return the settings of a stream so that it reads each held-out pair equally often, in whichever task it is.
+
+    A uniform mixture would repeat the pairs of tasks with few.
+    """
+    return replace(config, mixture="pooled") if isinstance(config, PairsConfig | HardPairsConfig) else config
 
 
 def _check_examples(config: StreamConfig, files: RunFiles, share: float) -> None:
@@ -178,10 +188,8 @@ class HeldOutLoss(KeepBest):
 
         Without dropout and gradients.
         """
-        synchronize(module.device)
-        started = time.perf_counter()
         module.eval()
-        with torch.no_grad(), trainer.precision_plugin.forward_context():
+        with module.pause_clock(), torch.no_grad(), trainer.precision_plugin.forward_context():
             values = self.batches.measure(module)
             if self.batches.questions is not None:
                 values.append(self.batches.questions.measure(module))
@@ -194,7 +202,6 @@ class HeldOutLoss(KeepBest):
         losses = dict(zip(self.batches.weights, means, strict=True))
         self.last[LOSS] = sum(self.batches.weights[name] * loss for name, loss in losses.items())
         self.last_step = module.step
-        module.seconds_paused += time.perf_counter() - started
         return self.last | {f"held_out/{name}": loss for name, loss in losses.items()}
 
     def compare(self, score: float, module: ScheduledObjectives) -> None:

@@ -104,7 +104,7 @@ def check_devices(devices: int) -> None:
 
 
 def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, Any]:
-    """Return all that the weights of a run depend on: settings, seed, and sizes or checksums of its files."""
+    """Return all that the weights depend on: settings, seed, sizes or checksums of files, revisions of objectives."""
     examples = {config.streams[name].examples for name in config.stream_names}
     return {
         "run": asdict(config.recipe),
@@ -122,7 +122,14 @@ def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, A
         "vocabulary": folder_checksum(files.vocabulary),
         "start": encoder_checksum(files.start) if files.start else None,
         "init_from": None if files.start else _init_checksum(config),
+        "revisions": _list_revisions(config),
     }
+
+
+def _list_revisions(config: Pretraining) -> dict[str, int]:
+    """Return objective → `ObjectiveConfig.revision` of corrected objectives. The identity leaves out {}."""
+    revisions = {name: config.recipe.objective(name).revision for name in config.recipe.objective_names}
+    return {name: revision for name, revision in revisions.items() if revision}
 
 
 def _init_checksum(config: Pretraining) -> str | None:

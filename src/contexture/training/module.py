@@ -1,7 +1,8 @@
 """The Lightning module: any encoder, any schedule of weighted objectives."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import pytorch_lightning as pl
@@ -68,8 +69,17 @@ class ScheduledObjectives(pl.LightningModule):
         return self.first_step + self.global_step
 
     def clock(self) -> float:
-        """Return the seconds of a clock that stands still while the loss on held-out text is measured."""
+        """Return the seconds of a clock that stands still within `pause_clock`."""
         return time.perf_counter() - self.seconds_paused
+
+    @contextmanager
+    def pause_clock(self) -> Iterator[None]:
+        """Stop the clock while the `with` block runs, once the GPU has finished its work."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        started = time.perf_counter()
+        yield
+        self.seconds_paused += time.perf_counter() - started
 
     def objective(self, name: str) -> Objective:
         """Return an objective by name."""

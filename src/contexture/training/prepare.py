@@ -80,6 +80,7 @@ def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> P
     for name in config.recipe.objective_names:
         settings = config.recipe.objective(name)
         prepared.objectives[name] = resolve(settings.implementation)(settings, encoder)
+        prepared.objectives[name].devices = config.settings.devices
     return prepared
 
 
@@ -97,7 +98,10 @@ def required_table_sizes(config: Pretraining) -> TableSizes:
 def open_stages(
     config: Pretraining, seed: int, files: RunFiles, encoder: Encoder, rank: int
 ) -> tuple[list[dict[str, Stream]], int]:
-    """Return the streams of each stage, shared if their settings are equal, and the passes of an optimizer step."""
+    """Return the streams of each stage, shared if their settings are equal, and the passes of an optimizer step.
+
+    Raises EmptyExamplesError if no stream has examples, and ValueError if only some have.
+    """
     pretrain, active = config.settings, {name: config.streams[name] for name in config.stream_names}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
@@ -120,8 +124,24 @@ def open_stages(
         opened.append(((name, settings), stream))
         return stream
 
-    stages = [config.stage_streams(number) for number in range(len(config.recipe.schedule))]
-    return [{name: open_stream(name, settings) for name, settings in stage.items()} for stage in stages], passes
+    stages: list[dict[str, Stream]] = []
+    empty: dict[str, EmptyExamplesError] = {}
+    for number in range(len(config.recipe.schedule)):
+        stages.append({})
+        for name, settings in config.stage_streams(number).items():
+            try:
+                stages[-1][name] = open_stream(name, settings)
+            except EmptyExamplesError as error:
+                empty[name] = error
+    if empty and not opened:
+        raise next(iter(empty.values()))
+    for name, error in empty.items():
+        objectives = [key for key, stream in config.stream_by_objective.items() if stream == name]
+        raise ValueError(
+            f"run {config.run}: {' and '.join(objectives)} have nothing to read, while other objectives have ({error}); "
+            "leave them out of the run's schedule, or add text that gives such examples"
+        )
+    return stages, passes
 
 
 def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:

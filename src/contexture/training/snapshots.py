@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 
 from contexture.folders import work_folder
 from contexture.training.module import ScheduledObjectives, is_step_end
+from contexture.training.precision import synchronize
 
 SNAPSHOTS_DIR = "snapshots"
 TIME_FILE = "time.json"
@@ -43,13 +43,12 @@ class Snapshots(pl.Callback):
         step = module.step
         if not is_step_end(trainer) or step not in self.steps or not trainer.is_global_zero:
             return
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
+        synchronize(module.device)
         elapsed = module.clock() - self.started
         seconds = self.last["seconds"] + elapsed * (step - self.last["step"]) / (step - self.first_step)
         snapshot = self.folder / f"{step:08d}"
         snapshot.parent.mkdir(exist_ok=True)
-        with work_folder(snapshot) as work:
+        with module.pause_clock(), work_folder(snapshot) as work:
             self.save(work)
             (work / TIME_FILE).write_text(json.dumps({"step": step, "seconds": seconds}), encoding="utf-8")
         self.last, self.first_step, self.started = {"step": step, "seconds": seconds}, step, module.clock()

@@ -232,7 +232,7 @@ def test_untrained_published_weights_need_only_text_positions(examples: Path, to
 
 def test_published_weights_with_too_few_positions_are_an_error(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = published_system(tmp_path / "roberta")
-    with pytest.raises(ValueError, match="roberta has 26 positions, the layout needs 42"):
+    with pytest.raises(ValueError, match="roberta has 26 positions, this system needs 42"):
         launch(config, "more", examples, tokenizer, tmp_path / "more")
     launch(config, "published", examples, tokenizer, tmp_path / "run")
     with pytest.raises(ValueError, match="run has 26 positions and 1 token types, run continued needs 42 and 1"):
