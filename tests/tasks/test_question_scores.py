@@ -53,3 +53,8 @@ def test_accuracy_follows_from_predicted_labels(tmp_path: Path) -> None:
 
 def test_a_task_without_tables(tmp_path: Path) -> None:
     assert read_question_scores(tmp_path / "absent", "squad", "recall_at_1") is None
+
+
+def test_a_table_without_runs_has_no_scores(tmp_path: Path) -> None:
+    pd.DataFrame({"query_id": [0], "kind": ["links"], "ndcg_at_10": [0.5]}).to_parquet(tmp_path / "questions.parquet")
+    assert read_question_scores(tmp_path, "links", "ndcg_at_10") is None

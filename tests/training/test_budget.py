@@ -216,7 +216,9 @@ def test_steps_for_flops_do_not_depend_on_the_number_of_devices(weights: dict[st
     def step_flops(devices: int) -> float:
         config = make_mixed_system({"run": run}, dropout=0.1, devices=devices).pretraining("run")
         prepared = prepare(
-            config, 0, training_files(configure([stage("flops", 1, **weights)]), training.examples, training.vocabulary, None)
+            config,
+            0,
+            training_files(configure([stage("flops", 1, **weights)]), training.examples, training.vocabulary, None),
         )
         total = 0.0
         for batch in budget._list_batches(prepared, 0, [0], devices):

@@ -11,8 +11,8 @@ import pytest
 from transformers import BertConfig, BertModel
 
 from contexture.folders import UNFINISHED
-from contexture.systems.launch import training_files
 from contexture.objectives.settings import InBatchNegativesConfig
+from contexture.systems.launch import training_files
 from contexture.training import launcher
 from contexture.training.launcher import launch_pretraining, run_identity
 from tests.training import toys

@@ -201,9 +201,7 @@ def test_two_processes_give_the_weights_of_one(mixture: str, micro_batch_size: i
     assert_same(*trained, atol=1e-5, rtol=1e-4)
 
 
-def test_only_tsdae_reads_sentences_with_deleted_words(
-    training: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_tsdae_reads_sentences_with_deleted_words(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     weights = {"simcse": 1.0, "tsdae": 0.5}
     mixture = make_mixed_system({"run": schedule(6, **weights)}, dropout=0.1)
     config = mixture.pretraining("run")
@@ -232,8 +230,11 @@ def test_a_mixture_of_which_one_objective_has_nothing_to_read_is_an_error(traini
     for file in (examples / "pairs" / "wlp").glob("*.parquet"):
         pq.write_table(pq.read_table(file).slice(0, 0), file)
     runs = {"mixed": schedule(3, mlm=1, ict=1, wlp=1), "alone": schedule(3, wlp=1), "pooled": schedule(3, mlm=1)}
-    config, files = make_mixed_system(runs), training_files(make_mixed_system(runs), examples, training.vocabulary, None)
-    with pytest.raises(ValueError, match=r"run mixed: wlp have nothing to read.*leave them out of the run's schedule"):
+    config, files = (
+        make_mixed_system(runs),
+        training_files(make_mixed_system(runs), examples, training.vocabulary, None),
+    )
+    with pytest.raises(ValueError, match=r"run mixed: nothing to read for wlp.*leave them out of the run's schedule"):
         prepare(config.pretraining("mixed"), 0, files)
     assert not prepare(config.pretraining("alone"), 0, files).objectives
     assert prepare(config.pretraining("pooled"), 0, files).objectives

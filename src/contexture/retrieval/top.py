@@ -10,6 +10,8 @@ Rows = NDArray[np.int64]
 #: Scores and rows of the best candidates of each query, both (Q, K), best first, padded with −∞ and −1.
 Ranking = tuple[Scores, Rows]
 
+#: Smaller differences between cosines are float32 rounding.
+ROUNDING_ERROR = 1e-6
 #: Row that pads a ranking with fewer than k candidates; its score is −inf.
 NO_ROW = -1
 _MAX_ROWS = 2**32

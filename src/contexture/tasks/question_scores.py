@@ -27,7 +27,7 @@ def read_question_scores(results_dir: Path, data: str, metric: str) -> pd.DataFr
             table = table[table["data"] == data]
         identifier = next((column for column in ID_COLUMNS if column in table), None)
         values = _get_values(table, metric)
-        if identifier is not None and values is not None:
+        if identifier is not None and values is not None and {*RUN_COLUMNS} <= {*table}:
             return table[RUN_COLUMNS].assign(question=table[identifier], value=values)
     return None
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -35,6 +35,9 @@ class SourceSettings:
 @dataclass(config=STRICT, frozen=True)
 class TaskSettings:
     """How a task evaluates and fine-tunes encoders."""
+
+    #: Keys on which the weights of fine-tuned models do not depend.
+    measurement_keys: ClassVar[tuple[str, ...]] = ()
 
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValidationError, with the key, if the settings name a variant that is not in `variants`."""
@@ -69,7 +72,7 @@ class TaskSettings:
 
     def identity(self, option: str) -> dict[str, Any]:
         """Return the settings that determine the weights of the model of `option`."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key not in self.measurement_keys}
 
     def get_data_dir(self, option: str, data_dir: Path) -> Path:
         """Return the folder with the training data of the model of `option`: `data_dir` or a subfolder."""

@@ -46,8 +46,8 @@ class OptimizerConfig:
 class Budget:
     """The length of a stage, from which its number of steps is computed."""
 
-    # flops: forward and backward, of layers and logits. tokens: of the texts, each counted once. seconds: the number of steps depends
-    # on the machine. minutes: of the whole `kedro run`; training gets what the rest of the run leaves.
+    # flops: forward and backward, of layers and logits. tokens: of the texts, each counted once. seconds: the number
+    # of steps depends on the machine. minutes: of the whole `kedro run`; training gets what the rest of the run leaves.
     unit: Literal["flops", "tokens", "seconds", "minutes"]
     # Amount in this unit.
     amount: Annotated[float, Field(gt=0)]

@@ -138,7 +138,7 @@ def open_stages(
     for name, error in empty.items():
         objectives = [key for key, stream in config.stream_by_objective.items() if stream == name]
         raise ValueError(
-            f"run {config.run}: {' and '.join(objectives)} have nothing to read, while other objectives have ({error}); "
+            f"run {config.run}: nothing to read for {' and '.join(objectives)}, unlike for other objectives ({error}); "
             "leave them out of the run's schedule, or add text that gives such examples"
         )
     return stages, passes

@@ -50,6 +50,11 @@ def test_ties_between_sentences_count_as_wrong() -> None:
     lookup = make_lookup({"s1": [1, 0], "s2": [1, 0.1], "t": [2, 0], "u": [0, 1]})
     assert translation_accuracy((lookup, ["s1", "s2"]), (lookup, ["t", "t"])) == 1
     assert translation_accuracy((lookup, ["s1", "s2", "u"]), (lookup, ["t", "t", "u"])) == 1
+    rng = np.random.default_rng(0)  # enough vectors that FAISS rounds the scores of equal ones differently
+    rows = rng.normal(size=(500, 300)).astype(np.float32)
+    twice = make_lookup({f"{side}{n}": rows[n // 2].tolist() for side in "st" for n in range(1000)})
+    sides = [[f"{side}{n}" for n in range(1000)] for side in "st"]
+    assert translation_accuracy((twice, sides[0]), (twice, sides[1])) == 0
 
 
 def test_nearest_matches_all_cosines() -> None:

@@ -71,6 +71,14 @@ def test_twenty_user_questions_determine_the_recommendation(
     assert result["gain"] == pytest.approx([gain] * 3)
 
 
+def test_few_questions_do_not_decide_alone() -> None:
+    """Without generated questions, too: the page says that they are too few."""
+    for count, take in ((1, "bm25"), (19, "bm25"), (20, "a")):
+        questions = means_table({"questions": kind_scores(count, bm25=0.2, a=0.9, a_both=0.5)})
+        result = recommend_search(questions, ["a"], ())
+        assert (result["take"], result["best"], result["encoder"]) == (take, "a", "a")
+
+
 UNSURE = {"bm25": [0.0, 0.8, 0.1, 0.7] * 5, "a": [0.8, 0.2, 0.8, 0.2] * 5}
 
 
@@ -166,14 +174,14 @@ def test_a_weight_is_limited_and_chosen_by_other_questions(published: tuple[str,
     assert first[::2].tolist() == [1] * 4
 
 
-@pytest.mark.parametrize(("published", "expected"), [(("a",), PUBLISHED), ((), FROM_TEXT)])
-def test_weights_are_limited_by_the_kind_of_questions(published: tuple[str, ...], expected: Any) -> None:
+@pytest.mark.parametrize(("published", "expected", "least"), [(("a",), PUBLISHED, 0.4), ((), FROM_TEXT, 0.1)])
+def test_weights_are_limited_by_the_kind_of_questions(published: tuple[str, ...], expected: Any, least: float) -> None:
     """The encoder alone is right."""
     right, wrong = two_rankings(np.array([True] * 4), np.array([False] * 4))
     for kinds, limit in (
         (["halves"] * 4, expected.max_weight_by_halves),
         (["halves", "halves", "links", "links"], expected.max_weight),
-        (["questions"] * 4, expected.max_weight_by_halves),
+        (["questions"] * 4, least),
     ):
         rankings = {("a", 0): right, ("bm25", 0): wrong}
         _, weights = fuse_encoders(rankings, wrong, np.array(kinds), published, is_first)

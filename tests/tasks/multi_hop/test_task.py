@@ -14,10 +14,11 @@ from contexture.commands.main import main
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.reporting.records import METRICS, check_records
 from contexture.tasks.base import EvaluatedEncoder, Results
-from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
+from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings, ReaderSettings
 from contexture.tasks.multi_hop.evaluation import ANSWER_METRICS, RECALL
 from contexture.tasks.multi_hop.finetune import find_start_encoder, select_candidates
 from contexture.tasks.multi_hop.task import MultiHopTask
+from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.ranking.data import read_split
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.tasks.multi_hop import toys
@@ -208,3 +209,16 @@ def test_each_variant_may_have_its_own_reader(project: Path, tmp_path: Path) -> 
     assert get_values(results, "bm25").keys() == {RECALL}
     assert get_values(results, "bag", "finetuned")[RECALL] > get_values(results, "bag")[RECALL]
     assert results.details["notes"][-1].endswith("without a Transformer fine-tuned to read: bag")
+
+
+def test_a_model_depends_on_its_own_settings_only() -> None:
+    first = MultiHopSettings()
+    for option, changed in (
+        ("reader", MultiHopSettings(reading=ReaderSettings(epochs=9))),
+        ("reranker", MultiHopSettings(paragraphs=9)),
+        ("hotpotqa", MultiHopSettings(retrieval=RankingSettings(steps=9))),
+    ):
+        for model in ("reader", "reranker", "hotpotqa"):
+            assert (first.identity(model) == changed.identity(model)) == (model != option)
+    scored = MultiHopSettings(retrieval=RankingSettings(scores={"a": "dot"}, finetune=["hotpotqa"]))
+    assert scored.identity("hotpotqa") == first.identity("hotpotqa")

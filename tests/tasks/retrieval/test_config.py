@@ -56,3 +56,10 @@ def test_settings_import_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_weights_do_not_depend_on_what_is_measured() -> None:
+    plain = RetrievalSettings(shares=[80])
+    measured = RetrievalSettings(shares=[5, 80], hybrid=["a"], open_domain_pairs=9, open_domain=["a"])
+    assert plain.identity("share-80") == measured.identity("share-80")
+    assert plain.identity("share-80") != RetrievalSettings(shares=[80], steps=9).identity("share-80")

@@ -212,7 +212,7 @@ def test_errors_name_the_wrong_row_count(folder: Path, name: str, message: str):
     year = folder / "STS/STS16-en-test"
     (year / "STS.input.answer-answer.txt").write_text("a\tb\n" * 1_572)
     (year / "STS.gs.answer-answer.txt").write_text("3\n" * 253 + "\n" * 1_319)
-    with pytest.raises(ValueError, match=rf'{message}; fetch it again, or set counts to "any"'):
+    with pytest.raises(ValueError, match=rf'{message}; fetch it again, or set row_counts \(--counts\) to "any"'):
         read(folder, name)
 
 

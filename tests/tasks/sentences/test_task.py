@@ -337,3 +337,16 @@ def test_settings_for_fewer_variants() -> None:
     assert fewer.neighbours == NeighbourSettings(["word_average"], queries=3, pool=50)
     fewer.check_variants(["uni"])
     assert SentenceSettings(neighbours=NeighbourSettings(["both"])).restrict_variants(["uni"]) == SentenceSettings()
+
+
+def test_the_average_of_word_vectors_is_measured_with_the_first_seed(project: Path, tmp_path: Path) -> None:
+    (encoder,) = (e for e in make_encoders(project) if (e.variant, e.seed) == ("uni", 1))
+    results = SentencesTask().evaluate(
+        SentenceSettings(),
+        [encoder],
+        project / "task",
+        tmp_path,
+        words=project / "words",
+        paragraphs=project / "paragraphs",
+    )
+    assert {record["seed"] for record in results.records if record["variant"] == "word_average"} == {1}

@@ -36,7 +36,7 @@ def evaluate(
     spec, config = TASKS[task], system.config
     encoders = [*system.encoders(task, models_dir), *system.included_encoders(models_dir)]
     if config.word_average and "words" not in spec.corpus:  # tasks that read words add the row themselves
-        encoders.append(EvaluatedEncoder(WORD_AVERAGE, 0, (str(corpus["words"]),)))
+        encoders.append(EvaluatedEncoder(WORD_AVERAGE, config.first_seed, (str(corpus["words"]),)))
     tables = {name: corpus[name] for name in spec.corpus if name in corpus}
     vectors_dir.mkdir(parents=True, exist_ok=True)
     parallel = parallel_map(compute, f"evaluation on {task.replace('_', ' ')}")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from contexture.retrieval.search_index import find_nearest
+from contexture.retrieval.top import ROUNDING_ERROR
 from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, Row, measure_rows
 from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES
 from contexture.tasks.corpus_languages import FROZEN, PCR, PcrTexts, subtract_component
@@ -94,5 +95,5 @@ def translation_accuracy(source: tuple[Lookup, Sequence[str]], target: tuple[Loo
     row_of = {text: row for row, text in enumerate(candidates)}
     scores, rows = find_nearest(target_vectors(candidates), source_vectors(sentences), min(2, len(candidates)))
     is_translation = rows[:, 0] == np.array([row_of[text] for text in translations])
-    is_alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(sentences), bool)
+    is_alone = scores[:, 0] > scores[:, 1] + ROUNDING_ERROR if scores.shape[1] > 1 else np.ones(len(sentences), bool)
     return float(np.mean(is_translation & is_alone))

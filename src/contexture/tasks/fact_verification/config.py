@@ -1,7 +1,6 @@
 """Settings of fact verification: sources of claims, and fine-tuning."""
 
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -53,6 +52,7 @@ class FactVerificationSettings(JointSettings):
     The defaults are the MSPP paper's values for FEVER (appendix B.1), except the epochs, which it does not report.
     """
 
+    measurement_keys: ClassVar[tuple[str, ...]] = ("heads",)
     # Models to fine-tune: max_pool and weighted_sum from pairwise variants (head ie_1), ie_1 and ae_1 from joint ones.
     heads: Annotated[list[LabelHeadKind], Field(min_length=1)] = Field(default_factory=lambda: [*PAIRWISE, *JOINT])
     # Claims per optimizer step, over all devices.
@@ -71,7 +71,3 @@ class FactVerificationSettings(JointSettings):
         if variant_head is None:
             return []
         return [head for head in self.heads if head in (PAIRWISE if variant_head == "ie_1" else JOINT)]
-
-    def identity(self, option: str) -> dict[str, Any]:
-        """Return the settings without `heads`, on which the weights of a model do not depend."""
-        return {key: value for key, value in asdict(self).items() if key != "heads"}

@@ -34,7 +34,9 @@ class Calibration:
     gain_share: float
 
     def limit_weight(self, weight: float, kinds: Collection[str]) -> float:
-        """Return the weight, at most the limit for these kinds of generated questions."""
+        """Return the weight, at most the limit for these kinds of generated questions; the lower limit without any."""
+        if not kinds:
+            return min(self.max_weight, self.max_weight_by_halves)
         return min(weight, self.max_weight if set(kinds) - {"halves"} else self.max_weight_by_halves)
 
 
@@ -99,8 +101,8 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Co
 
     By the user's questions, the search with the best mean is recommended if the 95% interval of its gain over BM25
     excludes 0. If it contains 0, the recommendation is that of the generated questions, unless the user's contradict
-    it. By generated questions, it is the fused search with the largest expected gain over BM25 (`Calibration`), or BM25
-    if none is expected.
+    it. If the user's are too few, and there are no generated ones, it is BM25. By generated questions, it is the fused
+    search with the largest expected gain over BM25 (`Calibration`), or BM25 if none is expected.
 
     Args:
         means: nDCG@10 by `variant`, `kind` and `query_id`.
@@ -116,7 +118,8 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Co
     is_users = means["kind"] == "questions"
     user_means, generated = means[is_users], means[~is_users]
     expected = expect_gains(generated, variants, published)
-    is_by_user = user_means["query_id"].nunique() >= MIN_USER_QUESTIONS or generated.empty
+    are_enough = user_means["query_id"].nunique() >= MIN_USER_QUESTIONS
+    is_by_user = are_enough or generated.empty
     weighted = weight_kinds(user_means if is_by_user else generated)
     scores = {str(name): float(score) for name, score in weighted.mean().items()}
     predicted = max(expected, key=lambda name: expected[name], default=BM25)
@@ -125,7 +128,7 @@ def recommend_search(means: pd.DataFrame, variants: Sequence[str], published: Co
     best = max(scores, key=lambda name: scores[name]) if is_by_user else predicted
     gains = {name: mean_with_interval(weighted[name] - weighted[BM25]) for name in scores}
     gain = gains[best]
-    take = best if not is_by_user or gain[1] > 0 else predicted
+    take = best if not is_by_user or (are_enough and gain[1] > 0) else predicted
     advice = {
         "take": take,
         "best": best,

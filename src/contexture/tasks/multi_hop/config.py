@@ -76,6 +76,11 @@ class MultiHopSettings(TaskSettings):
         """Return the settings for fine-tuning the re-ranker, the reader or (`hotpotqa`) the retriever."""
         return {RERANKER: self.reranker, READER: self.reading, DATA: self.retrieval}[option]
 
+    def identity(self, option: str) -> dict[str, Any]:
+        """Return the settings of the option's model; the re-ranker reads the retrieved `paragraphs`."""
+        identity: dict[str, Any] = self.get_option_settings(option).identity(option)
+        return identity | ({"paragraphs": self.paragraphs} if option == RERANKER else {})
+
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValidationError if `retrieval.scores` names a variant that is not in `variants`."""
         try:

@@ -1,7 +1,7 @@
 """Settings of pair classification: sets of labelled sentence pairs, features and fine-tuning."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -52,6 +52,7 @@ class PairsConfig(SourceSettings):
 class PairSettings(StepSettings):
     """Evaluation and fine-tuning. The defaults of fine-tuning are those of the Cross-Thought paper (section 4.2)."""
 
+    measurement_keys: ClassVar[tuple[str, ...]] = ("finetune",)
     # Sets to fine-tune on; empty: encoders are measured frozen only.
     finetune: list[Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")]] = Field(default_factory=list)
     # Input of the classifier. vectors: [u, v, |u−v|, u∗v] for all encoders. cross: [C_0; C_1] for encoders with

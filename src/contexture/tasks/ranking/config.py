@@ -2,7 +2,8 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -96,6 +97,7 @@ class RankingConfig(SourceSettings):
 class RankingSettings(StepSettings):
     """Scores and fine-tuning. The defaults are those of the Cross-Thought paper (section 4.2)."""
 
+    measurement_keys: ClassVar[tuple[str, ...]] = ("finetune", "scores")
     # Sets to fine-tune on, with one model for each; empty: encoders are measured frozen only.
     finetune: list[SetName] = Field(default_factory=list)
     # Variant → score of its frozen vectors. Default: alpha with cross-sequence layers, else cosine.
@@ -116,6 +118,10 @@ class RankingSettings(StepSettings):
         super().__post_init__()
         if len(set(self.finetune)) < len(self.finetune):
             raise ValueError(f"finetune: remove the set that is listed twice: {self.finetune}")
+
+    def get_data_dir(self, option: str, data_dir: Path) -> Path:
+        """Return the subfolder of the option's set."""
+        return data_dir / option
 
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValidationError if `scores` names a variant that is not in `variants`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -59,6 +59,9 @@ class RankingSettings(TaskSettings):
 class RetrievalSettings(RankingSettings, StepSettings):
     """Fine-tuning on questions, with the defaults of the two-tower paper (section 4.1), and additional measurements."""
 
+    measurement_keys: ClassVar[tuple[str, ...]] = (
+        "shares", "bm25", "hybrid", "open_domain_pairs", "open_domain", "indexes", "indexed",
+    )  # fmt: skip
     # Percentages of the questions to train on, a tenth of which is dev. Empty: frozen encoders only.
     shares: list[Percent] = Field(default_factory=list)
     # Questions per optimizer step, over all devices.

@@ -24,7 +24,7 @@ SPEC = TaskSpec(
             "For search",
             "recall_at_10",
             "R@10",
-            "percent of questions with the right passage among the first ten results",
+            "percent of questions with the right sentence in its passage among the first ten results",
             task="retrieval",
             tuned="%",
         ),

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from contexture.retrieval.top import ROUNDING_ERROR
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import read_lines
-from contexture.tasks.sentences.neighbours import ROUNDING_ERROR, Block, embed_blocks, normalise_space, search_pool
+from contexture.tasks.sentences.neighbours import Block, embed_blocks, normalise_space, search_pool
 from contexture.tasks.sentences.vectors import Lookup
 
 #: Category of the row with all questions.

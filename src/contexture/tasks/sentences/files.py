@@ -50,7 +50,7 @@ def check_rows(path: Path, count: int, published: int | None, noun: str = "rows"
     if published is not None and count != published:
         raise ValueError(
             f"{path} has {max(count, 0):,} {noun} where the published file has {published:,}; fetch it again, or set "
-            'counts to "any" for another set in this format'
+            'row_counts (--counts) to "any" for another set in this format'
         )
     if count < 1:
         raise ValueError(f"{path} has no {noun}; fetch it again, or leave the task out")

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from contexture.progress import progress
+from contexture.retrieval.top import ROUNDING_ERROR
 from contexture.seeding import mix
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import read_lines
-from contexture.tasks.sentences.neighbours import ROUNDING_ERROR
 from contexture.tasks.sentences.spec import CAPTION_RECALL_AT
 from contexture.tasks.sentences.vectors import Array
 

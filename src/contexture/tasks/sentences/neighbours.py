@@ -19,8 +19,6 @@ Block = tuple[Sequence[str], Array]
 
 #: Sentences per block; 150 MB with 2,400 dimensions.
 BLOCK_SENTENCES = 16_384
-#: Smaller differences between cosines are float32 rounding.
-ROUNDING_ERROR = 1e-6
 
 
 def embed_blocks(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:

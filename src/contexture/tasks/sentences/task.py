@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from contexture.demo.config import DEMO
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import LANGUAGES_DIR, SENTEVAL_DIR
-from contexture.tasks.base import WORD_AVERAGE, EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
+from contexture.tasks.base import (
+    WORD_AVERAGE,
+    EvaluatedEncoder,
+    FrozenTask,
+    ParallelMap,
+    Results,
+    list_seeds,
+    serial_map,
+)
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.config import SentenceSettings, SentenceTasksConfig
 from contexture.tasks.task_folder import read_report, write_task
@@ -88,7 +96,8 @@ class SentencesTask(FrozenTask):
         _check_inputs(settings, encoders, paragraphs, words)
         report = read_report(data_dir)
         store = VectorStore(vectors_dir, words if settings.expansion else None)
-        averages = [] if words is None else [EvaluatedEncoder(WORD_AVERAGE, 0, (str(words),))]
+        first_seed = min(list_seeds(encoders), default=0)
+        averages = [] if words is None else [EvaluatedEncoder(WORD_AVERAGE, first_seed, (str(words),))]
         with_average = [*encoders, *averages]
         languages: dict[str, Any] = report["languages"]
         results = Results(details={"missing": report["missing"]})
