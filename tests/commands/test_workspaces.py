@@ -105,7 +105,7 @@ def test_everything_is_made_again_after_a_change(change: Any, reason: str, proje
     assert run_plan(plan(project)) == 0
     change(project / "texts/ferries")
     planned = plan(project)
-    assert not planned.reuses_encoders and f"everything is made again: {reason}\n" in planned.describe(5)
+    assert not planned.reuses_encoders and f"what differs is made again: {reason}\n" in planned.describe(5)
     assert "the options differ" in plan(project, lang="de").describe(5)
 
 

@@ -10,6 +10,7 @@ from contexture.paths import METRICS_FILE
 from contexture.pipelines.report.assemble import (
     collect_records,
     count_epochs,
+    count_examples,
     count_tokens,
     find_starts,
     get_held_out_losses,
@@ -17,11 +18,11 @@ from contexture.pipelines.report.assemble import (
 from contexture.pipelines.system import resolve_all
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.systems.resolved import ResolvedSystem
-from contexture.training.pretrain import SUMMARY_FILE
+from contexture.training.pretrain import SUMMARY_FILE, read_stage_steps
 from tests.environments import checked
 from tests.streams.make import MadeParagraph, paragraphs_table
 from tests.systems.league.toys import make_costly_records
-from tests.training.toys import write_tokenizer
+from tests.training.toys import make_mixed_system, write_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,16 @@ def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSys
 )
 def test_the_start_of_a_variant_has_its_encoder(variant: str, start: str | None, league: ResolvedSystem) -> None:
     assert find_starts(league).get(variant) == start
+
+
+def test_examples_are_those_that_each_stage_reads(tmp_path: Path) -> None:
+    run = {"schedule": [{"steps": 4, "weights": {"mlm": 1}}, {"steps": 3, "weights": {"mlm": 1, "bitext": 1}}]}
+    config = make_mixed_system({"run": run | {"batch_size": {"bitext": 5, "joint": 7}}})
+    recipe = config.pretraining("run").recipe
+    for steps, by_stage, examples in ((7, [4, 3], 4 * 7 + 3 * 12), (5, [4, 1], 4 * 7 + 12), (3, [3, 0], 3 * 7)):
+        (tmp_path / SUMMARY_FILE).write_text(json.dumps({"steps": steps}))
+        assert read_stage_steps(recipe, tmp_path) == by_stage
+        assert count_examples(config, "run", by_stage) == examples
+    (tmp_path / "steps.json").write_text("[[2, null], [9, null]]")  # of a budget
+    (tmp_path / SUMMARY_FILE).write_text(json.dumps({"steps": 11}))
+    assert read_stage_steps(recipe, tmp_path) == [2, 9]

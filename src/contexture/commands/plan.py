@@ -55,7 +55,7 @@ _MIN_TRAINING_SECONDS = 30.0
 #: ISO 639 code with optional country or script.
 _LANG_PATTERN = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]+)*")
 _LEARNING_RATES = {"published": 2.0e-5, TRANSFORMER: 5.0e-4}
-#: Part of `describe_inputs` → why nothing of the last run is used, if it differs.
+#: Part of `describe_inputs` → why the last run is not used as it is, if it differs.
 _CHANGES = {
     "text": "the text has changed",
     "options": "the options differ",
@@ -129,7 +129,7 @@ class Plan:
         elif build := self.workspace.read_build():
             inputs = build["inputs"]
             changes = [change for part, change in _CHANGES.items() if inputs[part] != self.inputs[part]]
-            state = f"everything is made again: {', '.join(changes)}"
+            state = f"what differs is made again: {', '.join(changes)}"
         elif self.workspace.text is not None:
             state = "its last run was not finished; finished trainings are used"
         return f"Workspace {data_dir(self.workspace.name)}: {state}\n"

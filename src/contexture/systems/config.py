@@ -1,12 +1,12 @@
 """Configuration of a system: encoders, streams, a schedule of objectives for each run, and evaluation tasks."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.derive.config import DeriveConfig
@@ -21,6 +21,8 @@ from contexture.training.config import QUESTIONS, PretrainConfig, Pretraining
 
 #: Value of `search`: the best encoder by the results of a task (`TaskSpec.chooses_encoder`).
 BEST = "best"
+#: Key of an encoder's settings: the name of another encoder, whose settings it has, too.
+LIKE = "like"
 #: Former names of its keys → the present ones.
 FORMER_KEYS: dict[str, str] = json.loads(Path(__file__).with_name("former_keys.json").read_text(encoding="utf-8"))
 #: Seed for sampling examples.
@@ -69,6 +71,29 @@ class Ablation:
     tasks: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
+def complete_alike(encoders: Any) -> Any:
+    """Return name → settings of encoders, with those of the encoder that the key `like` names; own settings come first.
+
+    It is done after environments and `--params` have changed single settings, which a YAML anchor would not follow.
+    Raises ValidationError for an unknown name or a circle.
+    """
+    if not isinstance(encoders, Mapping):
+        return encoders
+
+    def complete(name: str, path: tuple[str, ...] = ()) -> Any:
+        settings = encoders[name]
+        if not isinstance(settings, Mapping) or LIKE not in settings:
+            return settings
+        other = settings[LIKE]
+        check_names("encoder", [other], encoders, name, LIKE)
+        if other in (name, *path):
+            raise key_error(f"{other} is like itself; name an encoder with settings of its own", name, LIKE)
+        own = {key: value for key, value in settings.items() if key != LIKE}
+        return {**complete(other, (*path, name)), **own}
+
+    return {name: complete(name) for name in encoders}
+
+
 @dataclass(config=STRICT, frozen=True)
 class SystemConfig:
     """Configuration of a system."""
@@ -82,8 +107,8 @@ class SystemConfig:
     # Maximum tokens of texts in pre-training examples (pairs, sentences). Default: lengths. With shorter ones, an
     # encoder reads longer texts in tasks than in pre-training.
     example_lengths: Lengths | None = Field(default=None, kw_only=True)
-    # Name → encoder. Default of runs: the first one.
-    encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
+    # Name → encoder. Default of runs: the first one. With `like: NAME`, it has the settings of that encoder, too.
+    encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1), BeforeValidator(complete_alike)]
     # Stream → settings for sampling and reading its examples.
     streams: Annotated[dict[str, Any], DropNull, AfterValidator(TypedValues(STREAMS, "stream"))]
     pretrain: PretrainConfig

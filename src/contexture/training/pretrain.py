@@ -2,6 +2,7 @@
 
 import json
 import logging
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from contexture.encoders.files import save_encoder
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
 from contexture.streams.base import MixedBatches, Stream
-from contexture.training.budget import MAX_OVERRUN, resolve_budgets
+from contexture.training.budget import MAX_OVERRUN, STEPS_FILE, resolve_budgets
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
-from contexture.training.config import Pretraining
+from contexture.training.config import Pretraining, PretrainRun
 from contexture.training.curves import remove_later_curves
 from contexture.training.held_out import HeldOutBatches, HeldOutLoss, open_held_out
 from contexture.training.module import ScheduledObjectives
@@ -156,6 +157,16 @@ def read_summary(folder: Path) -> dict[str, Any]:
     With questions, it has their mean reciprocal rank, too: `mrr_start`, and `mrr` of the saved encoder.
     """
     return _read_json(folder / SUMMARY_FILE)
+
+
+def read_stage_steps(recipe: PretrainRun, folder: Path) -> list[int]:
+    """Return the steps that a finished training made in each stage; fewer than planned if it was stopped early."""
+    if (folder / STEPS_FILE).exists():
+        planned = [steps for steps, _ in json.loads((folder / STEPS_FILE).read_text(encoding="utf-8"))]
+    else:
+        planned = [stage.steps or 0 for stage in recipe.schedule]
+    ends = [min(end, read_summary(folder)["steps"]) for end in accumulate(planned, initial=0)]
+    return [end - start for start, end in pairwise(ends)]
 
 
 def _read_json(file: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from contexture.systems.league.growth import (
     Line,
     Scatter,
     check_forecasts,
+    check_leagues,
     collect_growth,
     forecast_all,
     list_references,
@@ -151,3 +152,11 @@ def test_encoders_of_different_sizes_have_no_page() -> None:
 def test_one_budget_has_no_page() -> None:
     with pytest.raises(ValueError, match="no row of the league has scores with two budgets"):
         render_growth(RUNS[:1])
+
+
+def test_seeds_of_one_budget_are_in_one_result() -> None:
+    """Their FLOPs differ a little, so that a line through them would be steep."""
+    leagues = [League(run(budget, [0.2, 0.2], [0.4, 0.4])) for budget in (1e11, 1.01e11, 1e12)]
+    with pytest.raises(ValueError, match=r"two of the results have about .*results save NAME --add"):
+        check_leagues(leagues)
+    check_leagues([leagues[0], leagues[2]])

@@ -1,7 +1,7 @@
 """Collect what the page of a system shows: records with their costs, labels, counts, curves and trainings."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from contexture.tasks.base import TASK_FILE
 from contexture.tasks.registry import TASKS as SPECS
 from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import read_illustrations, read_summary
+from contexture.training.pretrain import read_illustrations, read_stage_steps, read_summary
 
 #: Suffix of the protocols of an ablation.
 ABLATION_PROTOCOL = " ablation"
@@ -180,14 +180,21 @@ def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dic
         folder = encoder_dir(pretrained_dir(models_dir), run, config.first_seed)
         summary = read_summary(folder)
         if summary["steps"]:
-            training = config.pretraining(run)
-            sizes = config.pretrain.batch_sizes(run, training.streams)
-            summary["examples"] = summary["steps"] * sum(sizes[name] for name in training.stream_names)
+            summary["examples"] = count_examples(config, run, read_stage_steps(config.pretraining(run).recipe, folder))
             speed = read_curves(folder).get("train/tokens_per_second")
             mean_speed = summary["tokens"] / max(summary["seconds"], 1e-9)
             summary["tokens_per_second"] = mean_speed if speed is None else speed.median()
             summaries[run] = summary
     return summaries
+
+
+def count_examples(config: SystemConfig, run: str, stage_steps: Sequence[int]) -> int:
+    """Return the rows of all batches of a run whose stages had these numbers of steps."""
+    training = config.pretraining(run)
+    sizes = config.pretrain.batch_sizes(run, training.streams)
+    return sum(
+        steps * sum(sizes[name] for name in training.stage_streams(number)) for number, steps in enumerate(stage_steps)
+    )
 
 
 def read_histories(system: ResolvedSystem, models_dir: Path) -> list[History]:

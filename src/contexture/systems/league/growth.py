@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import log10, sqrt
 from statistics import mean, median
 
@@ -17,6 +18,9 @@ FACTORS = (10, 100)
 
 #: Intervals from fewer degrees of freedom say nothing: with one, Student's t is 12.7.
 MIN_FREE = 3
+
+#: Budgets whose ratio is less are taken for the same one: the steps of a budget depend on the seed.
+MIN_RATIO = 1.2
 
 #: FLOPs → scores of the seeds.
 Points = Mapping[float, Sequence[float]]
@@ -147,7 +151,14 @@ def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str,
 
 
 def check_leagues(leagues: Sequence[League]) -> None:
-    """Raise ValueError if a variant has encoders of different sizes in two leagues."""
+    """Raise ValueError if two leagues have the same budget, or encoders of different sizes for a variant."""
+    budgets = sorted(map(find_budget, leagues))
+    for smaller, larger in pairwise(budgets):
+        if larger < MIN_RATIO * smaller:
+            raise ValueError(
+                f"two of the results have about {larger:.3g} FLOPs: seeds of one budget belong into one file, see "
+                "contexture results save NAME --add"
+            )
     sizes: dict[str, int] = {}
     for league in leagues:
         for variant in league.groups.get("objectives", ()):
