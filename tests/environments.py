@@ -8,7 +8,8 @@ from typing import Any
 
 from kedro.config import OmegaConfigLoader
 
-from contexture.config import Parameters, check_parameters, merged
+from contexture.config import Parameters, check_parameters
+from contexture.run_parameters import merged
 from contexture.settings import CONFIG_LOADER_ARGS
 
 CONF = Path(__file__).resolve().parents[1] / "conf"

@@ -11,11 +11,12 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from contexture.config import check_parameters, merged
+from contexture.config import check_parameters
 from contexture.config_errors import ConfigurationError
 from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import ENCODER_PACKAGES
+from contexture.run_parameters import merged
 from contexture.streams.config import STREAMS
 from contexture.systems.ablation import build_ablation
 from contexture.systems.config import FORMER_KEYS, SystemConfig, Variant

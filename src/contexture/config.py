@@ -23,6 +23,7 @@ from contexture.messages import errors_at, explain_unknown
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import encoder_path
 from contexture.paths import WORKSPACE_PATTERN
+from contexture.run_parameters import merged
 from contexture.strict import (
     STRICT,
     DropNull,
@@ -343,17 +344,6 @@ def _complete_demo_system(demo_system: Any, system: Any) -> Any:
     if not isinstance(demo_system, Mapping) or not isinstance(system, Mapping) or "system" in demo_system:
         return demo_system
     return {**demo_system, "system": add_objective_runs(merged(system, demo_system.get("changes") or {}))}
-
-
-def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested `values` with the nested `changes` merged in; lists are replaced."""
-    both = {
-        key: merged(values[key], value)
-        if isinstance(value, Mapping) and isinstance(values.get(key), Mapping)
-        else value
-        for key, value in changes.items()
-    }
-    return {**values, **both}
 
 
 def add_objective_runs(system: Any) -> Any:

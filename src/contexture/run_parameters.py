@@ -1,6 +1,7 @@
 """Parameters of the command line: the value of `kedro run --params`."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -40,3 +41,14 @@ def quote_parameter(value: Any) -> str:
         if is_plain:
             return value
     return json.dumps(value, ensure_ascii=False)
+
+
+def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested `values` with the nested `changes` merged in; lists are replaced."""
+    both = {
+        key: merged(values[key], value)
+        if isinstance(value, Mapping) and isinstance(values.get(key), Mapping)
+        else value
+        for key, value in changes.items()
+    }
+    return {**values, **both}

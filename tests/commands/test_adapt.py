@@ -23,8 +23,8 @@ from contexture.commands.plan import (
     read_pooling,
     run_plan,
 )
-from contexture.config import Parameters, check_parameters, merged
-from contexture.run_parameters import quote_parameter
+from contexture.config import Parameters, check_parameters
+from contexture.run_parameters import merged, quote_parameter
 from tests.corpus.make import make_article, make_export
 from tests.environments import CONF, parameters
 

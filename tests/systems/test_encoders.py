@@ -25,10 +25,26 @@ def test_an_encoder_has_the_settings_of_the_one_that_it_is_like() -> None:
     assert encoders["third"] == replace(encoders["first"], layers=3, dropout=0.5)
 
 
+def test_nested_settings_are_merged_and_null_removes_the_likeness() -> None:
+    crossed = transformer(pooling="cls", cross={"tokens": 1, "start": "copy"})
+    encoders = make_encoders(
+        first=crossed, second={"like": "first", "cross": {"tokens": 3}}, third={"like": None, **transformer()}
+    )
+    assert (encoders["second"].cross.tokens, encoders["second"].cross.start) == (3, "copy")
+    assert encoders["third"] == make_encoders(first=transformer())["first"]
+
+
 @pytest.mark.parametrize(
     ("encoders", "message"),
     [
         ({"first": {"like": "frist"}}, r"first\.like\n.*unknown encoder 'frist'; did you mean 'first'"),
+        ({"first": {"like": 3}}, r"first\.like\n.*3 is not the name of an encoder"),
+        ({"first": transformer(heads=3), "second": {"like": "first"}}, r"^1 validation error.*\n.*encoders\.first"),
+        ({"first": None, "second": {"like": "first"}}, r"encoders\.first\n"),
+        (
+            {"first": transformer(pooling="max"), "second": {"like": "first", "cross": {"tokens": 1}}},
+            r"encoders\.second.*\n.*cross needs pooling.*\(it is like first, except for settings of its own\)",
+        ),
         ({"first": {"like": "first"}}, r"first\.like\n.*first is like itself"),
         ({"first": {"like": "second"}, "second": {"like": "first"}}, r"second\.like\n.*first is like itself"),
     ],

@@ -1,7 +1,7 @@
 """Configuration of a system: encoders, streams, a schedule of objectives for each run, and evaluation tasks."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.derive.config import DeriveConfig
+from contexture.encoders.alike import complete_alike
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
 from contexture.messages import suggest
 from contexture.objectives.config import OBJECTIVES
@@ -21,8 +22,6 @@ from contexture.training.config import QUESTIONS, PretrainConfig, Pretraining
 
 #: Value of `search`: the best encoder by the results of a task (`TaskSpec.chooses_encoder`).
 BEST = "best"
-#: Key of an encoder's settings: the name of another encoder, whose settings it has, too.
-LIKE = "like"
 #: Former names of its keys → the present ones.
 FORMER_KEYS: dict[str, str] = json.loads(Path(__file__).with_name("former_keys.json").read_text(encoding="utf-8"))
 #: Seed for sampling examples.
@@ -69,29 +68,6 @@ class Ablation:
     rows: Annotated[list[AblationRow], Field(min_length=1)]
     # Task → settings that replace the system's.
     tasks: dict[str, dict[str, Any]] = Field(default_factory=dict)
-
-
-def complete_alike(encoders: Any) -> Any:
-    """Return name → settings of encoders, with those of the encoder that the key `like` names; own settings come first.
-
-    It is done after environments and `--params` have changed single settings, which a YAML anchor would not follow.
-    Raises ValidationError for an unknown name or a circle.
-    """
-    if not isinstance(encoders, Mapping):
-        return encoders
-
-    def complete(name: str, path: tuple[str, ...] = ()) -> Any:
-        settings = encoders[name]
-        if not isinstance(settings, Mapping) or LIKE not in settings:
-            return settings
-        other = settings[LIKE]
-        check_names("encoder", [other], encoders, name, LIKE)
-        if other in (name, *path):
-            raise key_error(f"{other} is like itself; name an encoder with settings of its own", name, LIKE)
-        own = {key: value for key, value in settings.items() if key != LIKE}
-        return {**complete(other, (*path, name)), **own}
-
-    return {name: complete(name) for name in encoders}
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -14,8 +14,8 @@ from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
 from contexture.streams.sentences.batches import keep_own_sentences
 from contexture.training.config import Budget, Pretraining, PretrainRun, Stage
-from contexture.training.module import ScheduledObjectives
-from contexture.training.precision import choose_precision, synchronize
+from contexture.training.module import ScheduledObjectives, synchronize
+from contexture.training.precision import choose_precision
 from contexture.training.prepare import PreparedRun
 from contexture.training.ranks import decide_once
 from contexture.training.rest import RestOfRun

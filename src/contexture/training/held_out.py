@@ -15,7 +15,6 @@ from contexture.seeding import mix
 from contexture.streams.base import Batching, Stream
 from contexture.streams.base_config import StreamConfig
 from contexture.streams.pairs.config import HardPairsConfig, PairsConfig
-from contexture.streams.rows import EmptyExamplesError
 from contexture.streams.tables import held_out_dir
 from contexture.training.config import QUESTIONS, HeldOutConfig, Pretraining, PretrainRun
 from contexture.training.corpus_info import read_corpus_info
@@ -144,7 +143,7 @@ def _open_stream(trained: Stream, config: StreamConfig, batching: Batching, file
     kind: type[Stream] = resolve(config.implementation)
     try:
         return kind(config, held_out_dir(files.examples[config.examples]), trained.encoder, mix(SEED, 2), batching)
-    except EmptyExamplesError as error:
+    except ValueError as error:  # nothing to read, or too few rows of a batch for all tasks
         raise _too_few(str(error)) from error
 
 
@@ -193,9 +192,10 @@ class HeldOutLoss(KeepBest):
             values = self.batches.measure(module)
             if self.batches.questions is not None:
                 values.append(self.batches.questions.measure(module))
+            # Waiting for other devices does not count, either.
+            measured = torch.tensor(values, dtype=torch.float64, device=module.device)
+            reduced = trainer.strategy.reduce(measured, reduce_op="mean")
         module.train()
-        measured = torch.tensor(values, dtype=torch.float64, device=module.device)
-        reduced = trainer.strategy.reduce(measured, reduce_op="mean")
         assert isinstance(reduced, torch.Tensor)
         means = reduced.tolist()
         self.last = {} if self.batches.questions is None else {MRR: means.pop()}

@@ -18,6 +18,12 @@ from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
 
 
+def synchronize(device: torch.device) -> None:
+    """Wait until a GPU has finished its work; does nothing for other devices."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
 def is_step_end(trainer: pl.Trainer) -> bool:
     """Return whether the last forward pass completed an optimizer step."""
     return (trainer.fit_loop.epoch_loop.batch_idx + 1) % trainer.accumulate_grad_batches == 0
@@ -75,8 +81,7 @@ class ScheduledObjectives(pl.LightningModule):
     @contextmanager
     def pause_clock(self) -> Iterator[None]:
         """Stop the clock while the `with` block runs, once the GPU has finished its work."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
+        synchronize(self.device)
         started = time.perf_counter()
         yield
         self.seconds_paused += time.perf_counter() - started

@@ -10,7 +10,7 @@ import torch
 from contexture.encoders.base import to_device
 from contexture.encoders.precision import MIN_BF16_SPEEDUP, NUM_TRIALS
 from contexture.training.config import Precision
-from contexture.training.module import ScheduledObjectives
+from contexture.training.module import ScheduledObjectives, synchronize
 from contexture.training.ranks import decide_once
 
 LOG = logging.getLogger(__name__)
@@ -23,12 +23,6 @@ LightningPrecision = Literal["32-true", "bf16-mixed"]
 def allow_tf32() -> None:
     """Let products of float32 matrices use TF32."""
     torch.set_float32_matmul_precision("high")
-
-
-def synchronize(device: torch.device) -> None:
-    """Wait until a GPU has finished its work; does nothing for other devices."""
-    if device.type == "cuda":
-        torch.cuda.synchronize()
 
 
 def choose_precision(

@@ -9,8 +9,7 @@ from typing import Any
 import pytorch_lightning as pl
 
 from contexture.folders import work_folder
-from contexture.training.module import ScheduledObjectives, is_step_end
-from contexture.training.precision import synchronize
+from contexture.training.module import ScheduledObjectives, is_step_end, synchronize
 
 SNAPSHOTS_DIR = "snapshots"
 TIME_FILE = "time.json"

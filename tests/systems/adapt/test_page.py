@@ -92,7 +92,7 @@ OUTCOMES: dict[str, dict[str, Any]] = {
     "by kind of question": make_details("bm25", "bm25", basis=USERS, learned=KINDS),
     "not trained here": make_details("other", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other", basis=USERS),
     "not trained here, not recommended": make_details(
-        "bm25", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other", basis=USERS
+        "bm25", "other", (0.3, -0.2, 0.8), means=OTHER, encoder="other", basis=USERS
     ),
     "published, unchanged": make_details(
         "published_none", "published_none", (0.25, 0.2, 0.3), means=PUBLISHED, encoder="published_none",
@@ -100,6 +100,10 @@ OUTCOMES: dict[str, dict[str, Any]] = {
     ),
     "few documents": make_details("bm25", "bm25", held_out=2),
     "few questions": make_details("bm25", "bm25", held_out=2, asked=QUESTION_COUNTS | {"questions": 7}),
+    "few questions only": make_details(
+        "bm25", "other", (0.3, 0.2, 0.4), means=OTHER, encoder="other", basis=USERS,
+        asked=QUESTION_COUNTS | {"questions": 7},
+    ),
     "enough questions": make_details("bm25", "bm25", held_out=2, asked=QUESTION_COUNTS | {"questions": 20}),
     "unknown answers": make_details(
         "bm25", "bm25", asked=QUESTION_COUNTS | {"questions": 20}, unknown=["a", "b", "c", "d"]

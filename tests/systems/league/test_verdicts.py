@@ -70,7 +70,7 @@ def test_one_card_per_use_with_bars() -> None:
         ("MLM", 12.0, False),
         ("Random network", 5.0, False),
     ]
-    assert search.unit.startswith("Frozen. R@10: percent of questions with the right passage among")
+    assert search.unit.startswith("Frozen. R@10: percent of questions with the right sentence in its passage among")
     assert classes.sentences == ["Recommendation: MLM for classification, accuracy 70.0."]
     assert classes.unit.startswith("Accuracy: sentences in a hundred")
 

@@ -184,6 +184,11 @@ def explain_recommendation(advice: Mapping[str, Any], num_questions: int, labels
         )
     if recommended == best:
         return f"{labels[best]} is better than BM25 (keyword search): {format_points(gain)}."
+    if recommended == BM25 and gain[1] > 0:
+        return (
+            f"BM25 (keyword search) is the safe choice: {count_noun(num_questions, 'question')} are too few to decide. "
+            f"By them, {labels[best]} is better: {format_points(gain)}."
+        )
     unsure = (
         f"the gain of {labels[best]}, {format_points(gain)}, is not significant with "
         f"{count_noun(num_questions, 'question')}"

@@ -36,7 +36,7 @@ class Calibration:
     def limit_weight(self, weight: float, kinds: Collection[str]) -> float:
         """Return the weight, at most the limit for these kinds of generated questions; the lower limit without any."""
         if not kinds:
-            return min(self.max_weight, self.max_weight_by_halves)
+            return min(weight, self.max_weight, self.max_weight_by_halves)
         return min(weight, self.max_weight if set(kinds) - {"halves"} else self.max_weight_by_halves)
 
 
