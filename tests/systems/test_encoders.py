@@ -68,5 +68,5 @@ def test_a_change_of_the_network_is_one_of_all() -> None:
 
 def assert_same_network(encoders: Any) -> None:
     """Compare all settings but those that an objective needs."""
-    (first, *others) = (replace(encoder, pooling="mean", cross=None) for encoder in encoders.values())
-    assert isinstance(first, TransformerConfig) and others and all(other == first for other in others)
+    (first, *rest) = (replace(encoder, pooling="mean", cross=None) for encoder in encoders.values())
+    assert isinstance(first, TransformerConfig) and rest and all(encoder == first for encoder in rest)

@@ -23,10 +23,10 @@ def complete_alike(encoders: Any) -> Any:
     """
     if not isinstance(encoders, Mapping):
         return encoders
-    others = {name: _get_other(encoders, name) for name in encoders}
-    own = [name for name, other in others.items() if other is None]
-    typed = {name: validate(AnyEncoderConfig, _drop_like(encoders[name]), name) for name in own}
-    alike = {name: _validate_alike(encoders, name, other) for name, other in others.items() if other is not None}
+    likeness = {name: _get_other(encoders, name) for name in encoders}
+    independent = [name for name, other in likeness.items() if other is None]
+    typed = {name: validate(AnyEncoderConfig, _drop_like(encoders[name]), name) for name in independent}
+    alike = {name: _validate_alike(encoders, name, other) for name, other in likeness.items() if other is not None}
     return {name: (typed | alike)[name] for name in encoders}
 
 

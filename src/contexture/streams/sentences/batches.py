@@ -68,9 +68,9 @@ def keep_own_sentences(batch: Mapping[str, Any]) -> Mapping[str, Any]:
     if "first" not in batch:
         return batch
     first = int(batch["first"])
-    own = slice(first, first + len(batch["texts"]["rows"]))
-    places = {name: batch[name][own] for name in ("document_numbers", "positions")}
-    return {**batch, **places, "first": torch.tensor(0)}
+    rows = slice(first, first + len(batch["texts"]["rows"]))
+    kept = {name: batch[name][rows] for name in ("document_numbers", "positions")}
+    return {**batch, **kept, "first": torch.tensor(0)}
 
 
 def sentence_batch(encoder: Encoder, sentences: Sentences, tokens_at_once: int) -> dict[str, Any]:
