@@ -135,10 +135,10 @@ def open_stages(
                 empty[name] = error
     if empty and not opened:
         raise next(iter(empty.values()))
-    for name, error in empty.items():
+    for name, cause in empty.items():
         objectives = [key for key, stream in config.stream_by_objective.items() if stream == name]
         raise ValueError(
-            f"run {config.run}: nothing to read for {' and '.join(objectives)}, unlike for other objectives ({error}); "
+            f"run {config.run}: nothing to read for {' and '.join(objectives)}, unlike for other objectives ({cause}); "
             "leave them out of the run's schedule, or add text that gives such examples"
         )
     return stages, passes
