@@ -1,4 +1,4 @@
-"""Parameters of the command line: the value of `kedro run --params`."""
+"""Parameters of a run: the value of `kedro run --params`, and changes of nested values."""
 
 import json
 from collections.abc import Mapping

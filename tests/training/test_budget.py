@@ -189,7 +189,7 @@ def test_the_budget_is_kept_if_later_steps_cost_more(
     def cost(step: int) -> float:
         return 1 + step / 50
 
-    monkeypatch.setattr(budget, "_list_batches", lambda prepared, number, steps, ranks: list(steps))
+    monkeypatch.setattr(budget, "_list_batches", lambda streams, passes, steps, ranks: list(steps))
     monkeypatch.setattr(budget, "measure_cost", lambda step, *_: (torch.tensor(cost(step)),) * 2)
     amount = sum(cost(step) for step in range(steps))
     (count,) = resolve_steps(configure([stage("flops", amount)]), training, "run")
@@ -221,7 +221,7 @@ def test_steps_for_flops_do_not_depend_on_the_number_of_devices(weights: dict[st
             training_files(configure([stage("flops", 1, **weights)]), training.examples, training.vocabulary, None),
         )
         total = 0.0
-        for batch in budget._list_batches(prepared, 0, [0], devices):
+        for batch in budget._list_batches(prepared.stages[0], prepared.passes, [0], devices):
             total += float(budget.measure_cost(batch, weights, config.stream_by_objective, prepared)[1])
         return total
 

@@ -33,7 +33,7 @@ class Tsdae(Objective):
     def flops(self, batch: StreamBatch) -> Tensor:
         """Return forward and backward FLOPs of the decoder and its logits, less what the encoder saves by deletion."""
         lengths = row_lengths(batch["texts"])
-        deletable = torch.cat([count_other_tokens(chunk, self.kept) for chunk in batch["texts"]["chunks"]])
+        deletable = torch.cat([_count_other_tokens(chunk, self.kept) for chunk in batch["texts"]["chunks"]])
         # One token stays if all are drawn, which happens to n tokens with probability deletion^n.
         deleted = self.deletion * deletable - (deletable > 0) * self.deletion**deletable
         saved = self.encoder_flops(lengths) - self.encoder_flops(lengths - deleted)
@@ -47,7 +47,7 @@ class Tsdae(Objective):
         return Loss(self.decoder(encoder.document.words, inputs, states["document"], targets, lengths))
 
 
-def count_other_tokens(batch: Batch, kept: set[int]) -> Tensor:
+def _count_other_tokens(batch: Batch, kept: set[int]) -> Tensor:
     """Return the number (B,) of tokens of each row whose ids are not in `kept`."""
     return torch.sum(batch["attention_mask"].bool() & ~_has_id(batch, kept), dim=1)
 

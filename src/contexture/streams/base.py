@@ -6,11 +6,12 @@ another is not split over passes: each device encodes its share in the first pas
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +70,12 @@ class Stream(ABC):
         size, parts = self.batching.batch_size, (self.batching.passes if self.can_split else 1) * self.batching.ranks
         table = self.rows.take(step * size, size)
         return self.collate(table, part * self.batching.ranks + (self.batching.rank if rank is None else rank), parts)
+
+    def on_one_device(self) -> Self:
+        """Return this stream with one device's share of the rows of each step, as if there were no other devices."""
+        stream, batching = copy(self), self.batching
+        stream.batching = replace(batching, batch_size=batching.batch_size // batching.ranks, rank=0, ranks=1)
+        return stream
 
     @abstractmethod
     def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:

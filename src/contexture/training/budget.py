@@ -12,7 +12,7 @@ import torch
 
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
-from contexture.streams.sentences.batches import keep_own_sentences
+from contexture.streams.base import Stream
 from contexture.training.config import Budget, Pretraining, PretrainRun, Stage
 from contexture.training.module import ScheduledObjectives, synchronize
 from contexture.training.precision import choose_precision
@@ -108,7 +108,9 @@ class _StageSteps:
 
     def _count_timed(self, budget: Budget, rest: RestOfRun | None) -> tuple[int, float | None]:
         trial = range(self.first, self.first + NUM_TRIAL_STEPS)
-        batches, amount = _list_batches(self.prepared, self.number, trial, ranks=1), budget.amount
+        # Only the first process measures, before it can gather the rows of others.
+        streams = {name: stream.on_one_device() for name, stream in self.prepared.stages[self.number].items()}
+        batches, amount = _list_batches(streams, self.prepared.passes, trial, ranks=1), budget.amount
         total = _measure_seconds(batches, self.stage, self.config, self.prepared, self.folder)
         if budget.unit == "minutes":
             if rest is None:
@@ -120,12 +122,13 @@ class _StageSteps:
 
     def _count_affordable(self, budget: Budget) -> int:
         """Return the number of steps for a budget of FLOPs or tokens, of all devices."""
-        ranks = max(stream.batching.ranks for stream in self.prepared.stages[self.number].values())
+        streams = self.prepared.stages[self.number]
+        ranks = max(stream.batching.ranks for stream in streams.values())
 
         def measure(step: int) -> float:
             costs = [
                 self._measure_cost(batch)
-                for batch in _list_batches(self.prepared, self.number, [self.first + step], ranks)
+                for batch in _list_batches(streams, self.prepared.passes, [self.first + step], ranks)
             ]
             return float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
 
@@ -144,16 +147,12 @@ class _StageSteps:
         return measure_cost(batch, self.stage.weights, self.config.stream_by_objective, self.prepared)
 
 
-def _list_batches(prepared: PreparedRun, number: int, steps: Iterable[int], ranks: int) -> list[dict[str, Any]]:
-    """Return the batches `{stream: batch}` of all forward passes of steps of a stage, on `ranks` devices."""
+def _list_batches(streams: Mapping[str, Stream], passes: int, steps: Iterable[int], ranks: int) -> list[dict[str, Any]]:
+    """Return the batches `{stream: batch}` of all forward passes of steps, on `ranks` devices."""
     return [
-        {
-            name: stream.batch(step, part, rank)
-            for name, stream in prepared.stages[number].items()
-            if part == 0 or stream.can_split
-        }
+        {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.can_split}
         for step in steps
-        for part in range(prepared.passes)
+        for part in range(passes)
         for rank in range(ranks)
     ]
 
@@ -177,10 +176,7 @@ def is_timed(budget: Budget) -> bool:
 def _measure_seconds(
     batches: list[Any], stage: Stage, config: Pretraining, prepared: PreparedRun, folder: Path
 ) -> float:
-    """Return the seconds of forward and backward passes over the batches, estimated from their second half.
-
-    Only one device measures, without the examples of others.
-    """
+    """Return the seconds of forward and backward passes over the batches, estimated from their second half."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module = ScheduledObjectives(
         prepared.encoder,
@@ -192,7 +188,6 @@ def _measure_seconds(
         config.settings.optimizer,
         seed=0,
     )
-    batches = [{name: keep_own_sentences(part) for name, part in batch.items()} for batch in batches]
     is_bf16 = choose_precision(config.settings.precision, module, batches[0], folder) == "bf16-mixed"
     module.to(device).train()  # loaded encoders are in evaluation mode
     started = time.perf_counter()

@@ -165,7 +165,8 @@ def read_stage_steps(recipe: PretrainRun, folder: Path) -> list[int]:
         planned = [steps for steps, _ in json.loads((folder / STEPS_FILE).read_text(encoding="utf-8"))]
     else:
         planned = [stage.steps or 0 for stage in recipe.schedule]
-    ends = [min(end, read_summary(folder)["steps"]) for end in accumulate(planned, initial=0)]
+    made = read_summary(folder)["steps"]
+    ends = [min(end, made) for end in accumulate(planned, initial=0)]
     return [end - start for start, end in pairwise(ends)]
 
 

@@ -1,6 +1,5 @@
 """Streams of sentences in corpus order or in random order."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +60,6 @@ class ShuffledSentences(TextStream):
         """Batch a part's sentences as `texts` and `words`."""
         sentences = select_rows(read_token_columns(table, "tokens"), np.arange(part, len(table), parts))
         return sentence_batch(self.encoder, sentences, self.batching.tokens_at_once)
-
-
-def keep_own_sentences(batch: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a batch of `Contiguous` without the documents and positions of other devices; other batches unchanged."""
-    if "first" not in batch:
-        return batch
-    first = int(batch["first"])
-    rows = slice(first, first + len(batch["texts"]["rows"]))
-    kept = {name: batch[name][rows] for name in ("document_numbers", "positions")}
-    return {**batch, **kept, "first": torch.tensor(0)}
 
 
 def sentence_batch(encoder: Encoder, sentences: Sentences, tokens_at_once: int) -> dict[str, Any]:
