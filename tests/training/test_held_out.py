@@ -241,6 +241,17 @@ def test_questions_are_ranked_among_the_passages_of_their_batch(run: str, traini
     assert [*losses] == [0, 2, 4, 6] and summary["loss"] == summary["last"] == pytest.approx(losses[6])
 
 
+def test_a_question_has_equally_many_candidates_in_all_runs(training: Training) -> None:
+    config = replace_runs(system(criterion="questions"), {"run": {**schedule(2, mlm=1), "batch_size": 4}})
+    pretraining = config.pretraining("run")
+    files = training_files(config, training.examples, training.vocabulary, None)
+    opened = held_out.open_held_out(pretraining, files, prepare(pretraining, 0, files))
+    assert opened and opened.questions and opened.questions.stream.batching.batch_size == 12
+    assert {stream.batching.batch_size for stream in opened.streams.values()} == {4}
+    with pytest.raises(ValidationError, match=r"pretrain\.batch_size\n.*a question needs several candidates"):
+        system(criterion="questions", pretrain={"batch_size": 1})
+
+
 def test_patience_keeps_the_weights_with_the_best_questions(training: Training) -> None:
     """Also if the training is killed and resumed."""
     optimizer = {"learning_rate": 0.2, "warmup_steps": 3, "schedule": "constant"}

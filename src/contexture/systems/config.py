@@ -186,11 +186,16 @@ class SystemConfig:
                 raise key_error(str(error), *key) from None
 
     def _check_held_out(self) -> None:
-        """Raise a ValidationError if the criterion needs pairs, and the system has none."""
+        """Raise a ValidationError if the criterion needs pairs, and the system has none, or batches of one pair."""
         held_out = self.pretrain.held_out
-        if held_out is not None and held_out.criterion == "questions" and QUESTIONS not in self.streams:
+        if held_out is None or held_out.criterion != "questions":
+            return
+        if QUESTIONS not in self.streams:
             message = f"questions are held-out pairs; add {QUESTIONS} to the streams, or set loss"
             raise key_error(message, "pretrain", "held_out", "criterion")
+        if self.pretrain.batch_size < 2:
+            message = "a question needs several candidates; set at least 2 (runs may have a batch_size of their own)"
+            raise key_error(message, "pretrain", "batch_size")
 
     def _check_minutes(self) -> None:
         """Raise a ValidationError for a budget in minutes in a system without passages, or on several devices.

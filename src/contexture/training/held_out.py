@@ -105,9 +105,9 @@ def open_held_out(config: Pretraining, files: RunFiles, prepared: PreparedRun) -
     if settings.criterion == "questions":
         pairs = config.streams[QUESTIONS]
         _check_examples(pairs, files, settings.share)
-        size = config.settings.batch_sizes(config.run, {QUESTIONS: pairs})[QUESTIONS]
         trained = next(iter(streams.values()))
-        stream = _open_stream(trained, _pool_tasks(pairs), replace(trained.batching, batch_size=size, passes=1), files)
+        batching = replace(trained.batching, batch_size=config.settings.batch_size, passes=1)
+        stream = _open_stream(trained, _pool_tasks(pairs), batching, files)
         questions = HeldOutQuestions(stream, min(settings.batches, _count_batches(QUESTIONS, stream)))
     return HeldOutBatches(opened, weights, prepared.passes, count, questions)
 

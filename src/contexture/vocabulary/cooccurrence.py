@@ -97,7 +97,9 @@ def _factorize(matrix: sparse.csr_array, size: int, seed: int) -> NDArray[np.flo
     for _ in range(_NUM_ITERATIONS):
         basis = _orthonormalize_columns(columns @ _orthonormalize_columns(rows @ basis))
     left, values, _ = linalg.svd(rows @ basis, full_matrices=False, overwrite_a=True)
-    vectors = left[:, :size] * np.sqrt(values[:size])
+    # Otherwise the signs of singular vectors depend on the processor.
+    signs = np.sign(left[np.abs(left).argmax(axis=0), np.arange(width)])
+    vectors = (left * signs * np.sqrt(values))[:, :size]
     # Exact zeros for words without co-occurrences, instead of rounding errors.
     vectors[np.diff(matrix.indptr) == 0] = 0
     return np.ascontiguousarray(vectors, np.float32)

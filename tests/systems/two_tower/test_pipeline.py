@@ -128,10 +128,12 @@ def test_mlflow_has_the_encoder_as_a_model(project: Path) -> None:
     texts = ["a river", "a town on the river"]
     served = mlflow.pyfunc.load_model("models:/two_tower/latest")
     encoder = load_encoder(project / "data/06_models/two_tower/pretrained/static_ict/seed-0")  # the encoder of `search`
-    for role in ("document", "query"):
-        vectors = served.predict(texts, params={"role": role})
+    for role in ("document", "query", None):
+        vectors = served.predict(texts, params=role and {"role": role})
         assert np.shape(vectors) == (2, 8) and np.isfinite(vectors).all()
         np.testing.assert_allclose(vectors, encoder.embed(texts, role), atol=1e-5)
+    with pytest.raises(ValueError, match="role 'reader' is unknown"):
+        served.predict(texts, params={"role": "reader"})
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def register_encoder(name: str, encoder: EncoderVersion) -> None:
         python_model=str(Path(__file__).with_name("served_encoder.py")),
         artifacts={"encoder": str(encoder.folder)},
         pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
-        input_example=["a text to embed"],
+        input_example=(["a text to embed"], {"role": ""}),  # its parameters are those that `predict` accepts
     )
     client = MlflowClient()  # unlike mlflow.register_model, it prints nothing
     if not client.search_registered_models(f"name = '{name}'"):

@@ -6,6 +6,8 @@ from typing import Any
 import mlflow
 from mlflow.pyfunc.model import PythonModel
 
+from contexture.encoders.config import ROLES
+
 
 class ServedEncoder(PythonModel):
     """An encoder behind MLflow's interface."""
@@ -18,8 +20,11 @@ class ServedEncoder(PythonModel):
         self.encoder = prepare_for_inference(load_encoder(Path(context.artifacts["encoder"])))
 
     def predict(self, context: Any, model_input: list[str], params: dict[str, Any] | None = None) -> Any:
-        """Embed documents, or queries with `params` {"role": "query"} → (B, D)."""
-        return self.encoder.embed(model_input, "query" if (params or {}).get("role") == "query" else "document")
+        """Embed texts → (B, D); as queries or documents with `params` {"role": "query"} or {"role": "document"}."""
+        role = (params or {}).get("role") or None
+        if role not in (None, *ROLES):
+            raise ValueError(f"role {role!r} is unknown; choose one of {', '.join(ROLES)}, or leave it out")
+        return self.encoder.embed(model_input, role)
 
 
 mlflow.models.set_model(ServedEncoder())

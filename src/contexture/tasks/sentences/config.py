@@ -74,7 +74,7 @@ class SentenceSettings(TaskSettings):
 
     # Folds, regularisation strengths and selection score of SentEval or of the Skip-Thoughts scripts.
     protocol: Literal["skip_thoughts", "senteval"] = "senteval"
-    # Variants whose log-probabilities are averaged (Quick-Thoughts, section 4.4.1); empty: no ensemble.
+    # Variants whose log-probabilities are averaged (Quick-Thoughts, section 4.4.2); empty: no ensemble.
     ensemble: list[str] = Field(default_factory=list)
     # None: no neighbours and no analogies.
     neighbours: NeighbourSettings | None = None
