@@ -1,7 +1,6 @@
-"""Speed of the two towers compared with sentence-transformers, of search, and on a GPU.
+"""Speed of the two towers compared with sentence-transformers.
 
-    python benchmarks/two_tower.py [--parts training encoding search] [--layers 4] [--width 256] [--batch 64]
-    python benchmarks/two_tower.py --parts gpu --batch 512 --tokens-at-once 65536 --peak 989
+    python benchmarks/two_tower.py [--parts training encoding] [--layers 4] [--width 256] [--batch 64]
 
 Needs the extras `workbench` and `dev`; a few minutes on two cores. The texts are made up, drawn from a seed, and as
 long as those that ICT, BFS and WLP give: queries of 28 tokens on average and 64 at most, documents of 145 and 288.
@@ -15,9 +14,6 @@ training    one optimizer step, from rows on disk (ours) or texts in memory (Mul
             loop around the collator of its trainer) to changed weights
 encoding    candidates, from text to vectors: `Encoder.embed`, and
             `SentenceTransformer.encode` with its default batch of 32, and with 64 and 128
-search      BM25 over made-up texts, and FAISS over made-up vectors
-gpu         the training step with the shapes of BERT-base in bf16: real tokens and their FLOPs a second, and the
-            share of --peak, the TFLOP/s of dense bf16 that the chip's maker states
 """
 
 import argparse
@@ -38,17 +34,12 @@ from made_up import Texts
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder, build_encoder, to_device
+from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import Lengths as Limits
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.encoders.layout import row_lengths
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.settings import InBatchNegativesConfig
-from contexture.retrieval.bm25 import Bm25, write_bm25
-from contexture.retrieval.config import IndexConfig
-from contexture.retrieval.search_index import compare_indexes
-from contexture.retrieval.vectors import write_vectors
 from contexture.streams.base import Batching
 from contexture.streams.pairs.batches import Pairs
 from contexture.streams.pairs.config import PairsConfig
@@ -57,7 +48,6 @@ from contexture.vocabulary.vocabulary import Vocabulary
 
 LIMITS = Limits(query=64, document=288)
 _CLIP = 1.0
-_QUERIES = 1000
 
 #: Number of a step → its loss.
 LossOf = Callable[[int], Tensor]
@@ -94,18 +84,18 @@ def make_encoder(layers: int, width: int, embedding: int, pooling: Literal["cls"
     return build_encoder(config, LIMITS, Vocabulary.load(tokenizer))
 
 
-def load_batches(args: argparse.Namespace, encoder: Encoder, folder: Path, pairs: str = "pairs") -> Pairs:
+def load_batches(args: argparse.Namespace, encoder: Encoder, folder: Path) -> Pairs:
     """Batches as training has them."""
     steps = Batching(args.batch, tokens_at_once=args.tokens_at_once)
-    return Pairs(PairsConfig(tasks=["ict"]), folder / pairs, encoder, 0, steps)
+    return Pairs(PairsConfig(tasks=["ict"]), folder / "pairs", encoder, 0, steps)
 
 
-def our_loss(encoder: Encoder, batches: Pairs, device: str = "cpu") -> LossOf:
+def our_loss(encoder: Encoder, batches: Pairs) -> LossOf:
     """The losses of our steps."""
     objective = InBatchNegatives(InBatchNegativesConfig(), encoder)
 
     def loss(number: int) -> Tensor:
-        batch = to_device(batches.batch(number, 0), torch.device(device))
+        batch = batches.batch(number, 0)
         value: Tensor = objective(encoder, batches.encode(encoder, batch), batch).value
         return value
 
@@ -129,12 +119,12 @@ def peers_loss(peer: Any, texts: list[list[dict[str, str]]]) -> LossOf:
     return loss
 
 
-def stepping(model: nn.Module, loss_of: LossOf, precision: str, device: str = "cpu") -> Callable[[int], float]:
+def stepping(model: nn.Module, loss_of: LossOf, precision: str) -> Callable[[int], float]:
     """Optimizer steps, under what Lightning and the peer's trainer compute under."""
     optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
 
     def step(number: int) -> float:
-        with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
             loss = loss_of(number)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -152,7 +142,7 @@ def _column(collated: dict[str, Any], name: str) -> dict[str, Any]:
 
 def step_texts(batches: Pairs, tokenizer: Tokenizer, number: int) -> list[dict[str, str]]:
     """The texts of a step's pairs, in the order of the step."""
-    table = batches.rows.take(number * batches.steps.batch_size, batches.steps.batch_size).to_pylist()
+    table = batches.rows.take(number * batches.batching.batch_size, batches.batching.batch_size).to_pylist()
     spelt = {name: tokenizer.decode_batch([row[name] for row in table]) for name in ("query", "title", "passage")}
     documents = joined(spelt["title"], spelt["passage"])
     return [{"query": query, "document": text} for query, text in zip(spelt["query"], documents, strict=True)]
@@ -227,57 +217,13 @@ def both(folder: Path) -> tuple[Encoder, Any]:
     return load_encoder(folder / "encoder"), SentenceTransformer(str(folder / "encoder"), device="cpu")
 
 
-def search(args: argparse.Namespace, folder: Path) -> None:
-    """The table of searches."""
-    texts, rng = Texts(args.vocabulary, seed=2), np.random.default_rng(2)
-    (folder / "bm25").mkdir()
-    write_bm25(joined(texts.queries(args.vectors), texts.passages(args.vectors)), folder / "bm25")
-    bm25, queries = Bm25(folder / "bm25"), texts.queries(_QUERIES)
-    began = time.perf_counter()
-    bm25.search(queries, 100)
-    per_second = len(queries) / (time.perf_counter() - began)
-    # Vectors of texts come in groups; without any, no index would find a thing.
-    groups = rng.normal(size=(args.vectors // 50, args.embedding))
-    made = (groups[rng.integers(len(groups), size=args.vectors + _QUERIES)]).astype(np.float32)
-    made += rng.normal(scale=0.7, size=made.shape).astype(np.float32)
-    kept = write_vectors(
-        folder / "vectors", args.vectors, args.embedding, lambda rows: made[rows.start : rows.stop], {"made": "up"}
-    )
-    indexes = compare_indexes(kept, made[args.vectors :], 100, [IndexConfig(kind="ivf"), IndexConfig(kind="hnsw")])
-    print(f"| best 100 of {args.vectors} | queries/s | recall against exact |\n| --- | ---: | ---: |")
-    print(f"| BM25 | {per_second:.0f} | |")
-    for row in indexes.itertuples():
-        print(f"| FAISS {row.kind} | {row.queries_per_second:.0f} | {row.recall_against_exact:.3f} |")
-
-
-def gpu(args: argparse.Namespace, folder: Path) -> None:
-    """The table of the GPU."""
-    if not torch.cuda.is_available():
-        raise SystemExit("there is no GPU here: leave out --parts gpu")
-    write_pairs(Texts(args.vocabulary), folder / "tokenizer", folder / "gpu", args.batch * (args.rounds + 1))
-    encoder = make_encoder(12, 768, 512, "cls", folder / "tokenizer").cuda()
-    batches = load_batches(args, encoder, folder, "gpu")
-    read = [batches.batch(number, 0) for number in range(1, args.rounds + 1)]
-    step = stepping(encoder, our_loss(encoder, batches, "cuda"), "bf16", "cuda")
-    step(0)  # the loss is read in each step, which waits for the GPU
-    began = time.perf_counter()
-    for number in range(1, args.rounds + 1):
-        step(number)
-    seconds = time.perf_counter() - began
-    tokens = sum(int(row_lengths(batch).sum()) for batch in read)
-    tera = sum(float(encoder.flops(batch)) for batch in read) / seconds / 1e12
-    print(f"| BERT-base, bf16, {torch.cuda.get_device_name()} | tokens/s | TFLOP/s | share of peak |")
-    print(f"| --- | ---: | ---: | ---: |\n| batch {args.batch} | {tokens / seconds:,.0f} | {tera:.1f} | ", end="")
-    print(f"{tera / args.peak:.1%} |" if args.peak else "give --peak |")
-
-
-PARTS = {"training": training, "encoding": encoding, "search": search, "gpu": gpu}
+PARTS = {"training": training, "encoding": encoding}
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["training", "encoding", "search"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--precisions", nargs="+", choices=["fp32", "bf16"], default=["fp32", "bf16"])
     parser.add_argument("--layers", type=int, default=4)
@@ -288,8 +234,6 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--tokens-at-once", type=int, default=4096, help="two_tower.pretrain.tokens_at_once")
     parser.add_argument("--candidates", type=int, default=2000, help="texts to encode")
-    parser.add_argument("--vectors", type=int, default=20_000, help="texts and vectors to search")
-    parser.add_argument("--peak", type=float, help="TFLOP/s of the GPU")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

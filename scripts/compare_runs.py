@@ -18,14 +18,6 @@ Record = dict[str, Any]
 RecordKey = tuple[Any, ...]
 
 
-class Rename(NamedTuple):
-    """A changed name in the records of OLD: of the key itself, or of a value of the key `key`."""
-
-    key: str | None
-    old: str
-    new: str
-
-
 class Comparison(NamedTuple):
     """The outcome of comparing two folders; the tables' columns are KEYS, then "field", "old" and "new"."""
 
@@ -40,29 +32,7 @@ class Comparison(NamedTuple):
         return not (self.different or self.missing or self.new)
 
 
-def parse_rename(text: str) -> Rename:
-    """Parse `OLD=NEW` or `KEY:OLD=NEW`."""
-    names, separator, new = text.partition("=")
-    key, colon, old = names.partition(":")
-    if not colon:
-        key, old = "", names
-    if not (separator and old and new):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither OLD=NEW nor KEY:OLD=NEW")
-    return Rename(key or None, old, new)
-
-
-def rename_record(record: Record, renames: Iterable[Rename]) -> Record:
-    """Return a record with new names; keys first, so that values are found under their new key."""
-    renames = list(renames)
-    keys = {rename.old: rename.new for rename in renames if rename.key is None}
-    renamed = {keys.get(key, key): value for key, value in record.items()}
-    for rename in renames:
-        if rename.key is not None and renamed.get(rename.key) == rename.old:
-            renamed[rename.key] = rename.new
-    return renamed
-
-
-def read_records(folder: Path, renames: Iterable[Rename] = ()) -> dict[RecordKey, Record]:
+def read_records(folder: Path) -> dict[RecordKey, Record]:
     """Read the records of all systems below `folder`, by their keys.
 
     Raises ValueError if there are none, if a key is missing, or if two records have the same keys.
@@ -70,16 +40,15 @@ def read_records(folder: Path, renames: Iterable[Rename] = ()) -> dict[RecordKey
     files = sorted(folder.glob("*/metrics.json"))
     if not files:
         raise ValueError(f"{folder}: no */metrics.json; give a folder data/08_reporting")
-    renames, records = list(renames), dict[RecordKey, Record]()
+    records: dict[RecordKey, Record] = {}
     for file in files:
         for record in json.loads(file.read_text(encoding="utf-8")):
-            renamed = rename_record(record, renames)
-            if absent := [key for key in KEYS if key not in renamed]:
+            if absent := [key for key in KEYS if key not in record]:
                 raise ValueError(f"{file}: a record without {', '.join(absent)}: {record}")
-            identity = tuple(renamed[key] for key in KEYS)
+            identity = tuple(record[key] for key in KEYS)
             if identity in records:
                 raise ValueError(f"{file}: two records of {' '.join(map(str, identity))}")
-            records[identity] = renamed
+            records[identity] = record
     return records
 
 
@@ -133,21 +102,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("old", type=Path, metavar="OLD", help="a folder data/08_reporting")
     parser.add_argument("new", type=Path, metavar="NEW", help="another")
     parser.add_argument(
-        "--rename",
-        type=parse_rename,
-        action="append",
-        default=[],
-        metavar="[KEY:]OLD=NEW",
-        help="a name in OLD that NEW has changed: of a key, or of a value of KEY (task:answers=answer_selection)",
-    )
-    parser.add_argument(
         "--ignore", action="append", default=["seconds"], metavar="KEY", help="do not compare KEY (always: seconds)"
     )
     parser.add_argument("--tolerance", type=float, default=0.0, help="numbers this far apart are equal (default: 0)")
     parser.add_argument("--limit", type=int, default=50, help="rows of each table that are printed (default: 50)")
     options = parser.parse_args(arguments)
     try:
-        old, new = read_records(options.old, options.rename), read_records(options.new)
+        old, new = read_records(options.old), read_records(options.new)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     comparison = compare(old, new, options.ignore, options.tolerance)

@@ -75,14 +75,6 @@ def test_missing_and_new_records(tmp_path: Path) -> None:
     assert "… and 1 more; --limit 2 shows all" in output
 
 
-def test_renamed_keys_and_values(tmp_path: Path) -> None:
-    old = write_records(tmp_path / "old", {"task": "answers", "flops": 1.0}, {"task": "answers", "seed": 1})
-    new = write_records(tmp_path / "new", {"cost": 1.0}, {"seed": 1})
-    assert compare(old, new)[0] == 1
-    renames = ("--rename", "task:answers=answer_selection", "--rename", "flops=cost")
-    assert compare(old, new, *renames)[0] == 0
-
-
 def test_options_relax_the_comparison(tmp_path: Path) -> None:
     old = write_records(tmp_path / "old", {})
     new = write_records(tmp_path / "new", {"value": 0.5001, "steps": 10})
@@ -95,8 +87,6 @@ def test_a_folder_or_argument_that_cannot_be_used(tmp_path: Path) -> None:
     folder = write_records(tmp_path / "old", {})
     status, output = compare(folder, tmp_path / "nowhere")
     assert status == 2 and "nowhere: no */metrics.json; give a folder data/08_reporting" in output
-    status, output = compare(folder, folder, "--rename", "task")
-    assert status == 2 and "'task' is neither OLD=NEW nor KEY:OLD=NEW" in output
     status, output = compare(folder, write_records(tmp_path / "twice", {}, {"value": 0.4}))
     assert status == 2 and "two records of mspp mspp_ie 0 answer_selection wikiqa finetuned test map" in output
     status, output = compare(folder, write_records(tmp_path / "without", {"split": None}))

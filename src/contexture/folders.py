@@ -1,5 +1,6 @@
 """Folders and files that are either complete or missing."""
 
+import hashlib
 import json
 import logging
 import os
@@ -18,6 +19,12 @@ IDENTITY = "identity.json"
 
 class ReplacedError(ValueError):
     """A folder was replaced after it was opened."""
+
+
+def hash_file(path: Path) -> bytes:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def watch_folder(file: Path) -> Callable[[], None]:

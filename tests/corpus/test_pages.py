@@ -14,11 +14,10 @@ from contexture.corpus import pages as corpus
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import protocol
 from contexture.corpus.sources.mediawiki import read_page_rows
-from contexture.corpus.sources.protocol import Row, add_sentences, document_row, empty_row
+from contexture.corpus.sources.protocol import add_sentences, document_row, empty_row
 from contexture.corpus.sources.records import RawRecord
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Link, Paragraph, Parsed
-from contexture.text.sentences import get_splitter
 from tests.corpus.make import (
     HEAD,
     TAIL,
@@ -246,35 +245,3 @@ SCHEMA = pa.schema(
         "revision": pa.int64(),
     }
 )
-
-
-def table_row(name: str, *links: list[Link]) -> Row:
-    result = [
-        Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", paragraph_links)
-        for i, paragraph_links in enumerate(links)
-    ]
-    parsed = document_row(empty_row(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
-    return add_sentences(parsed, get_splitter("en").split)
-
-
-@pytest.mark.parametrize(
-    "read",
-    [
-        [],
-        [empty_row("a", "en", "", "truncated", 5)],
-        [table_row("a", [])],
-        [
-            table_row("a", [Link("B", 0, 3), Link("C", 4, 9)], [], [Link("D", 1, 2)]),
-            table_row("b"),
-            table_row("c", [Link("E", 0, 1)]),
-        ],
-    ],
-)
-def test_record_batch_equals_that_of_pyarrow(read: list[Row]) -> None:
-    plain = [
-        row | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in row["paragraphs"]]}
-        for row in read
-    ]
-    result = corpus.to_record_batch(read, SCHEMA)
-    assert result == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)
-    result.validate(full=True)

@@ -74,37 +74,24 @@ def test_equal_configurations_give_equal_bytes(tmp_path: Path):
     assert all(first[name] != other[name] for name in first.keys() & other.keys())
 
 
-def test_folders_are_replaced_as_a_whole_or_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    write_demo_world(DemoConfig(pages=25, novels=3), tmp_path)
-    (tmp_path / "books" / "of_mine.txt").write_text("Mine.")
-    expected = contents(tmp_path)
-    rename = Path.replace
-
-    def replace(path: Path, target: Path) -> None:
-        if path == tmp_path / ".part" / "books":
-            raise OSError("no")
-        rename(path, target)
-
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="no"):
-        patch.setattr(Path, "replace", replace)
-        write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
-    assert contents(tmp_path) == expected
-    (tmp_path / ".part" / "books").mkdir(parents=True)  # of an interrupted run
-    write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
-    assert len(list((tmp_path / "books").iterdir())) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*NAMES, *FOLDERS])
-
-
 @pytest.mark.parametrize("part", ["novels", "tasks"])
-def test_a_failure_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str):
+def test_a_world_replaces_the_former_one_when_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str):
     def fail(*_: object) -> Iterator[None]:
         yield from ()
         raise OSError("disk full")
 
-    monkeypatch.setattr(write, {"novels": "make_novel", "tasks": "task_files"}[part], fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    folder = tmp_path / "demo"
+    write_demo_world(DemoConfig(pages=25, novels=3), folder)
+    (folder / "books" / "of_mine.txt").write_text("Mine.")
+    expected = contents(folder)
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        patch.setattr(write, {"novels": "make_novel", "tasks": "task_files"}[part], fail)
+        write_demo_world(DemoConfig(pages=25, novels=1), folder)
+    assert contents(folder) == expected
+    write_demo_world(DemoConfig(pages=25, novels=1), folder)
+    assert len(list((folder / "books").iterdir())) == 1
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*NAMES, *FOLDERS])
+    assert [path.name for path in tmp_path.iterdir()] == ["demo"]
 
 
 def test_a_larger_world_begins_with_the_smaller_one(tmp_path: Path):

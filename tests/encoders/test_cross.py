@@ -102,7 +102,7 @@ def test_attention_masks_equal_those_of_a_loop(rows: list[tuple[int, bool]], to_
 
 def test_attention_to_candidates_is_the_mean_over_heads_and_special_tokens() -> None:
     model, queries, candidates = cross(), vectors(2, 3 * WIDTH), vectors(5, 3 * WIDTH)
-    outputs = model.attention(queries, candidates)
+    outputs = model.log_attention(queries, candidates).exp()
     expected = torch.zeros(2, 5)
     with torch.no_grad():
         for query in range(2):
@@ -114,14 +114,14 @@ def test_attention_to_candidates_is_the_mean_over_heads_and_special_tokens() -> 
     torch.testing.assert_close(outputs, expected)
     torch.testing.assert_close(outputs.sum(1), torch.ones(2))
     separate_candidates = torch.stack([candidates, candidates.flip(0)])
-    torch.testing.assert_close(model.attention(queries, separate_candidates)[1], outputs[1].flip(0))
+    torch.testing.assert_close(model.log_attention(queries, separate_candidates).exp()[1], outputs[1].flip(0))
 
 
 def test_absent_candidates_have_no_weight() -> None:
     model, queries, candidates = cross(), vectors(1, 3 * WIDTH), vectors(5, 3 * WIDTH)
     present = torch.tensor([[True, True, False, True, False]])
     logs = model.log_attention(queries, candidates, present)
-    torch.testing.assert_close(logs.exp()[present], model.attention(queries, candidates[present[0]])[0])
+    torch.testing.assert_close(logs.exp()[present], model.log_attention(queries, candidates[present[0]]).exp()[0])
     assert (logs[~present] == -torch.inf).all()
 
 
@@ -134,7 +134,7 @@ def test_by_hand() -> None:
             linear.weight.copy_(torch.eye(2))
             linear.bias.zero_()
     weight = math.exp(1 / math.sqrt(2)) / (math.exp(1 / math.sqrt(2)) + 1)
-    outputs = model.attention(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    outputs = model.log_attention(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])).exp()
     torch.testing.assert_close(outputs, torch.tensor([[weight, 1 - weight]]))
 
 

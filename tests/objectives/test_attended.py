@@ -48,7 +48,7 @@ def test_attention_to_the_sequence_that_contains_the_word(one_batch: bool) -> No
         masked_vector = encode_one(encoder, [mask if word == token else word for word in sample[case["place"]]])
         rest = [number for number in range(len(sample)) if number != case["place"]]
         vectors = torch.stack([encode_one(encoder, sample[number]) for number in rest])
-        weights = encoder.cross.attention(masked_vector[None], vectors)[0].tolist()
+        weights = encoder.cross.log_attention(masked_vector[None], vectors).exp()[0].tolist()
         assert case["weights"][case["place"]] is None
         assert [case["weights"][number] for number in rest] == pytest.approx(weights, abs=1e-5)
         assert case["holder"] == texts[case["with_word"]]

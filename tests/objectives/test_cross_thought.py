@@ -146,7 +146,10 @@ def test_metrics_are_differences_of_losses_and_shares_of_attention() -> None:
     assert loss.metrics["own_chance"].item() == pytest.approx((0.5 + 0.5 + 0 + 1 + 1) / 5)
     assert encoder.cross is not None
     texts = encoder(batch["sequences"], "document")
-    weights = encoder.cross.attention(texts[:1], texts[1:3])[0], encoder.cross.attention(texts[1:2], texts[[0, 2]])[0]
+    weights = (
+        encoder.cross.log_attention(texts[:1], texts[1:3]).exp()[0],
+        encoder.cross.log_attention(texts[1:2], texts[[0, 2]]).exp()[0],
+    )
     share = (float(weights[0][0]) + float(weights[1][0]) + 0 + 1 + 1) / 5
     assert loss.metrics["own_share"].item() == pytest.approx(share, abs=1e-5)
 

@@ -2,7 +2,6 @@
 
 import bz2
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -27,6 +26,7 @@ from contexture.demo.questions import SPLITS, WIKIQA_HEADER, choose_split, squad
 from contexture.demo.sentence_tasks import count_rows, inference_files, task_files
 from contexture.demo.translations import translated_files
 from contexture.demo.world import make_article
+from contexture.folders import work_folder
 
 EXPORT_FILE = "demo-pages-articles.xml.bz2"
 SQUAD_FILE = "squad-demo.json"
@@ -35,8 +35,6 @@ SENTEVAL_DIR = "senteval"
 SNLI_DIR = "pairs"
 FEVER_DIR = "fever"
 LANGUAGES_DIR = "languages"
-#: Folder for the world until all of it is written.
-_WORK_DIR = ".part"
 
 
 def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
@@ -46,8 +44,8 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
     `SENTEVAL_DIR` the layout of SentEval's `data/downstream`, `SNLI_DIR` the files of SNLI, and `FEVER_DIR` claims with
     retrieved evidence, a file per split. With languages, `LANGUAGES_DIR` has their novels and `translated_files`.
 
-    The same configuration gives the same bytes, and memory does not grow with the number of pages or novels. Existing
-    files and folders are replaced when all new ones are complete.
+    The same configuration gives the same bytes, and memory does not grow with the number of pages or novels. An
+    existing folder is replaced when the new one is complete.
 
     Returns:
         Counts: `articles`, `pages` (all page elements), `retrieval_paragraphs` and `retrieval_questions`, for each
@@ -56,12 +54,9 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
         `language_novel_sentences`, and the number of lines of each other part, such as `language_bitext`.
 
     Raises:
-        OSError: the folder cannot be written; no incomplete files are left.
+        OSError: the folder cannot be written.
     """
-    work_dir = folder / _WORK_DIR
-    _remove(work_dir)  # of an interrupted run
-    work_dir.mkdir(parents=True)
-    try:
+    with work_folder(folder) as work_dir:
         counts = _write_articles(config, work_dir) | _write_novels(config, work_dir / BOOKS_DIR)
         counts["sentence_task_rows"] = sum(
             count_rows(name, _write_lines(work_dir / SENTEVAL_DIR / name, lines))
@@ -72,37 +67,7 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
         )
         if config.languages:
             counts |= _write_languages(config, work_dir / LANGUAGES_DIR)
-        for path in sorted(work_dir.iterdir()):
-            _replace(path, folder / path.name)
-        if not config.languages:
-            _remove(folder / LANGUAGES_DIR)  # of a previous world with languages
-    finally:
-        _remove(work_dir)
     return counts
-
-
-def _replace(new: Path, path: Path) -> None:
-    """Move a new file or folder to its final path; keep the old folder if that fails."""
-    old = path.with_name(f".{path.name}.old")
-    _remove(old)  # of an interrupted run
-    if not new.is_dir() or not path.exists():
-        new.replace(path)
-        return
-    path.replace(old)
-    try:
-        new.replace(path)
-    except OSError:
-        old.replace(path)
-        raise
-    _remove(old)
-
-
-def _remove(path: Path) -> None:
-    """Delete a file or folder, if it exists."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _write_novels(config: DemoConfig, folder: Path, code: str | None = None) -> dict[str, int]:

@@ -41,16 +41,12 @@ class CrossLayers(nn.Module):
         ]
         return torch.stack(read, dim=-2).flatten(-2)
 
-    def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Return attention weights (Q, C) of queries to candidates: mean α of heads and special tokens (equation 7).
-
-        Rows sum to 1. Queries (Q, N·H) attend to candidates (C, N·H), or each to its own (Q, C, N·H), and not to
-        themselves.
-        """
-        return self.log_attention(queries, candidates).exp()
-
     def log_attention(self, queries: Tensor, candidates: Tensor, present: Tensor | None = None) -> Tensor:
-        """Return the logarithm of `attention` (Q, C), exact for tiny weights; −∞ for candidates not `present`."""
+        """Return logarithms (Q, C) of attention weights: mean α of heads and special tokens (equation 7).
+
+        Weights of a row sum to 1; logarithms are exact for tiny ones, and −∞ for candidates not `present`. Queries
+        (Q, N·H) attend to candidates (C, N·H), or each to its own (Q, C, N·H), and not to themselves.
+        """
         return self.log_weights(queries, self.keys(candidates), present)
 
     def keys(self, candidates: Tensor) -> Tensor:

@@ -32,6 +32,7 @@ from contexture.encoders.saved import (
     read_settings,
 )
 from contexture.encoders.transformer import Transformer
+from contexture.folders import hash_file
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, copy_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -97,8 +98,7 @@ def _weights_checksum(folder: Path) -> str:
     for file in sorted(folder / part / name for part in ("", "query", "document") for name in names):
         if file.exists():
             checksum.update(file.relative_to(folder).as_posix().encode())
-            with file.open("rb") as content:
-                checksum.update(hashlib.file_digest(content, "sha256").digest())
+            checksum.update(hash_file(file))
     return checksum.hexdigest()
 
 

@@ -30,6 +30,7 @@ from contexture.encoders.named import find_models, first_error_line, is_hub_reac
 from contexture.encoders.precision import embed_in_bf16
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import is_encoder
+from contexture.folders import hash_file
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, load_word_vectors
 
@@ -66,8 +67,7 @@ class WordAverage:
         self.dimension = int(self.vectors.shape[1])
         checksum = hashlib.sha256()
         for path in (folder / VECTORS_FILE, folder / TOKENIZER_FILE):
-            with path.open("rb") as file:
-                checksum.update(hashlib.file_digest(file, "sha256").digest())
+            checksum.update(hash_file(path))
         self.identity: dict[str, Any] = {"word_average": checksum.hexdigest()}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:

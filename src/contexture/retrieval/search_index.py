@@ -7,7 +7,6 @@ Results are ordered by score, then row. A score depends on its two vectors alone
 blocks or other queries.
 """
 
-import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ import numpy as np
 import pandas as pd
 from pandas.util import hash_array
 
-from contexture.folders import work_folder
+from contexture.folders import hash_file, work_folder
 from contexture.progress import progress
 from contexture.retrieval.config import IndexConfig
 from contexture.retrieval.top import Rows, Scores, group_batches, select_best
@@ -156,12 +155,8 @@ def _is_intact(folder: Path, identity: dict[str, Any]) -> bool:
 
 def _hash_index_files(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each of the index's files that exist, by name, without their description."""
-    checksums = {}
-    for file in (folder / name for name in (_INDEX_FILE, _SIZES_FILE, _LISTS_FILE)):
-        if file.exists():
-            with file.open("rb") as content:
-                checksums[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
-    return checksums
+    files = (folder / name for name in (_INDEX_FILE, _SIZES_FILE, _LISTS_FILE))
+    return {file.name: hash_file(file).hex() for file in files if file.exists()}
 
 
 def _build_index(vectors: Vectors, kind: str, work_dir: Path) -> None:

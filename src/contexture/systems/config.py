@@ -42,8 +42,6 @@ class Variant:
     head: HeadKind | None = None
     # Whether it is fine-tuned on other tasks with training data.
     finetuned: bool = True
-    # Description in the league.
-    explained: str | None = None
 
     def __post_init__(self) -> None:
         if self.model is not None and self.runs is not None:

@@ -1,6 +1,5 @@
 """The data folder of a task and its report, `TASK_FILE`."""
 
-import hashlib
 import json
 import logging
 from collections.abc import Collection, Iterable, Iterator
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from contexture.folders import work_folder
+from contexture.folders import hash_file, work_folder
 from contexture.tasks.base import TASK_FILE
 from contexture.tasks.missing import BenchmarkMissing
 
@@ -48,11 +47,7 @@ def catch_missing(report: Report, name: str) -> Iterator[None]:
 
 def hash_files(paths: Iterable[Path]) -> dict[str, str]:
     """Return path → SHA-256 of the file."""
-    digests = {}
-    for path in paths:
-        with path.open("rb") as file:
-            digests[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
-    return digests
+    return {str(path): hash_file(path).hex() for path in paths}
 
 
 def read_report(folder: Path) -> Report:

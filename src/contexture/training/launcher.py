@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import torch
 
 from contexture.encoders.saved import encoder_checksum
-from contexture.folders import IDENTITY, UNFINISHED, is_finished, read_identity, work_folder
+from contexture.folders import IDENTITY, UNFINISHED, hash_file, is_finished, read_identity, work_folder
 from contexture.streams.tables import held_out_dir
 from contexture.training.card import pretraining_details, pretraining_metadata, write_card
 from contexture.training.config import QUESTIONS, Pretraining
@@ -164,20 +164,14 @@ def folder_checksum(folder: Path) -> str:
     """Return one SHA-256 of all files in a folder, without its subfolders."""
     checksum = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        checksum.update(path.name.encode() + _hash_file(path).digest())
+        checksum.update(path.name.encode() + hash_file(path))
     return checksum.hexdigest()
 
 
 def file_checksums(folder: Path) -> dict[str, str]:
     """Return relative path → SHA-256 of all files in a folder and its subfolders."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): _hash_file(path).hexdigest() for path in paths}
-
-
-def _hash_file(path: Path) -> Any:
-    """Return the SHA-256 hash of a file, as an object of hashlib."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256")
+    return {path.relative_to(folder).as_posix(): hash_file(path).hex() for path in paths}
 
 
 def run_distributed(arguments: list[str], processes: int) -> None:

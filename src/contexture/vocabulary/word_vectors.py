@@ -1,4 +1,4 @@
-"""Files of word vectors in their published formats: GloVe's text, word2vec's text and binary file, and .npy.
+"""Files of word vectors in their published formats: GloVe's text, word2vec's text and binary file.
 
 A file with a million words of 300 numbers is read in one pass, in blocks of some thousand lines.
 """
@@ -36,8 +36,6 @@ class WordVectors:
     words: list[str]
     #: (N, W), finite; row n belongs to word n.
     vectors: Array
-    #: Number of repeated words, whose first vector is kept.
-    duplicates: int = 0
 
 
 def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
@@ -45,25 +43,26 @@ def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
 
     The suffix, without `.gz`, is the format:
 
-    - `.npy`: numbers (N, W), with one word per line in UTF-8 in `<name>.words.txt`; not gzipped.
     - `.bin`: word2vec's binary file: a line `count dimension`, then for each word its bytes, a blank and W float32.
     - otherwise text: a word and its numbers per line, separated by blanks. A first line `count dimension` is
       word2vec's; otherwise the first line determines W (GloVe). Words may contain blanks, as in some published files:
       the last W fields are the numbers.
+
+    The first vector of a repeated word is kept.
 
     Args:
         path: of the file.
         limit: number of words to read; published files begin with the most frequent ones. None: all.
 
     Raises:
-        FileNotFoundError: for a missing file, or missing words of an .npy file.
+        FileNotFoundError: for a missing file.
         ValueError: naming file and line, for a wrong number of numbers, text that is no number, a number that is not
             finite, a wrong number of words in the header, or a truncated file.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; choose a file of word vectors (GloVe, word2vec or .npy)")
+        raise FileNotFoundError(f"{path}: no such file; choose a file of word vectors (GloVe or word2vec)")
     suffix = Path(path.name.removesuffix(".gz")).suffix
-    read = {".npy": _read_npy, ".bin": _read_binary}.get(suffix, _read_text)
+    read = _read_binary if suffix == ".bin" else _read_text
     words: dict[str, None] = {}
     numbers = bytearray()  # one growing buffer, so that numbers are in memory once
     count = size = 0
@@ -80,7 +79,7 @@ def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
         raise ValueError(f"{path}, after word {count}: damaged or cut off ({error}); {_FETCH_AGAIN}") from error
     if not count:
         raise ValueError(f"{path}: no word vectors; {_FETCH_AGAIN}")
-    return WordVectors(list(words), np.frombuffer(numbers, np.float32).reshape(-1, size), count - len(words))
+    return WordVectors(list(words), np.frombuffer(numbers, np.float32).reshape(-1, size))
 
 
 def align_vectors(vectors: WordVectors, vocabulary: Mapping[str, int], size: int) -> Array:
@@ -226,31 +225,3 @@ def _read_binary(path: Path, limit: int | None) -> Iterator[Block]:
             position = end + 1 + width
         if limit is None and (data[position:].strip(b"\n") or file.read(2).strip(b"\n")):
             raise ValueError(f"{path}: more data after the {count} words of its first line; {_FETCH_AGAIN}")
-
-
-def _read_npy(path: Path, limit: int | None) -> Iterator[Block]:
-    """Yield blocks of words and vectors of an .npy file with its file of words; raises ValueError if one is damaged."""
-    words_file = path.with_suffix(".words.txt")
-    if not words_file.is_file():
-        raise FileNotFoundError(f"{words_file}: missing; write the words of {path.name} to it, one per line")
-    try:
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path}: damaged or no .npy file of numbers ({error}); write it with numpy.save") from error
-    if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
-        raise ValueError(f"{path}: expected floats (words, numbers), got {vectors.dtype} {vectors.shape}")
-    words = [word.rstrip(b"\r") for word in words_file.read_bytes().removesuffix(b"\n").split(b"\n")]
-    if len(words) != len(vectors):
-        raise ValueError(
-            f"{words_file}: {len(words)} lines, but {path.name} has {len(vectors)} rows; write one word per row"
-        )
-    if b"" in words:
-        raise ValueError(f"{words_file}, line {words.index(b'') + 1}: no word; write the word of the row")
-    count = min(len(words), limit or len(words))
-    for start in range(0, count, _BLOCK_LINES):
-        rows = slice(start, min(start + _BLOCK_LINES, count))
-        block = np.asarray(vectors[rows], np.float32)
-        finite = np.isfinite(block).all(axis=1)
-        if not finite.all():
-            raise ValueError(f"{path}, row {start + int(np.argmin(finite)) + 1}: a number that is not finite")
-        yield words[rows], block

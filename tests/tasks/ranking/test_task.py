@@ -152,7 +152,7 @@ def test_ranks_match_scores_by_loops(results: Results, project: Path, questions:
             if model.cross is not None:
                 with torch.inference_mode():
                     pair = map(torch.from_numpy, (query, candidates))
-                    scores["by_attention"] = model.cross.attention(*pair)[0].numpy()
+                    scores["by_attention"] = model.cross.log_attention(*pair).exp()[0].numpy()
                 assert scores["by_attention"].sum() == pytest.approx(1, abs=1e-5)
             for protocol, values in scores.items():
                 right = np.isin(rows, questions.right[number])

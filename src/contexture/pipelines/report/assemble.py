@@ -275,11 +275,11 @@ def find_starts(system: ResolvedSystem) -> dict[str, str]:
 def explain_variants(config: SystemConfig) -> dict[str, str]:
     """Return variant → what it learned, in plain words."""
     explanations = {}
-    for name, variant in config.all_variants.items():
+    for name in config.all_variants:
         learned = "; ".join(
             OBJECTIVES[objective].description for objective in get_objectives(config, config.run_names(name))
         )
-        explanations[name] = variant.explained or learned or "random weights, no training"
+        explanations[name] = learned or "random weights, no training"
     return explanations
 
 
