@@ -23,6 +23,16 @@ def drop_null(values: Any) -> Any:
     return {} if values is None else values
 
 
+def refuse_repeated(entries: Any) -> Any:
+    """Return a list, or None; raises ValueError if an entry is listed twice."""
+    if entries is not None and len(set(entries)) < len(entries):
+        raise ValueError(f"remove the entry that is listed twice: {entries}")
+    return entries
+
+
+#: For lists: their entries differ.
+Unique = AfterValidator(refuse_repeated)
+
 #: For mappings: with null, an environment removes an entry of conf/base, or all entries.
 DropNull = BeforeValidator(drop_null)
 

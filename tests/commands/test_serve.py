@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from contexture.commands.main import main
 from contexture.encoders.models import load_model
 from contexture.retrieval.passage_search import ENCODER_DIR, PassageSearch, build_passage_index
 from contexture.retrieval.server import MAX_BATCH, Batches, create_app
+from tests.factories import free_port
 from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_encoder, toy_index
 
 QUESTIONS = [" ".join(words) for words in zip(" ".join(PASSAGES.values()).split(), [*PASSAGES] * 9, strict=False)]
@@ -33,12 +33,6 @@ QUESTIONS = [" ".join(words) for words in zip(" ".join(PASSAGES.values()).split(
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy_index(tmp_path_factory.mktemp("serve"))
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @contextmanager

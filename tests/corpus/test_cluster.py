@@ -1,7 +1,6 @@
 """A standalone Spark cluster writes the same tables as one machine."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ import pytest
 
 from contexture.corpus.java import ensure_java
 from contexture.demo import DemoConfig, write_demo_world
+from tests.factories import free_port
 
 JOB = """
 import sys
@@ -35,13 +35,6 @@ paragraphs.save(pages.extract_paragraphs(read.load(), config))
 kept.save(cleaning.select_kept(cleaning.mark_dropped_paragraphs(paragraphs.load(), CleaningConfig(), config.files)))
 print(spark.sparkContext.defaultParallelism)
 """
-
-
-def free_port() -> int:
-    with socket.socket() as made:
-        made.bind(("127.0.0.1", 0))
-        port: int = made.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")

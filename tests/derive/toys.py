@@ -1,6 +1,5 @@
 """Passages, pairs, and tiny published models with random weights."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +84,3 @@ def save_cross_encoder(folder: Path, vocabulary: Path, labels: int = 1, seed: in
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     model = BertForSequenceClassification(BertConfig(vocab_size=size, num_labels=labels, **sizes))
     return _save(model, folder, vocabulary, cls_token="[CLS]", sep_token="[SEP]")
-
-
-def read_json(file: Path) -> Any:
-    return json.loads(file.read_text(encoding="utf-8"))

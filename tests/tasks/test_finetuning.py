@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder, build_encoder
@@ -56,6 +55,7 @@ from tests.tasks.multi_hop import toys as hops
 from tests.tasks.pairs import toys as pairs
 from tests.tasks.ranking import toys as ranking
 from tests.tasks.retrieval import toys as retrieval
+from tests.training.runs import weights
 
 
 class Towards(Objective):
@@ -299,11 +299,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, case in CASES.items():
         case.write_data(folder / name)
     return folder
-
-
-def weights(folder: Path) -> dict[str, Tensor]:
-    files = sorted(folder.rglob("*.safetensors"))
-    return {f"{file.relative_to(folder)}:{name}": tensor for file in files for name, tensor in load_file(file).items()}
 
 
 @pytest.mark.parametrize("task", CASES)

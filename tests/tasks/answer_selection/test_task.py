@@ -244,7 +244,7 @@ def test_unknown_formats_raise(tmp_path: Path) -> None:
         ({"epochs": 0}, "greater than 0"),
         ({"layout": {"candidates": 0}}, "candidates"),
         ({"sets": {"large": {"epoch": 3}}}, r"sets\.large\.epoch"),
-        ({"finetune": ["toys", "toys"]}, "duplicate set"),
+        ({"finetune": ["toys", "toys"]}, "listed twice"),
         ({"sets": {"large": {"optimizer": {"warmup": 3}}}}, r"sets\.large\.optimizer\.warmup"),
         ({"transfer": {"toys": "large"}}, r"transfer\.toys: large: must be two different sets of finetune, \['toys'\]"),
     ],

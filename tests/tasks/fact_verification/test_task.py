@@ -170,7 +170,7 @@ def test_identity_ignores_other_heads() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"heads": []}, "at least 1"), ({"heads": ["ie_1", "ie_1"]}, "duplicate"), ({"head": "ie_1"}, "head")],
+    [({"heads": []}, "at least 1"), ({"heads": ["ie_1", "ie_1"]}, "listed twice"), ({"head": "ie_1"}, "head")],
 )
 def test_invalid_settings_raise(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):

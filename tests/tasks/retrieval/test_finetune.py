@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import row_lengths
@@ -24,6 +23,7 @@ from contexture.tasks.retrieval.finetune import (
 )
 from contexture.training.curves import read_curves
 from tests.tasks.retrieval import toys
+from tests.training.runs import weights
 
 QUESTIONS, CANDIDATES = toys.tables()
 
@@ -41,11 +41,6 @@ def tune(
         settings or toys.settings(), share, EvaluatedEncoder("toy", seed, (str(start),)), QUESTIONS, CANDIDATES, folder
     )
     return folder
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    files = sorted(folder.rglob("*.safetensors"))
-    return {f"{file.relative_to(folder)}:{name}": tensor for file in files for name, tensor in load_file(file).items()}
 
 
 def loss(folder: Path) -> float:

@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.strict import STRICT, Positive, validate
+from contexture.strict import STRICT, Positive, Unique, validate
 from contexture.tasks.base import AFTER
 from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
@@ -59,7 +59,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
     """How models are fine-tuned, one per set."""
 
     # Sets to fine-tune on; null: all of answer_selection.input.
-    finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] | None = None
+    finetune: Annotated[list[Annotated[str, Field(pattern=f"^{NAME}$")]] | None, Unique] = None
     # Set → settings to override, such as {asnq: {epochs: 6}}.
     sets: dict[str, dict[str, Any]] = Field(default_factory=dict)
     # Set → set that further models of it are fine-tuned on first (TANDA: Garg, Vu and Moschitti, 2020). They start from
@@ -74,8 +74,6 @@ class AnswerSelectionSettings(AnswerModelSettings):
             self.get_option_settings(name)
         if self.finetune is None:
             return
-        if len(set(self.finetune)) < len(self.finetune):
-            raise ValueError(f"finetune: duplicate set in {self.finetune}")
         for name, first in self.transfer.items():
             if name == first or not {name, first} <= set(self.finetune):
                 raise ValueError(f"transfer.{name}: {first}: must be two different sets of finetune, {self.finetune}")

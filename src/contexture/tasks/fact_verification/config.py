@@ -7,7 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
 from contexture.encoders.config import LabelHeadKind
-from contexture.strict import STRICT, Positive
+from contexture.strict import STRICT, Positive, Unique
 from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
 
@@ -54,17 +54,14 @@ class FactVerificationSettings(JointSettings):
 
     measurement_keys: ClassVar[tuple[str, ...]] = ("heads",)
     # Models to fine-tune: max_pool and weighted_sum from pairwise variants (head ie_1), ie_1 and ae_1 from joint ones.
-    heads: Annotated[list[LabelHeadKind], Field(min_length=1)] = Field(default_factory=lambda: [*PAIRWISE, *JOINT])
+    heads: Annotated[list[LabelHeadKind], Field(min_length=1), Unique] = Field(
+        default_factory=lambda: [*PAIRWISE, *JOINT]
+    )
     # Claims per optimizer step, over all devices.
     batch_size: Positive = 64
     # Training stops after this many epochs without a better dev accuracy.
     patience: Positive = 3
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=1000))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(set(self.heads)) < len(self.heads):
-            raise ValueError(f"heads: duplicate in {self.heads}")
 
     def list_heads(self, variant_head: str | None) -> list[str]:
         """Return the heads to fine-tune from a variant: pairwise ones if its head is ie_1, else joint ones."""

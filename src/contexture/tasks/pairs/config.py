@@ -7,7 +7,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.strict import STRICT, Positive
+from contexture.strict import STRICT, Positive, Unique
 from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
@@ -54,7 +54,7 @@ class PairSettings(StepSettings):
 
     measurement_keys: ClassVar[tuple[str, ...]] = ("finetune",)
     # Sets to fine-tune on; empty: encoders are measured frozen only.
-    finetune: list[Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")]] = Field(default_factory=list)
+    finetune: Annotated[list[Annotated[str, Field(pattern=f"^{NAME_PATTERN}$")]], Unique] = Field(default_factory=list)
     # Input of the classifier. vectors: [u, v, |u−v|, u∗v] for all encoders. cross: [C_0; C_1] for encoders with
     # cross-sequence layers (Cross-Thought, equation 11), vectors for others.
     features: FeatureKind = "vectors"
@@ -67,8 +67,3 @@ class PairSettings(StepSettings):
     # Successive dev scores without improvement before training stops.
     patience: Positive = 10
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=7_432))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(set(self.finetune)) < len(self.finetune):
-            raise ValueError(f"finetune: remove the set that is listed twice: {self.finetune}")

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT, Positive, check_names
+from contexture.strict import STRICT, Positive, Unique, check_names
 from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
@@ -99,7 +99,7 @@ class RankingSettings(StepSettings):
 
     measurement_keys: ClassVar[tuple[str, ...]] = ("finetune", "scores")
     # Sets to fine-tune on, with one model for each; empty: encoders are measured frozen only.
-    finetune: list[SetName] = Field(default_factory=list)
+    finetune: Annotated[list[SetName], Unique] = Field(default_factory=list)
     # Variant → score of its frozen vectors. Default: alpha with cross-sequence layers, else cosine.
     scores: dict[str, Score] = Field(default_factory=dict)
     # Questions per optimizer step, over all devices.
@@ -113,11 +113,6 @@ class RankingSettings(StepSettings):
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5, warmup_steps=2220))
     # Recompute activations in the backward pass, so that only those of tokens_at_once are in memory.
     recompute: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(set(self.finetune)) < len(self.finetune):
-            raise ValueError(f"finetune: remove the set that is listed twice: {self.finetune}")
 
     def get_data_dir(self, option: str, data_dir: Path) -> Path:
         """Return the subfolder of the option's set."""

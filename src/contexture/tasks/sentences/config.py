@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import Lang
 from contexture.demo.config import DEMO
-from contexture.strict import STRICT, Positive, check_names
+from contexture.strict import STRICT, Positive, Unique, check_names
 from contexture.tasks.base import WORD_AVERAGE
 from contexture.tasks.sentences.files import RowCounts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
@@ -75,17 +75,13 @@ class SentenceSettings(TaskSettings):
     # Folds, regularisation strengths and selection score of SentEval or of the Skip-Thoughts scripts.
     protocol: Literal["skip_thoughts", "senteval"] = "senteval"
     # Variants whose log-probabilities are averaged (Quick-Thoughts, section 4.4.2); empty: no ensemble.
-    ensemble: list[str] = Field(default_factory=list)
+    ensemble: Annotated[list[str], Unique] = Field(default_factory=list)
     # None: no neighbours and no analogies.
     neighbours: NeighbourSettings | None = None
     # None: snapshots are not measured.
     over_time: OverTimeSettings | None = None
     # Embed words outside the vocabulary by a linear map from word vectors.
     expansion: bool = False
-
-    def __post_init__(self) -> None:
-        if len(set(self.ensemble)) < len(self.ensemble):
-            raise ValueError(f"ensemble: remove the variant that is listed twice: {self.ensemble}")
 
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValidationError, with the key, if the settings name a variant that is not in `variants`."""
