@@ -220,7 +220,7 @@ def both(folder: Path) -> tuple[Encoder, Any]:
 PARTS = {"training": training, "encoding": encoding}
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
@@ -234,7 +234,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--tokens-at-once", type=int, default=4096, help="two_tower.pretrain.tokens_at_once")
     parser.add_argument("--candidates", type=int, default=2000, help="texts to encode")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         Texts(args.vocabulary).tokenizer(folder / "tokenizer")

@@ -172,6 +172,18 @@ def test_searches_are_compared_with_peers(monkeypatch: pytest.MonkeyPatch, capsy
     assert all(parse_number(row["same results"]) > 0.7 for row in rows.values())
 
 
+@pytest.mark.slow
+def test_two_towers_are_compared_with_sentence_transformers(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """The benchmark fails if losses or vectors differ."""
+    sizes = "--layers 1 --width 64 --embedding 32 --vocabulary 2000 --batch 8 --candidates 100 --rounds 2"
+    benchmark("two_tower", monkeypatch).main([*sizes.split(), "--precisions", "fp32"])
+    training, encoding = capsys.readouterr().out.strip().split("\n\n")
+    (row,) = read_table(training)
+    assert 0 < parse_number(row["ratio"]) < 100
+    speeds = [parse_number(row["texts/s"]) for row in read_table(encoding)]
+    assert len(speeds) == 4 and min(speeds) > 0
+
+
 def write_documents(folder: Path, count: int) -> None:
     """Write articles of the made-up world as Markdown files."""
     folder.mkdir()
