@@ -148,10 +148,10 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
     assert words.size == 50_000 and not words.lowercase
     # One epoch each.
     assert {batch(name) * run.steps for name, run in config.pretrain.runs.items() if run.steps} == {45_000_000}
-    # Skip-Thought has f only, as large as f of Quick-Thoughts.
+    # Skip-Thought has f only, whose vectors are as long as those of f and g of Quick-Thoughts.
     single, pair = (config.encoders[config.encoder_name(run)] for run in ("skip_thought", "uni"))
     assert single.shared and not pair.shared
-    assert (single.word_size, single.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
+    assert single.word_size == pair.word_size and single.embedding_size == 2 * pair.embedding_size  # type: ignore[union-attr, operator]
 
 
 def test_seeds_start_at_the_first_one() -> None:

@@ -1,4 +1,4 @@
-"""Sampling of examples in several languages, with a larger share for small languages (CMLM, section 4)."""
+"""Sampling of examples in several languages, with a larger share for small languages."""
 
 import logging
 from collections.abc import Sequence

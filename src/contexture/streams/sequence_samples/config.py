@@ -46,7 +46,7 @@ class ShortSequencesConfig(StreamConfig):
     # Tokens that may be masked. any: all (paper). shared: those that are not frequent and also occur in another
     # sequence of the sample; an objective's `probability` is then the share of these.
     maskable: Literal["any", "shared"] = "any"
-    # Rows of the table of positions, at any of which a sequence may begin (paper: 0 … 564).
+    # Rows of the table of positions, any of which the words of a sequence may have (paper: 0 … 564).
     positions: Positive = 565
     implementation: ClassVar[str] = "contexture.streams.sequence_samples.batches:ShortSequences"
     tables: ClassVar[str] = "contexture.streams.sequence_samples.sample:tables"

@@ -45,13 +45,13 @@ class AnswersConfig(SourceSettings):
 class AnswerModelSettings(JointSettings):
     """How one model is fine-tuned.
 
-    The defaults are the MSPP paper's values for WikiQA (section 4.1). A batch has `batch_size` groups of k candidates,
+    The defaults are the MSPP paper's values for WikiQA (appendix B.1). A batch has `batch_size` groups of k candidates,
     or pairs.
     """
 
     # Maximal number of passes over the training questions.
     epochs: Positive = 40
-    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=2e-6))
+    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=2e-6, warmup_steps=1000))
 
 
 @dataclass(config=STRICT, frozen=True)

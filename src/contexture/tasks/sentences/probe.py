@@ -1,4 +1,4 @@
-"""Probes: linear classifiers on frozen sentence vectors (Quick-Thoughts, section 4.2; SentEval).
+"""Probes: linear classifiers on frozen sentence vectors (Quick-Thoughts, section 4.4; SentEval).
 
 All folds of a task are solved together (`logistic.fit`), from the smallest to the largest strength C, each starting
 from the previous solution. The loss is that of scikit-learn's current `LogisticRegression`, minimised to convergence.

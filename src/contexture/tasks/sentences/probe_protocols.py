@@ -49,7 +49,7 @@ SENTEVAL = Protocol(
     pairs_by="accuracy",
     rounded=True,
 )
-#: The scripts of Kiros et al. (2015), which Quick-Thoughts uses (section 4.2).
+#: The scripts of Kiros et al. (2015), which Quick-Thoughts uses (section 4.4).
 SKIP_THOUGHTS = Protocol(
     name="skip_thoughts",
     nested=tuple(2.0**power for power in range(9)),
