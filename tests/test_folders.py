@@ -1,12 +1,14 @@
 """Files and folders that are either complete or missing."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from contexture.folders import expand_home, is_finished, whole_file, work_folder
+from contexture.folders import check_replaceable, expand_home, is_finished, lock_folder, whole_file, work_folder
 
 
 def test_a_file_is_replaced_when_it_is_complete(tmp_path: Path) -> None:
@@ -97,6 +99,58 @@ def test_unfinished_work_is_resumed_or_set_aside(tmp_path: Path, caplog: pytest.
     [record] = caplog.records
     message = 'encoder starts anew; what was begun with other settings (maskable: was null, is "any") is set aside as'
     assert message in record.getMessage()
+    assert not begin(older | {"maskable": "shared"}), "work of a third identity does not replace what is set aside"
+    assert begin(older) and begin(older | {"maskable": "any"}) and begin(older | {"maskable": "shared"})
+    with work_folder(tmp_path / "encoder", older) as work:
+        assert (work / "checkpoint").read_text() == "half"
+    assert is_finished(tmp_path / "encoder", older)
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from contexture.folders import work_folder
+
+with work_folder(Path(sys.argv[1])) as work:
+    (work / "begun").touch()
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_two_processes_do_not_work_on_one_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "encoder"
+    command = [sys.executable, "-c", HOLD, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdin is not None
+        assert process.stdout.readline() == b"begun\n"
+        message = "encoder: wait for it, or end it"
+        with pytest.raises(ValueError, match=message), work_folder(folder):
+            pass
+        process.stdin.close()
+        with lock_folder(folder, wait=True):
+            assert (folder / "begun").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["encoder"]
+
+
+def test_a_linked_folder_is_replaced_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "encoder").symlink_to(tmp_path / "disk" / "large", target_is_directory=True)
+    for content in ("first", "second"):
+        with work_folder(tmp_path / "encoder", {"content": content}) as work:
+            (work / "weights").write_text(content)
+        assert is_finished(tmp_path / "encoder", {"content": content}) and (tmp_path / "encoder").is_symlink()
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["large"]
+
+
+def test_folders_with_other_files_are_not_replaced(tmp_path: Path) -> None:
+    check_replaceable(tmp_path / "missing", "identity.json")
+    check_replaceable(tmp_path, "identity.json")
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(ValueError, match="has other files, which would be deleted: choose a new or empty folder"):
+        check_replaceable(tmp_path, "identity.json")
+    (tmp_path / "identity.json").touch()
+    check_replaceable(tmp_path, "identity.json")
 
 
 def test_only_known_homes_are_expanded() -> None:

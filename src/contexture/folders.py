@@ -7,8 +7,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from filelock import FileLock, Timeout
 
 LOG = logging.getLogger(__name__)
 UNFINISHED = ".unfinished"
@@ -47,40 +50,83 @@ def watch_folder(file: Path) -> Callable[[], None]:
 
 
 @contextmanager
+def lock_folder(folder: Path, wait: bool = False) -> Iterator[None]:
+    """Keep other processes from making `folder`, by a lock beside it, which ends with this process.
+
+    If another process has the lock, `wait` until it ends. Without `wait`, raises ValueError.
+    """
+    file = folder.with_name(f".{folder.name}.lock")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(file, timeout=-1 if wait else 0):
+            try:
+                yield
+            finally:
+                file.unlink(missing_ok=True)
+    except Timeout:
+        raise ValueError(f"another process is working on {folder}: wait for it, or end it") from None
+
+
+@contextmanager
 def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
     """Yield `<folder>.unfinished` to work in, and rename it to `folder` if the block ends without an error.
 
     Unfinished work of a killed run is deleted; with an `identity`, work of the same identity is kept to be resumed, and
-    work of another one is set aside with a warning that names the differences.
+    work of another one is set aside with a warning that names the differences. Work that was set aside is resumed if
+    its identity is wanted again. Raises ValueError while another process works on the folder.
     """
+    folder = folder.resolve()
+    with lock_folder(folder), replaced_folder(folder, identity) as work:
+        yield work
+
+
+@contextmanager
+def replaced_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
+    """Do as `work_folder` with a folder that is locked."""
     restore_replaced(folder)
     work = folder.with_name(folder.name + UNFINISHED)
-    marker = work / IDENTITY
-    wanted = normalize_identity(identity)
-    is_started = identity is not None and marker.exists() and len(list(work.iterdir())) > 1
-    existing = read_identity(work) if is_started else None
-    if is_started and existing != wanted:
-        _set_aside(work, folder, find_differences(existing, wanted))
-    if not is_started or existing != wanted:
+    if identity is None:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        if identity is not None:
-            new = marker.with_suffix(".new")
-            new.write_text(json.dumps(identity, indent=1), encoding="utf-8")
-            new.replace(marker)
+    elif not _resume(work, folder, normalize_identity(identity)):
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        new = (work / IDENTITY).with_suffix(".new")
+        new.write_text(json.dumps(identity, indent=1), encoding="utf-8")
+        new.replace(work / IDENTITY)
     yield work
     replace_folder(work, folder)
 
 
+def _resume(work: Path, folder: Path, wanted: Any) -> bool:
+    """Return whether `work` has begun work of an identity; that of another one is set aside, with a warning."""
+    if _is_begun(work):
+        existing = read_identity(work)
+        if existing == wanted:
+            return True
+        _set_aside(work, folder, find_differences(existing, wanted))
+    for aside in folder.parent.iterdir():
+        if aside.name.startswith(folder.name + SET_ASIDE) and _is_begun(aside) and read_identity(aside) == wanted:
+            shutil.rmtree(work, ignore_errors=True)
+            aside.rename(work)
+            return True
+    return False
+
+
+def _is_begun(work: Path) -> bool:
+    """Return whether a folder has an identity and other files."""
+    return (work / IDENTITY).exists() and len(list(work.iterdir())) > 1
+
+
 def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
     """Rename unfinished work to `<folder>.set-aside`, and log a warning that names the differing settings."""
-    aside = folder.with_name(folder.name + SET_ASIDE)
-    shutil.rmtree(aside, ignore_errors=True)
+    name = folder.name + SET_ASIDE
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    aside = next(path for path in map(folder.with_name, names) if not path.exists())
     work.rename(aside)
     LOG.warning(
-        "%s starts anew; what was begun with other settings (%s) is set aside as %s: to resume it, restore them and "
-        "its name %s",
-        *(folder, "; ".join(differing), aside, work.name),
+        "%s starts anew; what was begun with other settings (%s) is set aside as %s, and resumed with these settings",
+        *(folder, "; ".join(differing), aside),
     )
 
 
@@ -107,7 +153,7 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
 
 def is_finished(folder: Path, identity: dict[str, Any]) -> bool:
     """Return whether `folder` is complete and was made with this identity."""
-    restore_replaced(folder)
+    restore_replaced(folder.resolve())
     return (folder / IDENTITY).exists() and read_identity(folder) == normalize_identity(identity)
 
 
@@ -151,6 +197,12 @@ def replace_folder(work: Path, folder: Path) -> None:
         folder.rename(old)
     work.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def check_replaceable(folder: Path, *markers: str) -> None:
+    """Raise ValueError for a folder with other files than ours, which has none of the files `markers`."""
+    if folder.exists() and not any((folder / name).exists() for name in markers) and any(folder.iterdir()):
+        raise ValueError(f"{folder} has other files, which would be deleted: choose a new or empty folder")
 
 
 def find_upwards(path: Path) -> Path:

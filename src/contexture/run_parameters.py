@@ -1,10 +1,16 @@
 """Parameters of a run: the value of `kedro run --params`, and changes of nested values."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
+
+#: Texts that a YAML parser may take for a number.
+_NUMBER = re.compile(r"[-+]?[\d_.]+([eE][-+]?\d+)?")
+#: Characters that JSON leaves as they are, and that YAML changes or rejects in quotation marks.
+_UNQUOTED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def split_parameters(text: str) -> list[str]:
@@ -37,10 +43,11 @@ def quote_parameter(value: Any) -> str:
             is_plain = "," not in value and yaml.safe_load(value) == value
         except yaml.YAMLError:
             is_plain = False
-        # Texts such as "no" and "a #b" are not plain strings in YAML.
-        if is_plain:
+        # Texts such as "no" and "a #b" are not plain strings in YAML. OmegaConf also reads 1e5 as a number.
+        if is_plain and not _NUMBER.fullmatch(value):
             return value
-    return json.dumps(value, ensure_ascii=False)
+    quoted = json.dumps(value, ensure_ascii=False)
+    return _UNQUOTED.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from huggingface_hub import constants
+from omegaconf import OmegaConf
 
 from contexture.cli import run as run_command
 from contexture.commands import plan as planning
@@ -24,7 +25,7 @@ from contexture.commands.plan import (
     run_plan,
 )
 from contexture.config import Parameters, check_parameters
-from contexture.run_parameters import merged, quote_parameter
+from contexture.run_parameters import merged, quote_parameter, split_parameters
 from tests.corpus.make import make_article, make_export
 from tests.environments import CONF, parameters
 
@@ -241,6 +242,14 @@ def test_quoting_survives_the_command_line(name: str, text: Path) -> None:
     run_params, checked = parse_plan(make_plan(str(folder), 5, None, None, "no"))  # Norwegian, not a boolean
     assert run_params["corpus"] == {"input": str(folder), "lang": "no"}
     assert checked.corpus.input == str(folder) and checked.corpus.lang == "no"
+
+
+@pytest.mark.parametrize(
+    "value", ["12e3", "1e5", "1_000", "a\x7fb", "a\x85b", "a\u2028b", "\U0001f600, 1", "=:#{}", ".5e3"]
+)
+def test_quoted_parameters_are_read_as_they_were(value: str) -> None:
+    item = split_parameters(f"text={quote_parameter(value)},seed=1")[0]
+    assert OmegaConf.to_container(OmegaConf.from_dotlist([item])) == {"text": value}
 
 
 def test_quotes_are_only_added_if_needed() -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from contexture.commands.workspaces import list_indexes, list_workspaces
 from contexture.encoders.lines import decode_lines
 from contexture.folders import find_upwards
 from contexture.messages import explain_unknown
-from contexture.paths import DataLayout, data_dir
+from contexture.paths import WORKSPACE_PATTERN, DataLayout, data_dir
 from contexture.retrieval.passages import check_text
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _find_index(name: str | None) -> Path:
 def _find_workspace_index(name: str) -> Path:
     """Return the index of a workspace; raise ValueError if there is none."""
     folder = find_upwards(data_dir(name))
-    if not folder.is_dir():
+    if not re.fullmatch(WORKSPACE_PATTERN, name) or not folder.is_dir():
         known = [workspace.name for workspace in list_workspaces()]
         raise ValueError(f"--name: {explain_unknown('workspace', [name], known)}")
     index_dir = DataLayout(folder).search_index_dir

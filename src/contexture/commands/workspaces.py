@@ -17,6 +17,7 @@ from typing import Any
 
 from contexture.folders import expand_home, find_upwards, whole_file
 from contexture.paths import DETAILS_FILE, WORKSPACE_PATTERN, WORKSPACES_DIR, DataLayout, data_dir
+from contexture.signals import exit_on_sigterm
 
 ENVIRONMENT, SYSTEM, TASK = "adapt", "adapt", "held_out"
 #: Columns of `contexture list`.
@@ -132,7 +133,8 @@ def find_project() -> Path:
 def run_kedro(project: Path, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
     """Run Kedro in the folder of a project and return its exit status."""
     command = [sys.executable, "-m", "kedro", *arguments]
-    return subprocess.run(command, cwd=project, check=False, env=environment).returncode
+    with exit_on_sigterm():  # `run` ends Kedro, too
+        return subprocess.run(command, cwd=project, check=False, env=environment).returncode
 
 
 def choose_workspace(project: Path, text: str, name: str | None) -> Workspace:
@@ -154,8 +156,11 @@ def choose_workspace(project: Path, text: str, name: str | None) -> Workspace:
 
 
 def absolute_path(text: str) -> str:
-    """Return the absolute path of a text, without `.` and `..`."""
-    return os.path.normpath(expand_home(text).absolute())
+    """Return the absolute path of a text, without `.` and `..`; ValueError for one that `--params` cannot have."""
+    path = os.path.normpath(expand_home(text).absolute())
+    if "${" in path:
+        raise ValueError(f"{path}: Kedro takes ${{ for a reference; rename the file or folder")
+    return path
 
 
 def name_text(path: str) -> str:

@@ -283,7 +283,7 @@ def build_transformer(
         published.hidden_dropout_prob = published.attention_probs_dropout_prob = config.dropout
         published.is_decoder = config.is_causal
         with quiet_loading():
-            model = AutoModelForMaskedLM.from_pretrained(weights, config=published)
+            model = AutoModelForMaskedLM.from_pretrained(weights, config=published, use_safetensors=True)
             if rows > model.config.vocab_size:
                 model.resize_token_embeddings(rows)
         resize_token_types(model, table_sizes.types)

@@ -11,7 +11,7 @@ from kedro.io import AbstractDataset, CatalogProtocol, DatasetError
 from kedro.pipeline import Pipeline
 
 from contexture.corpus.errors import explain_error, is_disk_full
-from contexture.folders import replace_folder, whole_file
+from contexture.folders import lock_folder, replace_folder, whole_file
 
 #: Spark writes this file last.
 SUCCESS = "_SUCCESS"
@@ -105,6 +105,11 @@ class SparkTable(TableFolder):
 
     def save(self, data: Any) -> None:
         """Write a DataFrame; DatasetError of one line if the input cannot be used or the disk is full."""
+        with lock_folder(self._path):
+            self._replace(data)
+
+    def _replace(self, data: Any) -> None:
+        """Write a DataFrame to a new folder, and replace the table by it."""
         new = self._path.with_name(self._path.name + ".unfinished")
         try:
             data.write.mode("overwrite").parquet(str(new.resolve()), partitionBy=self._partition_by)

@@ -15,7 +15,14 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from contexture.folders import ReplacedError, discard_other, watch_folder, work_folder
+from contexture.folders import (
+    ReplacedError,
+    check_replaceable,
+    discard_other,
+    lock_folder,
+    replaced_folder,
+    watch_folder,
+)
 from contexture.progress import progress
 from contexture.retrieval.top import NO_ROW, Rows, Scores, select_best
 
@@ -115,23 +122,41 @@ def write_vectors(
     """
     if rows < 1:
         raise ValueError(f"{folder}: there are no candidates to embed; check whether the table of candidates is empty")
+    folder = folder.resolve()
+    if (vectors := _find_vectors(folder, rows, dimension, identity)) is not None:
+        return vectors
+    work_identity = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
+    with lock_folder(folder, wait=True):
+        # Another process may have written them meanwhile.
+        if (vectors := _find_vectors(folder, rows, dimension, identity)) is not None:
+            return vectors
+        discard_other(folder, work_identity)
+        with replaced_folder(folder, work_identity) as work_dir, progress(rows, "embed", "text") as bar:
+            shards = []
+            for number, start in enumerate(range(0, rows, rows_per_shard)):
+                shard = range(start, min(start + rows_per_shard, rows))
+                shards.append(_write_shard(work_dir / f"{number:05d}.npy", shard, dimension, embed))
+                bar.update(len(shard))
+            description = {"dimension": dimension, "identity": dict(identity), "shards": shards}
+            (work_dir / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
+    return open_vectors(folder)
+
+
+def _find_vectors(folder: Path, rows: int, dimension: int, identity: Mapping[str, Any]) -> Vectors | None:
+    """Return the vectors of a finished folder with this identity; None if there are none, or damaged ones.
+
+    Raises ValueError if the folder has other files, which would be lost.
+    """
     try:
         vectors = open_vectors(folder)
-        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _to_json(identity)):
-            return vectors
     except ValueError:
-        pass  # unfinished or damaged
-    work_identity = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
-    discard_other(folder, work_identity)
-    with work_folder(folder, work_identity) as work_dir, progress(rows, "embed", "text") as bar:
-        shards = []
-        for number, start in enumerate(range(0, rows, rows_per_shard)):
-            shard = range(start, min(start + rows_per_shard, rows))
-            shards.append(_write_shard(work_dir / f"{number:05d}.npy", shard, dimension, embed))
-            bar.update(len(shard))
-        description = {"dimension": dimension, "identity": dict(identity), "shards": shards}
-        (work_dir / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
-    return open_vectors(folder)
+        check_replaceable(folder, DESCRIPTION_FILE)
+        return None
+    return (
+        vectors
+        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _to_json(identity))
+        else None
+    )
 
 
 def open_vectors(folder: Path, read_all: bool = True) -> Vectors:

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,16 @@ import pyarrow.parquet as pq
 import torch
 
 from contexture.encoders.saved import encoder_checksum
-from contexture.folders import IDENTITY, UNFINISHED, hash_file, is_finished, read_identity, work_folder
+from contexture.folders import (
+    IDENTITY,
+    UNFINISHED,
+    check_replaceable,
+    hash_file,
+    is_finished,
+    read_identity,
+    work_folder,
+)
+from contexture.signals import exit_on_sigterm
 from contexture.streams.tables import held_out_dir
 from contexture.training.card import pretraining_details, pretraining_metadata, write_card
 from contexture.training.config import QUESTIONS, Pretraining
@@ -69,6 +78,7 @@ def launch(
         train: trains in a work folder; each process calls it.
         arguments: arguments of `contexture train`, without the folder; several devices need them.
     """
+    folder = folder.resolve()
     channel = Channel(devices) if is_distributed() else None
     if channel and channel.rank:
         if begins := channel.wait() == BEGIN_MESSAGE:
@@ -80,6 +90,7 @@ def launch(
         if channel:
             channel.send(KEPT_MESSAGE)
         return False
+    check_replaceable(folder, IDENTITY)
     if devices > 1 and not channel:
         if arguments is None:
             raise ValueError("several devices need `contexture train`: give `arguments`")
@@ -151,13 +162,20 @@ def _held_out_identity(config: Pretraining, files: RunFiles, examples: Sequence[
 
 
 def examples_identity(folder: Path) -> dict[str, Any]:
-    """Return the number of rows and bytes of a table of examples; of derived ones, also what they depend on."""
+    """Return the number of rows, bytes and checksum of a table of examples; of derived ones, also their identity."""
     tables = sorted(folder.rglob("*.parquet"))
     derived = {"derived": read_identity(folder)} if (folder / IDENTITY).exists() else {}
     return derived | {
         "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
         "bytes": sum(table.stat().st_size for table in tables),
+        "sha256": _hash_tables(*((table, table.stat().st_mtime_ns) for table in tables)),
     }
+
+
+@cache
+def _hash_tables(*tables: tuple[Path, int]) -> str:
+    """Return the SHA-256 of files, which are read once in the time of their last change."""
+    return hashlib.sha256(b"".join(hash_file(table) for table, _ in tables)).hexdigest()
 
 
 def folder_checksum(folder: Path) -> str:
@@ -210,19 +228,6 @@ def _exit_after_process(process: int) -> None:
             time.sleep(1)
     except OSError:
         os._exit(1)
-
-
-@contextmanager
-def exit_on_sigterm() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM inside the `with` block, so that this process ends those that it started."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous_handler = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous_handler)
 
 
 def end_process_group(process: subprocess.Popen[bytes]) -> None:

@@ -27,9 +27,12 @@ class WriteProvenance:
         self.run_parameters = parameters
 
     @hook_impl
-    def before_pipeline_run(self) -> None:
-        """Store the start time."""
+    def before_pipeline_run(self, pipeline: Pipeline) -> None:
+        """Store the start time, and delete the files of an earlier run, whose records this run replaces."""
         self.start = time.monotonic()
+        reports_dir = DataLayout(data_dir(self.run_parameters.get().workspace)).reports_dir
+        for system in find_reported_systems(pipeline):
+            (reports_dir / system / RUN_FILE).unlink(missing_ok=True)
 
     @hook_impl
     def after_pipeline_run(
@@ -42,8 +45,11 @@ class WriteProvenance:
 
         parameters = self.run_parameters.get()
         layout = DataLayout(data_dir(parameters.workspace))
-        systems = {str(node.namespace) for node in pipeline.nodes if node.short_name == "write_report"}
-        systems = {system for system in systems if (layout.reports_dir / system / METRICS_FILE).exists()}
+        systems = {
+            system
+            for system in find_reported_systems(pipeline)
+            if (layout.reports_dir / system / METRICS_FILE).exists()
+        }
         if not systems:
             return
         commit = read_commit(Path(run_params["project_path"]))
@@ -65,6 +71,11 @@ class WriteProvenance:
             )
             with whole_file(layout.reports_dir / system / RUN_FILE) as file:
                 file.write(json.dumps(asdict(provenance), indent=1, ensure_ascii=False).encode())
+
+
+def find_reported_systems(pipeline: Pipeline) -> set[str]:
+    """Return the systems that a pipeline reports on."""
+    return {str(node.namespace) for node in pipeline.nodes if node.short_name == "write_report"}
 
 
 def format_command(options: Mapping[str, Any], system: str) -> str:

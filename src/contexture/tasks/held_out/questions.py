@@ -37,6 +37,8 @@ def _read_judged(folder: Path) -> list[tuple[str, str]]:
         for answer, score in answers.items()
         if score > 0
     ]
+    if any(not question.strip() for question, _ in rows):
+        raise ValueError(f"{query_file}: a question is empty; delete it")
     if not rows:
         raise ValueError(f"{folder}: {qrels_file.name} has no answer to any query of {query_file.name}")
     return rows
@@ -50,6 +52,15 @@ def _find_file(folder: Path, patterns: Sequence[str]) -> Path:
     raise ValueError(f"{folder}: a folder of questions must have {patterns[0]} (or {', '.join(patterns[1:])})")
 
 
+def _find_fault(parts: Sequence[str]) -> str | None:
+    """Return what is wrong with the columns of a line, if anything."""
+    if len(parts) != len(QUESTION_COLUMNS):
+        return "1 column" if len(parts) == 1 else f"{len(parts)} columns"
+    if not all(parts):
+        return "a column is empty"
+    return "a quotation mark is not closed" if any("\n" in part for part in parts) else None
+
+
 def _read_columns(file: Path) -> list[list[str]]:
     file_format = "Each line must be a question, a tab (in .csv a comma) and the document or passage that answers it."
     delimiter = _DELIMITERS.get(file.suffix.lower())
@@ -60,15 +71,12 @@ def _read_columns(file: Path) -> list[list[str]]:
         with file.open(encoding="utf-8-sig", newline="") as text:
             # In files with tabs quotation marks are text.
             quoting = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-            lines = csv.reader(text, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
+            lines = csv.reader(text, delimiter=delimiter, quoting=quoting, strict=True)  # type: ignore[arg-type]
             for columns in lines:
                 parts = [part.strip() for part in columns]
                 if not any(parts):
                     continue
-                if len(parts) != len(QUESTION_COLUMNS) or not all(parts):
-                    fault = "a column is empty"
-                    if len(parts) != len(QUESTION_COLUMNS):
-                        fault = "1 column" if len(parts) == 1 else f"{len(parts)} columns"
+                if fault := _find_fault(parts):
                     raise ValueError(f"{file}, line {lines.line_num}: {fault}. {file_format}")
                 if parts != QUESTION_COLUMNS:  # a header
                     rows.append(parts)

@@ -5,7 +5,6 @@ columns: sentence, sentence, label (SciTail), or label, sentence, sentence, id (
 test part with two columns has no labels (XTREME).
 """
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import chain
@@ -15,7 +14,7 @@ from typing import TextIO
 import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.text_files import catch_damage, open_text
+from contexture.tasks.text_files import catch_damage, open_text, parse_json
 
 #: Headers and keys of the two sentences and of the label.
 SENTENCE_KEYS = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
@@ -120,7 +119,7 @@ def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[i
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             texts = [next(row[key] for key in names if key in row) for names in SENTENCE_KEYS]
         except (ValueError, StopIteration, RuntimeError, TypeError) as error:
             raise ValueError(

@@ -47,7 +47,10 @@ def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
     """Return parsed JSON; raise ValueError, with file and line, for other content. `line` is that of its start."""
     try:
-        return json.loads(data)
+        parsed = json.loads(data)
+        if b"\\u" in data:
+            json.dumps(parsed, ensure_ascii=False).encode()  # raises for lone surrogates such as \\ud800
+        return parsed
     except json.JSONDecodeError as error:
         position = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
         raise ValueError(f"{position}: broken JSON ({error.msg}); {FETCH_AGAIN}") from error
@@ -57,6 +60,10 @@ def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
         raise ValueError(f"{position}: not UTF-8 ({error.reason}); {FETCH_AGAIN}") from error
     except RecursionError as error:
         raise ValueError(f"{path}, line {line}: JSON is nested too deeply; {FETCH_AGAIN}") from error
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{path}, line {line}: half of a character ({error.reason}); {FETCH_AGAIN}") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise ValueError(f"{path}, line {line}: {error}; {FETCH_AGAIN}") from error
 
 
 def get_field(record: Any, key: str, kind: type[T], position: str, layout: str) -> T:
