@@ -73,3 +73,17 @@ def test_uniform_attention_is_at_chance() -> None:
 def test_without_repeated_words_there_are_no_results() -> None:
     encoder, _ = make_objective()
     assert measure_attention(encoder, [make_batch(encoder, [[[30, 31], [32, 33]]])]) == {}
+
+
+@torch.inference_mode()
+def test_attention_within_the_first_sample_in_multiples_of_uniform_attention() -> None:
+    encoder, _ = make_objective()
+    samples = tokens(encoder)
+    documents = torch.tensor([[7, 7, 3, 7], [1, 1, 1, 1]])
+    sample = measure_attention(encoder, [make_batch(encoder, samples) | {"documents": documents}])["sample"]
+    assert sample["documents"] == [0, 0, 1, 0] and len(sample["weights"]) == 4 and encoder.cross is not None
+    vectors = torch.stack([encode_one(encoder, text) for text in samples[0]])
+    for number, row in enumerate(sample["weights"]):
+        rest = [other for other in range(4) if other != number]
+        weights = 3 * encoder.cross.log_attention(vectors[number][None], vectors[rest]).exp()[0]
+        assert [row[other] for other in rest] == pytest.approx(weights.tolist(), abs=1e-3) and row[number] == 0

@@ -254,3 +254,18 @@ INVALID: list[tuple[dict[str, Any], Any, str]] = [
 def test_invalid_encoders_and_settings_raise_an_error(settings: dict[str, Any], encoder: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CmlmConfig(**{"projections": 9} | settings).check(encoder, LENGTHS)
+
+
+def test_metrics_compare_the_own_vector_with_another_pairs() -> None:
+    """The words that are predicted from the own vectors are the truth."""
+    encoder, objective = make_objective()
+    objective.is_logged = True
+    batch = corrupt(objective, pairs(encoder))
+    pooled = 20 * torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        best, other = (objective._predict(encoder, v, batch)[0].argmax(-1) for v in (pooled, pooled[[3, 0, 1, 2]]))
+    targets = batch["cmlm_targets"].clone()
+    targets[targets != IGNORED_TARGET] = best
+    metrics = objective(encoder, pooled, batch | {"cmlm_targets": targets}).metrics
+    share = float((best != other).float().mean())
+    assert metrics["accuracy"].item() == 1 and metrics["conditioning_gain"].item() == pytest.approx(share) and share > 0

@@ -133,3 +133,19 @@ def test_scores_are_not_rounded_under_autocast() -> None:
     assert actual.dtype == torch.float32
     torch.testing.assert_close(actual, queries.bfloat16().float() @ documents.T)
     assert len(actual[0].unique()) == 24 and expected.abs().max() > 256  # where bfloat16 has steps of 2
+
+
+def test_no_negatives_are_excluded_besides_repetitions() -> None:
+    """The first and the third document are equal, and the third is no negative of the second query: one is left."""
+    states = {"query": torch.eye(3), "document": 2 * torch.eye(3)}
+    batch = {"document_ids": torch.tensor([4, 5, 4]), "no_negatives": torch.zeros(3, 3, dtype=torch.bool)}
+    batch["no_negatives"][1, 2] = True
+    loss = objective()(nn.Identity(), states, batch)
+    assert float(loss.value) == pytest.approx(math.log(1 + math.exp(-2)))
+
+
+def test_accuracy_is_the_share_of_queries_whose_document_is_first() -> None:
+    """The first document is the best of all three queries; each document is best for another query or none."""
+    states = {"query": torch.tensor([[1.0, 0], [3, 1], [2, 0]]), "document": torch.tensor([[2.0, 0], [0, 0], [0, 0]])}
+    loss = objective()(nn.Identity(), states, {"document_ids": torch.arange(3)})
+    assert float(loss.metrics["accuracy"]) == pytest.approx(1 / 3)

@@ -107,3 +107,9 @@ def test_a_shared_network_can_play_both_roles() -> None:
 def test_flops_are_those_of_this_devices_products_with_all() -> None:
     batch = contiguous(ENCODER, [5, 6], [7]) | {"positions": torch.arange(6)}
     assert QuickThoughts(QuickThoughtsConfig(), ENCODER).flops(batch) == 6 * 2 * 6 * 4
+
+
+def test_accuracy_is_of_sentences_with_neighbours() -> None:
+    """Four sentences, of which two are neighbours, each with the highest score for the other."""
+    states = torch.stack([torch.eye(4), torch.eye(4)[[1, 0, 2, 3]]])
+    assert compute_loss(states, make_positions(0, 0, 1, 2))[1] == 1

@@ -29,3 +29,26 @@ def test_dropout_makes_the_second_view() -> None:
     assert float(objective.flops(batch)) > float(encoder.flops(batch)) > 0
     with pytest.raises(ValueError, match="dropout"):
         Simcse(SimcseConfig(), build("transformer_mean", dropout=0.0))
+
+
+def test_accuracy_by_hand() -> None:
+    """The first row is nearest to its second vector, the others are nearest to the first one's."""
+    second = torch.eye(3)[[0, 2, 1]]
+    assert contrastive_loss(torch.eye(3), second, 0.1).metrics["accuracy"].item() == pytest.approx(1 / 3)
+
+
+def test_the_loss_is_that_of_the_texts_read_again_with_other_dropout() -> None:
+    """With the temperature of the settings; both readings get a gradient."""
+    encoder = build("transformer_mean", dropout=0.5).train()
+    objective = Simcse(SimcseConfig(temperature=0.2), encoder)
+    batch = sentence_batch(encoder, sentences([5, 6], [7, 8, 9], [10]), 64)
+    first = encoder(batch["texts"], "document").detach().requires_grad_()
+    torch.manual_seed(3)
+    second = encoder(batch["texts"], "document").detach()
+    assert not torch.equal(first, second)
+    torch.manual_seed(3)
+    loss = objective(encoder, {"document": first}, batch).value
+    assert loss.item() == pytest.approx(contrastive_loss(first, second, 0.2).value.item(), rel=1e-6)
+    loss.backward()
+    assert first.grad is not None and first.grad.abs().sum() > 0
+    assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in encoder.parameters())

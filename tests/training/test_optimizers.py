@@ -1,9 +1,14 @@
 """Optimizers, compared with slow loops of the published algorithms."""
 
+from typing import Any
+
+import pytest
 import torch
 
 from contexture.training.config import OptimizerConfig
+from contexture.training.module import ScheduledObjectives
 from contexture.training.optimizers import build_optimizer
+from tests.encoders.toys import build
 from tests.training.runs import Training, assert_same
 from tests.training.toys import system
 
@@ -68,3 +73,24 @@ def test_a_killed_run_with_lamb_resumes_bit_for_bit(training: Training) -> None:
     whole = training.train(config, "mlm", "whole")
     training.kill(config, "mlm", "again", 4)
     assert_same(whole, training.train(config, "mlm", "again"))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"), [("linear", [0, 0.5, 1, 0.75, 0.5, 0.25]), ("constant", [0, 0.5, 1, 1, 1, 1])]
+)
+@pytest.mark.parametrize("first_step", [0, 1, 4])
+def test_learning_rates_of_six_steps(schedule: Any, expected: list[float], first_step: int) -> None:
+    """Two steps up to the peak, then down to 0 or level; a resumed run goes on where it was."""
+    config = OptimizerConfig(0.1, warmup_steps=2, schedule=schedule)
+    module = ScheduledObjectives(
+        build("bag_of_words"), {}, {}, {}, lambda _: {}, steps=6, optimizer=config, seed=0, first_step=first_step
+    )
+    made: Any = module.configure_optimizers()
+    optimizer, scheduler = made["optimizer"], made["lr_scheduler"]["scheduler"]
+    assert made["lr_scheduler"]["interval"] == "step"
+    rates = []
+    for _ in range(first_step, 6):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    assert rates == pytest.approx([0.1 * share for share in expected[first_step:]])

@@ -13,12 +13,19 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths
 from contexture.encoders.layout import row_lengths
 from contexture.streams.base import Batching
-from contexture.streams.pairs.batches import PairRows, Pairs, Passages
-from contexture.streams.pairs.config import PAIR_TASKS, PairSampling, PairsConfig, PairTask, PassagesConfig
+from contexture.streams.pairs.batches import HardPairs, PairRows, Pairs, Passages
+from contexture.streams.pairs.config import (
+    PAIR_TASKS,
+    HardPairsConfig,
+    PairSampling,
+    PairsConfig,
+    PairTask,
+    PassagesConfig,
+)
 from contexture.streams.rows import EmptyExamplesError
 from tests.encoders.toys import TOKENS, build
 from tests.factories import Ids, rows_of, texts_of
-from tests.training.toys import write_pairs
+from tests.training.toys import write_hard_pairs, write_pairs
 
 LENGTHS = Lengths(query=8, document=16)
 SIZES = {"ict": 30, "bfs": 17, "wlp": 5}
@@ -205,3 +212,34 @@ def test_a_task_without_pairs_is_skipped(mixture: str, tables: Path, tmp_path: P
     write_pairs([], tmp_path / "bfs")
     stream = PairRows([tables / "wlp", tmp_path / "bfs"], mixture, 0)  # type: ignore[arg-type]
     assert stream.take(0, 9).equals(PairRows([tables / "wlp"], "uniform", 0).take(0, 9))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_equal_ids_of_documents_and_negatives_are_equal_documents(ranks: int, tmp_path: Path) -> None:
+    """Document n has the tokens 200 + n. Some negatives are documents of other pairs of the step."""
+    draw = np.random.default_rng(0)
+    rows = []
+    for number in range(12):
+        document, *negatives = draw.permutation(15)[:3].tolist()
+        rows.append(
+            {
+                "pair_id": f"{number}", "query": [5], "title": [], "passage": [200 + document],
+                "document": f"d{document}", "document_pairs": 1,
+                "negative_titles": [[], []], "negative_passages": [[200 + name] for name in negatives],
+                "negative_documents": [f"d{name}" for name in negatives],
+                "margins": [document - name for name in negatives],
+            }
+        )  # fmt: skip
+    write_hard_pairs(rows, tmp_path / "ict")
+    tokens: dict[int, set[int]] = {}
+    for rank in range(ranks):
+        stream = HardPairs(HardPairsConfig(), tmp_path, build("bag_of_words"), 0, Batching(12, rank=rank, ranks=ranks))
+        batch = stream.batch(0, 0)
+        documents, negatives = ([text[-1] for text in texts_of(batch[side])] for side in ("document", "negative"))
+        for side, texts in (("document_ids", documents), ("negative_ids", negatives)):
+            for name, token in zip(batch[side].tolist(), texts, strict=True):
+                tokens.setdefault(name, set()).add(token)
+        expected = np.array(documents)[:, None] - np.array(negatives).reshape(-1, 2)
+        assert batch["margins"].tolist() == expected.tolist()
+    assert all(len(of_id) == 1 for of_id in tokens.values())
+    assert len({token for of_id in tokens.values() for token in of_id}) == len(tokens) < 36

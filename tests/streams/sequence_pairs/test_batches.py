@@ -38,3 +38,14 @@ def test_an_epoch_of_the_baseline_has_all_text(examples: Path, encoder: Encoder)
     expected = {tuple(row[side][: LIMIT - 2]) for row in rows for side in ("first", "second")}
     assert {row[1:-1] for row in rows_of(stream.batch(0, 0))} == expected
     assert expected > {tuple(row["second"][: LIMIT - 2]) for row in rows}
+
+
+def test_the_first_sequence_of_a_pair_is_encoded_and_the_second_predicted(examples: Path, encoder: Encoder) -> None:
+    rows = pq.read_table(examples / "sequence_pairs").to_pylist()
+    stream = SequencePairs(
+        SequencePairsConfig(), examples / "sequence_pairs", encoder, 0, Batching(len(rows), tokens_at_once=60)
+    )
+    batch = stream.batch(0, 0)
+    pairs = zip(texts_of(batch["texts"]), rows_of(batch["second"]), strict=True)
+    expected = sorted(tuple(tuple(row[side][: LIMIT - 2]) for side in ("first", "second")) for row in rows)
+    assert sorted((first[1:-1], second[1:-1]) for first, second in pairs) == expected

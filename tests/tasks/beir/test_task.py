@@ -12,10 +12,11 @@ from sklearn.metrics import ndcg_score
 
 from contexture.encoders.models import load_model
 from contexture.metrics.graded import METRICS
+from contexture.retrieval.config import Bm25Config
 from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.task import BeirTask
-from contexture.tasks.passage_ranking import measure_intervals
+from contexture.tasks.passage_ranking import measure_intervals, rank_by_vectors, rank_by_words
 from tests.tasks.beir.toys import write_beir_set, write_drawn_set, write_small_set
 from tests.tasks.retrieval import toys
 
@@ -160,3 +161,21 @@ def test_settings() -> None:
     for bad in ({"input": {"Sci Fact": "x"}}, {"split": "training"}):
         with pytest.raises(ValidationError):
             BeirConfig(**bad)  # type: ignore[arg-type]
+
+
+def test_fused_rankings_are_sums_of_reciprocal_ranks(
+    folder: Path, encoder: str, results: Results, tmp_path: Path
+) -> None:
+    """Of both rankings, without the document that has the query's id; ties are ordered by row."""
+    file, queries = folder / "data/drawn/documents.parquet", pd.read_parquet(folder / "data/drawn/queries.parquet")
+    texts, expected = queries["text"].tolist(), []
+    by_vectors = rank_by_vectors([encoder], file, texts, tmp_path, 60)[1]
+    by_words = rank_by_words(file, texts, tmp_path, Bm25Config(), 60)[1]
+    for number, (names, graded) in enumerate(zip(queries["documents"], queries["scores"], strict=True)):
+        sums, grades = np.zeros(60), np.zeros(60)
+        for ranked in (by_vectors, by_words):
+            rows = [row for row in ranked[number] if row >= 0 and (number, row) != (0, 0)]
+            sums[rows] += 1 / (61 + np.arange(len(rows)))
+        grades[[int(name[1:]) for name in names]] = graded
+        expected.append(ndcg_score([grades], [sums - 1e-9 * np.arange(60)], k=10))
+    assert query_metrics(results, "one+bm25")["ndcg_at_10"].tolist() == pytest.approx(expected, abs=1e-6)

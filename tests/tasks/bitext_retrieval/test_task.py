@@ -13,8 +13,9 @@ from contexture.metrics.language_components import first_component
 from contexture.reporting.published import read_published
 from contexture.retrieval.search_index import find_nearest
 from contexture.tasks.base import Results
+from contexture.tasks.bitext_retrieval import evaluation
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
-from contexture.tasks.bitext_retrieval.evaluation import translation_accuracy
+from contexture.tasks.bitext_retrieval.evaluation import _measure_both_directions, translation_accuracy
 from contexture.tasks.bitext_retrieval.files import PAPER_LANGUAGES, read_set
 from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
 from contexture.tasks.corpus_languages import PcrTexts, match_languages, subtract_component
@@ -188,3 +189,30 @@ def test_real_files(shared_data: Path) -> None:
     tests = shared_data / "multilingual/multi30k/data/task1/raw"
     flickr = BitextSet([f"{tests}/test_2016_flickr.{lang}.gz" for lang in ("en", "de")], ("en", "de"))
     assert len(read_set("multi30k", flickr)) == 1000
+
+
+def make_rows(lang: str = "deu") -> pd.DataFrame:
+    rows = pd.DataFrame({"source": ["s1", "s2"], "target": ["t1", "t2"]})
+    return rows.assign(source_lang=lang, target_lang="eng")
+
+
+def test_each_direction_has_its_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both German sentences are nearest to the first English one; each English one is nearest to its German one."""
+    monkeypatch.setattr(evaluation, "PAPER_LANGUAGES", ("deu", "fra"))
+    lookup = make_lookup({"s1": [1.0, 0.1], "s2": [1.0, 0.4], "t1": [9.0, 2.0], "t2": [0.1, 1.0]})
+    assert _measure_both_directions(make_rows(), lookup, {}) == {"deu-eng": 0.5, "eng-deu": 1.0}
+    french = make_rows("fra")[:1]  # a single pair is right in both directions
+    assert _measure_both_directions(pd.concat([make_rows(), french]), lookup, {}) == {
+        "deu-eng": 0.5, "eng-deu": 1.0, "eng-fra": 1.0, "fra-eng": 1.0, "36-eng": 0.75, "eng-36": 1.0
+    }  # fmt: skip
+
+
+def test_each_side_loses_the_component_of_its_language() -> None:
+    """Only German sentences have one, of which nothing but their first number is left out."""
+    lookup = make_lookup({"s1": [3.0, 1, 0], "s2": [-3.0, 0, 1], "t1": [-1.0, 1, 0], "t2": [1.0, 0, 1]})
+    first = np.array([1, 0, 0], np.float32)
+    assert _measure_both_directions(make_rows(), lookup, {}) == {"deu-eng": 0, "eng-deu": 0}
+    assert _measure_both_directions(make_rows(), lookup, {"deu": first}) == {"deu-eng": 1, "eng-deu": 1}
+    # Sentences of languages without a component stay as they are.
+    ahead = make_lookup({"s1": [3.0, 1, 0], "s2": [-3.0, 0, 1], "t1": [2.0, 0, 1], "t2": [-2.0, 1, 0]})
+    assert _measure_both_directions(make_rows(), ahead, {"fra": first}) == {"deu-eng": 1, "eng-deu": 1}

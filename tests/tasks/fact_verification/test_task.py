@@ -11,10 +11,12 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from contexture.demo import DemoConfig, write_demo_world
+from contexture.encoders.files import load_encoder
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.fact_verification import evaluation
 from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.evaluation import average_evidence, measure_baselines
+from contexture.tasks.fact_verification.model import load_verifier
 from contexture.tasks.fact_verification.task import FactVerificationTask
 from tests.tasks.answer_selection.toys import make_encoder, make_encoders, tune_all
 from tests.tasks.fact_verification import toys
@@ -175,3 +177,28 @@ def test_identity_ignores_other_heads() -> None:
 def test_invalid_settings_raise(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         TypeAdapter(FactVerificationSettings).validate_python(settings)
+
+
+def test_frozen_features_are_of_claim_and_mean_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[u, v, |u−v|, u∗v], and u alone."""
+    seen: list[Any] = []
+    monkeypatch.setattr(evaluation, "classify", lambda inputs, *_: seen.append(inputs) or {})
+    start = pair_toys.new_encoder(tmp_path / "start", pair_toys.vocabulary(tmp_path / "words"), pair_toys.TRANSFORMER)
+    toys.write_data(tmp_path / "data")
+    evaluation.measure_frozen([str(start)], tmp_path / "data" / "claims.parquet", tmp_path / "vectors")
+    both, alone = seen
+    encoder = load_encoder(start)
+    for split in ("train", "dev", "test"):
+        rows = toys.make_claims().query("split == @split")
+        for row, (claim, evidence) in enumerate(zip(rows["claim"], rows["evidence"], strict=True)):
+            u, v = encoder.embed([claim])[0], encoder.embed(evidence).mean(axis=0)
+            np.testing.assert_allclose(both[split][row], [*u, *v, *abs(u - v), *(u * v)], atol=1e-5)
+            np.testing.assert_allclose(alone[split][row], u, atol=1e-5)
+
+
+def test_fine_tuned_models_give_their_most_probable_label(project: Path, results: Results) -> None:
+    judgements = results.tables["judgements"].query("protocol == 'max_pool' and split == 'test'").set_index("claim_id")
+    model = load_verifier(project / "pairwise-1" / "max_pool")
+    for row in toys.make_claims().query("split == 'test'").itertuples():
+        judged = model.judge(row.claim, row.evidence)
+        assert judgements["given"][row.claim_id] == max(judged, key=judged.__getitem__)

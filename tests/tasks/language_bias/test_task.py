@@ -13,9 +13,10 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from contexture.retrieval.vectors import normalize
+from contexture.tasks.corpus_languages import PcrTexts
 from contexture.tasks.language_bias import evaluation
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
-from contexture.tasks.language_bias.evaluation import neighbour_shares, project_with_tsne
+from contexture.tasks.language_bias.evaluation import measure_bias, neighbour_shares, project_with_tsne
 from contexture.tasks.language_bias.files import read_sentences
 from contexture.tasks.language_bias.task import LanguageBiasTask
 from contexture.tasks.missing import BenchmarkMissing
@@ -141,3 +142,21 @@ def test_projection_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
         points = project_with_tsne(vectors, np.array([0, 0, 0, 1, 1, 1]), ["en", "qaa"], 2)
     assert points["lang"] == ["en", "en", "qaa", "qaa"] and len(points["x"]) == len(points["y"]) == 4
     assert set(seen) == {1}
+
+
+def test_pcr_removes_the_bias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentences are far from those of the other language, and without its component equal to their translation."""
+    meaning, shift = np.random.default_rng(0).normal(size=(20, 16)), 90 * np.eye(16)[:2]
+    meaning[:, :2] = 0
+    vectors = {f"{lang}{n}": meaning[n] + shift[side] for side, lang in enumerate(("de", "en")) for n in range(20)}
+    rows = [(lang, f"{lang}{n}") for lang in ("de", "en") for n in range(20)]
+    pd.DataFrame(rows, columns=["lang", "text"]).to_parquet(tmp_path / "px")
+
+    def lookup(texts: list[str]) -> np.ndarray:
+        return np.array([vectors[text] for text in texts], np.float32)
+
+    monkeypatch.setattr(evaluation, "NUM_NEIGHBOURS", 1)
+    monkeypatch.setattr(evaluation, "VectorStore", lambda _: lambda *_: lookup)
+    measured = measure_bias((), "px", tmp_path / "px", ["de", "en"], PcrTexts(is_test=True), tmp_path, ())
+    shares = {protocol: result["neighbours"] for protocol, result in measured.items()}
+    assert shares == {"frozen": [[1, 0], [0, 1]], "pcr": [[0, 1], [1, 0]]}

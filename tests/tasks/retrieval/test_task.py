@@ -11,6 +11,7 @@ import pytest
 
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.encoders.base import Encoder
+from contexture.encoders.models import load_model
 from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings
 from contexture.tasks.retrieval.evaluation import is_unseen
@@ -204,3 +205,26 @@ def test_questions_from_the_demo_a_file_and_a_folder(tmp_path: Path) -> None:
         assert json.loads((data / "task.json").read_text())["name"] == (name or "squad")
         assert pd.read_parquet(data / "questions.parquet").astype(str).equals(questions.astype(str))
         assert pd.read_parquet(data / "candidates.parquet").equals(candidates)
+
+
+def test_fused_ranks_of_a_share_are_those_of_reciprocal_ranks(project: Path) -> None:
+    """Of the tested questions alone, in both rankings; there are too few dev questions to choose a weight."""
+    ranks = evaluate(project, toys.settings(steps=5, shares=[50, 80], hybrid=["tuned"])).tables["ranks"]
+    questions, candidates = toys.tables()
+    texts = list(zip(candidates["sentence"], candidates["passage"], strict=True))
+    index = build_bm25([" ".join(parts) for parts in texts])
+    for share, seed in ((50, 0), (80, 1)):
+        tested = questions[is_unseen(questions, share, seed)]
+        model = load_model(project / f"tuned-{seed}/share-{share}")
+        scores = model.embed(tested["question"].tolist(), "query") @ model.embed(texts, "document").T
+        rankings = np.argsort(-scores, axis=1, kind="stable"), index.search(tested["question"].tolist(), 40)[1]
+        expected = []
+        for answers, *ranked in zip(tested["answers"], *rankings, strict=True):
+            sums = np.zeros(40)
+            for rows in ranked:
+                sums[rows[rows >= 0]] += 1 / (61 + np.arange((rows >= 0).sum()))
+            expected.append(np.argsort(-sums, kind="stable").tolist().index(int(answers[0][1:])) + 1)
+        run = ranks.query("variant == 'tuned+bm25' and seed == @seed")
+        run = run[run["protocol"] == f"{share}%"]
+        assert run["question_id"].tolist() == tested["question_id"].tolist()
+        assert np.mean(run["rank"].to_numpy() == np.array(expected)) > 0.95  # rounding may decide a tie
