@@ -147,3 +147,5 @@ def test_search_takes_a_workspace_or_the_index_that_was_built_last(
     assert capsys.readouterr().err.startswith("searching the workspace boats, which was built last of 2; --name ")
     with pytest.raises(SystemExit, match=r"ferry.*ferries"):
         main(["search", "gulls", "--name", "ferry"])
+    with pytest.raises(SystemExit, match=r"unknown workspace '\.\./workspaces/ferries'"):
+        main(["search", "gulls", "--name", "../workspaces/ferries"])

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
 from contexture.encoders.base import Encoder
@@ -155,6 +156,15 @@ def test_a_vocabulary_or_layout_that_does_not_fit_published_weights_fails(tmp_pa
             build(TransformerConfig(init_from=str(tmp_path / kind)))
     with pytest.raises(ValueError, match="must divide"):
         TransformerConfig(hidden_size=10, heads=3)
+
+
+def test_published_weights_are_not_unpickled(tmp_path: Path) -> None:
+    BertForMaskedLM(BertConfig(**SMALL, max_position_embeddings=24)).save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(weights, tmp_path / "pytorch_model.bin")
+    with pytest.raises(OSError, match="safetensors"):
+        build(TransformerConfig(init_from=str(tmp_path)))
 
 
 def test_new_weights_are_scaled_to_the_width_and_queries_equal_keys() -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from transformers import BertConfig, BertModel
 
@@ -14,7 +16,7 @@ from contexture.folders import UNFINISHED
 from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.systems.launch import training_files
 from contexture.training import launcher
-from contexture.training.launcher import launch_pretraining, run_identity
+from contexture.training.launcher import examples_identity, launch_pretraining, run_identity
 from tests.training import toys
 from tests.training.runs import (
     Killed,
@@ -50,6 +52,28 @@ def test_a_finished_run_is_kept(finished: Path, examples: Path, tokenizer: Path)
     assert not launch(config, "run", examples, tokenizer, finished)
     assert read_times(finished) == old
     assert not list(finished.parent.glob(f"*{UNFINISHED}"))
+
+
+def test_the_identity_of_examples_depends_on_their_content(tmp_path: Path) -> None:
+    """Also with equally many rows and bytes."""
+    identities = []
+    for token in (5, 6):
+        table = pa.table({"tokens": [[token]]})
+        pq.write_table(table, tmp_path / f"{token}.parquet", compression="none", use_dictionary=False)
+        (tmp_path / f"{token}").mkdir()
+        identities.append(
+            examples_identity((tmp_path / f"{token}.parquet").rename(tmp_path / f"{token}/0.parquet").parent)
+        )
+    assert identities[0]["bytes"] == identities[1]["bytes"] and identities[0]["sha256"] != identities[1]["sha256"]
+
+
+def test_a_folder_with_other_files_is_not_replaced(training: Training) -> None:
+    folder = training.folder / "models"
+    folder.mkdir()
+    (folder / "thesis.txt").touch()
+    with pytest.raises(ValueError, match="models has other files, which would be deleted"):
+        launch(two_towers(runs=RUNS), "run", training.examples, training.vocabulary, folder)
+    assert [*folder.iterdir()] == [folder / "thesis.txt"]
 
 
 #: Changes of settings on which the run depends.

@@ -168,14 +168,14 @@ def examples_identity(folder: Path) -> dict[str, Any]:
     return derived | {
         "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
         "bytes": sum(table.stat().st_size for table in tables),
-        "sha256": _hash_tables(*((table, table.stat().st_mtime_ns) for table in tables)),
+        "sha256": _hash_tables(*((table, table.stat().st_ino, table.stat().st_mtime_ns) for table in tables)),
     }
 
 
 @cache
-def _hash_tables(*tables: tuple[Path, int]) -> str:
-    """Return the SHA-256 of files, which are read once in the time of their last change."""
-    return hashlib.sha256(b"".join(hash_file(table) for table, _ in tables)).hexdigest()
+def _hash_tables(*tables: tuple[Path, int, int]) -> str:
+    """Return the SHA-256 of files, each with inode and time of change: they are only read again after a change."""
+    return hashlib.sha256(b"".join(hash_file(table) for table, *_ in tables)).hexdigest()
 
 
 def folder_checksum(folder: Path) -> str:

@@ -73,6 +73,8 @@ def test_missing_files_raise_with_a_remedy(tmp_path: Path):
         (b"", "line 1, column 1: broken JSON"),
         (b'[\n"\xff"]', "line 2, byte 3: not UTF-8"),
         (b"[" * 200_000, "nested too deeply"),
+        (b'[{"context": "\\ud800"}]', r"dev\.json, line 1: half of a character"),
+        (b"[" + b"1" * 5000 + b"]", r"dev\.json, line 1: .*4300 digits.* download the file again"),
         (b'{"questions": []}', r"dev\.json: no list under the key 'data'; a file must be"),
         (b'"text"', "no list under the key 'data'"),
         (b'{"data": [{"title": "A"}]}', r"data\[0\]: no list under the key 'paragraphs'"),
