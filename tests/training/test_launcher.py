@@ -58,12 +58,10 @@ def test_the_identity_of_examples_depends_on_their_content(tmp_path: Path) -> No
     """Also with equally many rows and bytes."""
     identities = []
     for token in (5, 6):
-        table = pa.table({"tokens": [[token]]})
-        pq.write_table(table, tmp_path / f"{token}.parquet", compression="none", use_dictionary=False)
-        (tmp_path / f"{token}").mkdir()
-        identities.append(
-            examples_identity((tmp_path / f"{token}.parquet").rename(tmp_path / f"{token}/0.parquet").parent)
-        )
+        folder = tmp_path / str(token)
+        folder.mkdir()
+        pq.write_table(pa.table({"tokens": [[token]]}), folder / "0.parquet", compression="none", use_dictionary=False)
+        identities.append(examples_identity(folder))
     assert identities[0]["bytes"] == identities[1]["bytes"] and identities[0]["sha256"] != identities[1]["sha256"]
 
 
