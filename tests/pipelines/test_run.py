@@ -280,11 +280,11 @@ def test_how_results_were_made_is_written_next_to_the_records(demo: Path) -> Non
 def test_a_failed_run_leaves_no_file_of_how_results_were_made(demo: Path, make_project: MakeProject) -> None:
     """Because its records may be new."""
     folder = make_project()
-    copy_data(demo, folder, "08_reporting", "01_raw")
+    shutil.copytree(demo / "data", folder / "data", dirs_exist_ok=True)
     run_file = folder / "data/08_reporting/mspp/run.json"
     assert run_file.exists()
-    (folder / "data/08_reporting/mspp/metrics.json").write_text("[{}]")
-    with pytest.raises(Exception, match="metrics record 0"):
+    (folder / "data/07_model_output/mspp/answer_selection/records.json").write_text("[{}]")
+    with pytest.raises(ValueError, match="record"):
         run_without_spark(folder, node_names=["mspp.write_report"])
     assert not run_file.exists()
 
