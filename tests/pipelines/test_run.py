@@ -284,7 +284,7 @@ def test_a_failed_run_leaves_no_file_of_how_results_were_made(demo: Path, make_p
     run_file = folder / "data/08_reporting/mspp/run.json"
     assert run_file.exists()
     (folder / "data/07_model_output/mspp/answer_selection/records.json").write_text("[{}]")
-    with pytest.raises(ValueError, match="record"):
+    with pytest.raises(KeyError, match="variant"):
         run_without_spark(folder, node_names=["mspp.write_report"])
     assert not run_file.exists()
 
