@@ -1,5 +1,6 @@
 """Files and folders that are either complete or missing."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -133,6 +134,16 @@ def test_two_processes_do_not_work_on_one_folder(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["encoder"]
 
 
+def test_file_systems_without_locks_are_used_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", fail)
+    with work_folder(tmp_path / "encoder") as work:
+        (work / "weights").touch()
+    assert [path.name for path in tmp_path.iterdir()] == ["encoder"]
+
+
 def test_a_linked_folder_is_replaced_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "encoder").symlink_to(tmp_path / "disk" / "large", target_is_directory=True)
@@ -147,7 +158,7 @@ def test_folders_with_other_files_are_not_replaced(tmp_path: Path) -> None:
     check_replaceable(tmp_path / "missing", "identity.json")
     check_replaceable(tmp_path, "identity.json")
     (tmp_path / "thesis.txt").touch()
-    with pytest.raises(ValueError, match="has other files, which would be deleted: choose a new or empty folder"):
+    with pytest.raises(ValueError, match="other files, which would be deleted: delete it, or choose"):
         check_replaceable(tmp_path, "identity.json")
     (tmp_path / "identity.json").touch()
     check_replaceable(tmp_path, "identity.json")

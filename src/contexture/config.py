@@ -253,7 +253,8 @@ def check_starts(name: str, system: SystemConfig) -> None:
     """Raise ConfigurationError if a run continues an encoder that is missing or has another architecture."""
     for key, encoder in system.encoders.items():
         with errors_at(f"{name}.encoders.{key}.init_from", kind=ConfigurationError):
-            encoder_path(getattr(encoder, "init_from", None) or "")
+            if (weights := getattr(encoder, "init_from", None)) is not None:
+                check_weights(weights)
     for run in system.pretrain.runs:
         if (folder := system.previous_dir(run)) is None:
             continue

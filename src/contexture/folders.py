@@ -1,23 +1,26 @@
 """Folders and files that are either complete or missing."""
 
+import errno
 import hashlib
 import json
 import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 LOG = logging.getLogger(__name__)
 UNFINISHED = ".unfinished"
 OLD = ".old"
 SET_ASIDE = ".set-aside"
 IDENTITY = "identity.json"
+#: Errors of file systems that have no locks.
+WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 class ReplacedError(ValueError):
@@ -53,18 +56,34 @@ def watch_folder(file: Path) -> Callable[[], None]:
 def lock_folder(folder: Path, wait: bool = False) -> Iterator[None]:
     """Keep other processes from making `folder`, by a lock beside it, which ends with this process.
 
-    If another process has the lock, `wait` until it ends. Without `wait`, raises ValueError.
+    If another process has the lock, `wait` until it ends. Without `wait`, raises ValueError. A file system without
+    locks is used without.
     """
     file = folder.with_name(f".{folder.name}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file)
+    _acquire(lock, folder, wait)
     try:
-        with FileLock(file, timeout=-1 if wait else 0):
-            try:
-                yield
-            finally:
-                file.unlink(missing_ok=True)
+        yield
+    finally:
+        with suppress(OSError):  # Windows does not delete a locked file
+            file.unlink(missing_ok=True)
+        lock.release()
+
+
+def _acquire(lock: BaseFileLock, folder: Path, wait: bool) -> None:
+    try:
+        lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(f"another process is working on {folder}: wait for it, or end it") from None
+        if not wait:
+            raise ValueError(f"another process is working on {folder}: wait for it, or end it") from None
+        LOG.info("waiting for another process, which is working on %s", folder)
+        lock.acquire()
+    except PermissionError as error:
+        raise ValueError(f"{lock.lock_file} is another user's: if nobody is working on {folder}, delete it") from error
+    except OSError as error:
+        if error.errno not in WITHOUT_LOCKS:
+            raise
 
 
 @contextmanager
@@ -114,8 +133,12 @@ def _resume(work: Path, folder: Path, wanted: Any) -> bool:
 
 
 def _is_begun(work: Path) -> bool:
-    """Return whether a folder has an identity and other files."""
-    return (work / IDENTITY).exists() and len(list(work.iterdir())) > 1
+    """Return whether a folder has an identity that can be read, and other files."""
+    try:
+        read_identity(work)
+    except (OSError, ValueError):
+        return False
+    return len(list(work.iterdir())) > 1
 
 
 def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
@@ -125,7 +148,7 @@ def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
     aside = next(path for path in map(folder.with_name, names) if not path.exists())
     work.rename(aside)
     LOG.warning(
-        "%s starts anew; what was begun with other settings (%s) is set aside as %s, and resumed with these settings",
+        "%s starts anew; what was begun with other settings (%s) is set aside as %s. To resume it, restore them",
         *(folder, "; ".join(differing), aside),
     )
 
@@ -192,6 +215,8 @@ def find_differences(existing: Any, wanted: Any, key: str = "") -> list[str]:
 def replace_folder(work: Path, folder: Path) -> None:
     """Move the finished folder `work` to `folder`, replacing an older one."""
     old = folder.with_name(folder.name + OLD)
+    if old.is_symlink():  # left by an older version
+        old.unlink()
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
@@ -201,8 +226,12 @@ def replace_folder(work: Path, folder: Path) -> None:
 
 def check_replaceable(folder: Path, *markers: str) -> None:
     """Raise ValueError for a folder with other files than ours, which has none of the files `markers`."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: choose a folder")
     if folder.exists() and not any((folder / name).exists() for name in markers) and any(folder.iterdir()):
-        raise ValueError(f"{folder} has other files, which would be deleted: choose a new or empty folder")
+        raise ValueError(
+            f"{folder} has other files, which would be deleted: delete it, or choose a new or empty folder"
+        )
 
 
 def find_upwards(path: Path) -> Path:

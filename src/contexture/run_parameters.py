@@ -10,7 +10,7 @@ import yaml
 #: Texts that a YAML parser may take for a number.
 _NUMBER = re.compile(r"[-+]?[\d_.]+([eE][-+]?\d+)?")
 #: Characters that JSON leaves as they are, and that YAML changes or rejects in quotation marks.
-_UNQUOTED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNQUOTED = re.compile("[\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def split_parameters(text: str) -> list[str]:

@@ -250,6 +250,9 @@ def test_a_question_has_equally_many_candidates_in_all_runs(training: Training) 
     assert {stream.batching.batch_size for stream in opened.streams.values()} == {4}
     with pytest.raises(ValidationError, match=r"pretrain\.batch_size\n.*a question needs several candidates"):
         system(criterion="questions", pretrain={"batch_size": 1})
+    runs = {"run": {**schedule(2, mlm=1), "batch_size": 16}}
+    with pytest.raises(ValidationError, match=r"pretrain\.batch_size\n.*divided among 8 devices; set a multiple"):
+        make_mixed_system(runs, held_out={"share": SHARE, "criterion": "questions"}, batch_size=12, devices=8)
 
 
 def test_patience_keeps_the_weights_with_the_best_questions(training: Training) -> None:

@@ -16,6 +16,7 @@ from contexture.folders import UNFINISHED
 from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.systems.launch import training_files
 from contexture.training import launcher
+from contexture.training.corpus_info import CorpusInfo, hash_tables, write_corpus_info
 from contexture.training.launcher import examples_identity, launch_pretraining, run_identity
 from tests.training import toys
 from tests.training.runs import (
@@ -61,6 +62,8 @@ def test_the_identity_of_examples_depends_on_their_content(tmp_path: Path) -> No
         folder = tmp_path / str(token)
         folder.mkdir()
         pq.write_table(pa.table({"tokens": [[token]]}), folder / "0.parquet", compression="none", use_dictionary=False)
+        assert examples_identity(folder)["sha256"] is None  # as of an older version
+        write_corpus_info(folder, CorpusInfo(sha256=hash_tables(folder, tmp_path / "missing")))
         identities.append(examples_identity(folder))
     assert identities[0]["bytes"] == identities[1]["bytes"] and identities[0]["sha256"] != identities[1]["sha256"]
 

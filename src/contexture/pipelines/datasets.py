@@ -105,14 +105,15 @@ class SparkTable(TableFolder):
 
     def save(self, data: Any) -> None:
         """Write a DataFrame; DatasetError of one line if the input cannot be used or the disk is full."""
-        with lock_folder(self._path):
-            self._replace(data)
+        folder = self._path.resolve()
+        with lock_folder(folder):
+            self._replace(folder, data)
 
-    def _replace(self, data: Any) -> None:
-        """Write a DataFrame to a new folder, and replace the table by it."""
-        new = self._path.with_name(self._path.name + ".unfinished")
+    def _replace(self, folder: Path, data: Any) -> None:
+        """Write a DataFrame to a new folder, and replace that of the table by it."""
+        new = folder.with_name(folder.name + ".unfinished")
         try:
-            data.write.mode("overwrite").parquet(str(new.resolve()), partitionBy=self._partition_by)
+            data.write.mode("overwrite").parquet(str(new), partitionBy=self._partition_by)
         except Exception as error:
             if (message := explain_error(error)) is not None:  # an error of the input
                 raise DatasetError(message) from None
@@ -122,7 +123,7 @@ class SparkTable(TableFolder):
                 raise DatasetError(message) from error
             raise
         _number_files(new)
-        replace_folder(new, self._path)
+        replace_folder(new, folder)
 
 
 def disk_full_message(table: Path, spark_dir: Path) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contexture.folders import (
+    IDENTITY,
     ReplacedError,
     check_replaceable,
     discard_other,
@@ -150,7 +151,7 @@ def _find_vectors(folder: Path, rows: int, dimension: int, identity: Mapping[str
     try:
         vectors = open_vectors(folder)
     except ValueError:
-        check_replaceable(folder, DESCRIPTION_FILE)
+        check_replaceable(folder, DESCRIPTION_FILE, IDENTITY)
         return None
     return (
         vectors

@@ -194,6 +194,9 @@ class SystemConfig:
         if self.pretrain.batch_size < 2:
             message = "a question needs several candidates; set at least 2 (runs may have a batch_size of their own)"
             raise key_error(message, "pretrain", "batch_size")
+        if self.pretrain.batch_size % self.pretrain.devices:
+            message = f"the questions of a batch are divided among {self.pretrain.devices} devices; set a multiple"
+            raise key_error(message, "pretrain", "batch_size")
 
     def _check_minutes(self) -> None:
         """Raise a ValidationError for a budget in minutes in a system without passages, or on several devices.

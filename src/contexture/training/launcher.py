@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from contexture.signals import exit_on_sigterm
 from contexture.streams.tables import held_out_dir
 from contexture.training.card import pretraining_details, pretraining_metadata, write_card
 from contexture.training.config import QUESTIONS, Pretraining
+from contexture.training.corpus_info import read_corpus_info
 from contexture.training.prepare import RunFiles
 from contexture.training.pretrain import pretrain
 from contexture.training.ranks import Channel, get_rank, is_distributed
@@ -162,20 +162,17 @@ def _held_out_identity(config: Pretraining, files: RunFiles, examples: Sequence[
 
 
 def examples_identity(folder: Path) -> dict[str, Any]:
-    """Return the number of rows, bytes and checksum of a table of examples; of derived ones, also their identity."""
+    """Return the number of rows, bytes and checksum of a table of examples; of derived ones, also their identity.
+
+    The stage that makes them computes the checksum; tables of older versions have none.
+    """
     tables = sorted(folder.rglob("*.parquet"))
     derived = {"derived": read_identity(folder)} if (folder / IDENTITY).exists() else {}
     return derived | {
         "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
         "bytes": sum(table.stat().st_size for table in tables),
-        "sha256": _hash_tables(*((table, table.stat().st_ino, table.stat().st_mtime_ns) for table in tables)),
+        "sha256": read_corpus_info(folder).sha256 or None,
     }
-
-
-@cache
-def _hash_tables(*tables: tuple[Path, int, int]) -> str:
-    """Return the SHA-256 of files, each with inode and time of change: they are only read again after a change."""
-    return hashlib.sha256(b"".join(hash_file(table) for table, *_ in tables)).hexdigest()
 
 
 def folder_checksum(folder: Path) -> str:

@@ -57,8 +57,8 @@ class WordsConfig:
     # Number of trained words, special tokens included.
     size: Annotated[int, Field(ge=10)] = 50_000
     lowercase: bool = False
-    # GloVe or word2vec vectors (text or .bin, plain or .gz) or an .npy file with its words in <name>.words.txt.
-    # null: vectors from the co-occurrences of words in the corpus.
+    # GloVe or word2vec vectors (text or .bin, plain or .gz). null: vectors from the co-occurrences of words in the
+    # corpus.
     vectors: str | None = None
     # Number of words to read from the file, which begins with the most frequent ones. null: all.
     vectors_limit: Annotated[int, Field(gt=0)] | None = None

@@ -57,7 +57,7 @@ def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str,
         ("lines.tsv", "\n\t\n", ": contains no questions"),
         ("header.csv", "question,answer\n", ": contains no questions"),
         ("own.xlsx", "a\tb", r": a file of questions must be \.tsv or \.csv"),
-        ("own.csv", 'a,b\n"open,c\nd,"e"\n', ": is not text in UTF-8 with two columns"),
+        ("own.csv", 'a,b\n"open,c\nd,"e"\n', ", line 3: a quotation mark is not closed"),
         ("wide.tsv", "a\tb", ": is not text in UTF-8 with two columns"),
     ],
 )

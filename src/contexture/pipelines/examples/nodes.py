@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from contexture.pipelines.sources.nodes import describe_corpus
+from contexture.streams.tables import held_out_dir
 from contexture.systems.config import SystemConfig
 from contexture.tasks.registry import TASKS
-from contexture.training.corpus_info import write_corpus_info
+from contexture.training.corpus_info import hash_tables, write_corpus_info
 
 LOG = logging.getLogger(__name__)
 
@@ -25,7 +26,8 @@ def count_examples(
     """Return `count(*tables)` and the examples' folder, after writing there what `CorpusInfo` has of the corpus."""
     counts = count(*tables)
     corpus = describe_corpus(sources, cleaning_report["languages"])
-    write_corpus_info(examples_dir, replace(corpus, held_out_share=held_out_share))
+    checksum = hash_tables(examples_dir, held_out_dir(examples_dir))
+    write_corpus_info(examples_dir, replace(corpus, held_out_share=held_out_share, sha256=checksum))
     LOG.info("examples: %s", counts)
     return counts, examples_dir
 

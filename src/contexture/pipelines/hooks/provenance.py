@@ -12,12 +12,16 @@ from typing import Any
 from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
 
 from contexture.folders import whole_file
 from contexture.git import read_commit
 from contexture.paths import METRICS_FILE, RUN_FILE, DataLayout, data_dir
 from contexture.pipelines.parameters import RunParameters, flatten
 from contexture.run_parameters import quote_parameter
+
+#: The node that writes the records of a system.
+REPORT_NODE = "write_report"
 
 
 class WriteProvenance:
@@ -27,12 +31,16 @@ class WriteProvenance:
         self.run_parameters = parameters
 
     @hook_impl
-    def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Store the start time, and delete the files of an earlier run, whose records this run replaces."""
+    def before_pipeline_run(self) -> None:
+        """Store the start time."""
         self.start = time.monotonic()
-        reports_dir = DataLayout(data_dir(self.run_parameters.get().workspace)).reports_dir
-        for system in find_reported_systems(pipeline):
-            (reports_dir / system / RUN_FILE).unlink(missing_ok=True)
+
+    @hook_impl
+    def before_node_run(self, node: Node) -> None:
+        """Delete the file of an earlier run before a node replaces the records."""
+        if node.short_name == REPORT_NODE:
+            reports_dir = DataLayout(data_dir(self.run_parameters.get().workspace)).reports_dir
+            (reports_dir / str(node.namespace) / RUN_FILE).unlink(missing_ok=True)
 
     @hook_impl
     def after_pipeline_run(
@@ -45,11 +53,8 @@ class WriteProvenance:
 
         parameters = self.run_parameters.get()
         layout = DataLayout(data_dir(parameters.workspace))
-        systems = {
-            system
-            for system in find_reported_systems(pipeline)
-            if (layout.reports_dir / system / METRICS_FILE).exists()
-        }
+        systems = {str(node.namespace) for node in pipeline.nodes if node.short_name == REPORT_NODE}
+        systems = {system for system in systems if (layout.reports_dir / system / METRICS_FILE).exists()}
         if not systems:
             return
         commit = read_commit(Path(run_params["project_path"]))
@@ -71,11 +76,6 @@ class WriteProvenance:
             )
             with whole_file(layout.reports_dir / system / RUN_FILE) as file:
                 file.write(json.dumps(asdict(provenance), indent=1, ensure_ascii=False).encode())
-
-
-def find_reported_systems(pipeline: Pipeline) -> set[str]:
-    """Return the systems that a pipeline reports on."""
-    return {str(node.namespace) for node in pipeline.nodes if node.short_name == "write_report"}
 
 
 def format_command(options: Mapping[str, Any], system: str) -> str:

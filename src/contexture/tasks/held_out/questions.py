@@ -80,7 +80,10 @@ def _read_columns(file: Path) -> list[list[str]]:
                     rows.append(parts)
     except OSError as error:
         raise ValueError(f"{file}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
+        fault = f"a quotation mark is not closed, or inside a column ({error})"
+        raise ValueError(f"{file}, line {lines.line_num}: {fault}. {file_format}") from error
+    except UnicodeDecodeError as error:
         raise ValueError(f"{file}: is not text in UTF-8 with two columns ({error}). {file_format}") from error
     if not rows:
         raise ValueError(f"{file}: contains no questions. {file_format}")
