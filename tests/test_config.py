@@ -478,6 +478,10 @@ def test_published_weights_must_be_installed_before_a_run(monkeypatch: pytest.Mo
 def test_published_weights_need_their_own_tokens(tmp_path: Path) -> None:
     for name, text in {"first": "gulls nest", "same": "gulls nest", "other": "salt is carried"}.items():
         train_tokenizer([text], VocabularyConfig(size=300), tmp_path / name)
+    (tmp_path / "weights_only").mkdir()
+    for folder in tmp_path.iterdir():
+        (folder / "config.json").write_text('{"model_type": "bert"}')
+        (folder / "model.safetensors").touch()
 
     def check(weights: str) -> None:
         vocabulary = {"published": str(tmp_path / "first")}
@@ -485,11 +489,14 @@ def test_published_weights_need_their_own_tokens(tmp_path: Path) -> None:
         changed = check_changed({"vocabulary": vocabulary, "mspp": weights_dir}, environment="published_weights")
         changed.check_systems({"mspp"})
 
-    for fitting in ("first", "same", "weights_alone"):
+    for fitting in ("first", "same", "weights_only"):
         check(fitting)
     message = r"transformer\.init_from is .*other, vocabulary\.published is .*differ"
     with pytest.raises(ConfigurationError, match=message):
         check("other")
+    (tmp_path / "first" / "model.safetensors").rename(tmp_path / "first" / "pytorch_model.bin")
+    with pytest.raises(ConfigurationError, match=r"transformer\.init_from: .*first: config\.json or \*\.safetensors"):
+        check("first")
 
 
 def test_a_run_has_the_encoder_of_the_one_that_it_starts_from() -> None:

@@ -54,7 +54,7 @@ def watch_folder(file: Path) -> Callable[[], None]:
 
 @contextmanager
 def lock_folder(folder: Path, wait: bool = False) -> Iterator[None]:
-    """Keep other processes from making `folder`, by a lock beside it, which ends with this process.
+    """Keep other processes from making `folder`, by a lock in its parent folder, which ends with this process.
 
     If another process has the lock, `wait` until it ends. Without `wait`, raises ValueError. A file system without
     locks is used without.

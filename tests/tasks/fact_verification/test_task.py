@@ -186,14 +186,14 @@ def test_frozen_features_are_of_claim_and_mean_evidence(tmp_path: Path, monkeypa
     start = pair_toys.new_encoder(tmp_path / "start", pair_toys.vocabulary(tmp_path / "words"), pair_toys.TRANSFORMER)
     toys.write_data(tmp_path / "data")
     evaluation.measure_frozen([str(start)], tmp_path / "data" / "claims.parquet", tmp_path / "vectors")
-    both, alone = seen
+    both, claim_only = seen
     encoder = load_encoder(start)
     for split in ("train", "dev", "test"):
         rows = toys.make_claims().query("split == @split")
         for row, (claim, evidence) in enumerate(zip(rows["claim"], rows["evidence"], strict=True)):
             u, v = encoder.embed([claim])[0], encoder.embed(evidence).mean(axis=0)
             np.testing.assert_allclose(both[split][row], [*u, *v, *abs(u - v), *(u * v)], atol=1e-5)
-            np.testing.assert_allclose(alone[split][row], u, atol=1e-5)
+            np.testing.assert_allclose(claim_only[split][row], u, atol=1e-5)
 
 
 def test_fine_tuned_models_give_their_most_probable_label(project: Path, results: Results) -> None:

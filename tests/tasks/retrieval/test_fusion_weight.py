@@ -38,9 +38,9 @@ def test_the_weight_of_a_fusion_is_chosen_on_dev_questions(
     names, is_dev = splits.index.tolist(), splits.to_numpy() == "dev"  # dev questions come last
     questions = pd.DataFrame({"question_id": names, "question": names})
     assert is_dev.sum() == 30
-    found, lost = [*range(1, 8), 0, *range(8, 20)], [*range(101, 121)]
-    by_words = np.where(is_dev[:, None], found, lost)
-    by_vectors = dict(zip(names, np.where(is_dev[:, None], lost, found), strict=True))
+    hits, misses = [*range(1, 8), 0, *range(8, 20)], [*range(101, 121)]
+    by_words = np.where(is_dev[:, None], hits, misses)
+    by_vectors = dict(zip(names, np.where(is_dev[:, None], misses, hits), strict=True))
     monkeypatch.setattr(evaluation, "search_exact", lambda _, texts, __: (0, np.array([by_vectors[t] for t in texts])))
     model, both = RetrievalModel(EvaluatedEncoder("a", 3, ("x",)), ("x",), share), Answers()
     arguments: Any = (model, questions, both, both, None, by_words)
