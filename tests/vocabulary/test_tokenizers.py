@@ -18,6 +18,7 @@ from contexture.vocabulary.tokenizers import (
     CONFIG_FILE,
     TOKENIZER_FILE,
     VocabularyConfig,
+    have_same_tokens,
     load_tokenizer,
     paragraph_texts,
     train_tokenizer,
@@ -221,3 +222,10 @@ def test_paragraph_texts_name_the_damaged_file(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match=r"a\.parquet: damaged Parquet file"):
         list(paragraph_texts(tmp_path))
+
+
+def test_a_folder_with_weights_only_has_no_tokenizer(tmp_path: Path) -> None:
+    """transformers makes one without words."""
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(ValueError, match="has no files; save the tokenizer there"):
+        have_same_tokens(str(tmp_path), str(tmp_path))

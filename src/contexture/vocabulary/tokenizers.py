@@ -280,6 +280,8 @@ def _load_published(name: str) -> tuple[str, str]:
         ) from error
     if not tokenizer.is_fast:
         raise ValueError(f"published tokenizer {name!r} has no fast version (tokenizer.json); choose another")
+    if not tokenizer.get_vocab().keys() - set(tokenizer.all_special_tokens):  # transformers makes an empty one
+        raise ValueError(f"published tokenizer {name!r} has no files; save the tokenizer there with save_pretrained")
     with tempfile.TemporaryDirectory() as temporary:
         tokenizer.save_pretrained(temporary)
         saved = Path(temporary)
