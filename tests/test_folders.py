@@ -107,6 +107,16 @@ def test_unfinished_work_is_resumed_or_set_aside(tmp_path: Path, caplog: pytest.
     assert is_finished(tmp_path / "encoder", older)
 
 
+def test_unfinished_work_on_a_cache_is_resumed_or_deleted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for identity, is_resumed in (({"model": 1}, False), ({"model": 1}, True), ({"model": 2}, False)):
+        work_on_cache = work_folder(tmp_path / "cache", identity, is_cache=True)
+        with pytest.raises(KeyboardInterrupt), work_on_cache as work:
+            assert (work / "shard").exists() == is_resumed
+            (work / "shard").touch()
+            raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.iterdir()] == ["cache.unfinished"] and not caplog.records
+
+
 HOLD = """
 import sys
 from pathlib import Path

@@ -87,58 +87,58 @@ def _acquire(lock: BaseFileLock, folder: Path, wait: bool) -> None:
 
 
 @contextmanager
-def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
+def work_folder(folder: Path, identity: dict[str, Any] | None = None, is_cache: bool = False) -> Iterator[Path]:
     """Yield `<folder>.unfinished` to work in, and rename it to `folder` if the block ends without an error.
 
     Unfinished work of a killed run is deleted; with an `identity`, work of the same identity is kept to be resumed, and
     work of another one is set aside with a warning that names the differences. Work that was set aside is resumed if
-    its identity is wanted again. Raises ValueError while another process works on the folder.
+    its identity is wanted again. Work on a cache, which can be made again, is deleted instead. Raises ValueError while
+    another process works on the folder.
     """
     folder = folder.resolve()
-    with lock_folder(folder), replaced_folder(folder, identity) as work:
+    with lock_folder(folder), replaced_folder(folder, identity, is_cache) as work:
         yield work
 
 
 @contextmanager
-def replaced_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
+def replaced_folder(folder: Path, identity: dict[str, Any] | None = None, is_cache: bool = False) -> Iterator[Path]:
     """Do as `work_folder` with a folder that is locked."""
     restore_replaced(folder)
     work = folder.with_name(folder.name + UNFINISHED)
-    if identity is None:
+    if identity is None or not _resume(work, folder, normalize_identity(identity), is_cache):
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-    elif not _resume(work, folder, normalize_identity(identity)):
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
-        new = (work / IDENTITY).with_suffix(".new")
-        new.write_text(json.dumps(identity, indent=1), encoding="utf-8")
-        new.replace(work / IDENTITY)
+        if identity is not None:
+            new = (work / IDENTITY).with_suffix(".new")
+            new.write_text(json.dumps(identity, indent=1), encoding="utf-8")
+            new.replace(work / IDENTITY)
     yield work
     replace_folder(work, folder)
 
 
-def _resume(work: Path, folder: Path, wanted: Any) -> bool:
-    """Return whether `work` has begun work of an identity; that of another one is set aside, with a warning."""
-    if _is_begun(work):
-        existing = read_identity(work)
-        if existing == wanted:
-            return True
-        _set_aside(work, folder, find_differences(existing, wanted))
+def _resume(work: Path, folder: Path, wanted: Any, is_cache: bool) -> bool:
+    """Return whether `work` has begun work of an identity; that of another one is set aside, except for caches."""
+    begun = _read_begun(work)
+    if begun == wanted:
+        return True
+    if is_cache:
+        return False
+    if begun is not None:
+        _set_aside(work, folder, find_differences(begun, wanted))
     for aside in folder.parent.iterdir():
-        if aside.name.startswith(folder.name + SET_ASIDE) and _is_begun(aside) and read_identity(aside) == wanted:
+        if aside.name.startswith(folder.name + SET_ASIDE) and _read_begun(aside) == wanted:
             shutil.rmtree(work, ignore_errors=True)
             aside.rename(work)
             return True
     return False
 
 
-def _is_begun(work: Path) -> bool:
-    """Return whether a folder has an identity that can be read, and other files."""
+def _read_begun(work: Path) -> Any:
+    """Return the identity of begun work; None if it cannot be read, or if there are no other files."""
     try:
-        read_identity(work)
+        return read_identity(work) if len(list(work.iterdir())) > 1 else None
     except (OSError, ValueError):
-        return False
-    return len(list(work.iterdir())) > 1
+        return None
 
 
 def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
@@ -191,13 +191,6 @@ def normalize_identity(identity: Any) -> Any:
         values = {str(key): normalize_identity(value) for key, value in identity.items()}
         return {key: value for key, value in values.items() if value not in (None, {})}
     return [normalize_identity(value) for value in identity] if isinstance(identity, list | tuple) else identity
-
-
-def discard_other(folder: Path, identity: dict[str, Any]) -> None:
-    """Delete unfinished work on `folder` if it has another identity: for caches, which can be made again."""
-    work = folder.with_name(folder.name + UNFINISHED)
-    if (work / IDENTITY).exists() and read_identity(work) != normalize_identity(identity):
-        shutil.rmtree(work)
 
 
 def find_differences(existing: Any, wanted: Any, key: str = "") -> list[str]:

@@ -7,7 +7,7 @@ import torch
 from transformers import BertConfig, BertLMHeadModel
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.config import Lengths, TableSizes, TransformerConfig
+from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import text_layout
 from contexture.objectives.lm import LanguageModel
 from contexture.objectives.settings import LmConfig, MlmConfig
@@ -59,20 +59,3 @@ def test_unsuitable_encoders_raise_an_error() -> None:
         LmConfig().check(TransformerConfig(), LENGTHS)
     with pytest.raises(ValueError, match="predicts tokens from both sides"):
         MlmConfig().check(TransformerConfig(pooling="last"), LENGTHS)
-
-
-def test_words_begin_at_random_positions() -> None:
-    encoder = build(
-        TransformerConfig(hidden_size=8, layers=1, heads=2, pooling="last"),
-        vocabulary=subwords(),
-        table_sizes=TableSizes(40),
-        head=True,
-    )
-    batch = text_layout(sentences(*[[20, 21, 22]] * 200), encoder.specials, 12)
-    begins = {}
-    for starts in ("fixed", "one", "each"):
-        objective = LanguageModel(LmConfig(starts=starts), encoder)  # type: ignore[arg-type]
-        positions = objective.corrupt(batch, torch.Generator().manual_seed(0))["position_ids"]
-        assert (positions[:, 0] == 0).all() and (positions[:, 2:] - positions[:, 1:-1] == 1).all()
-        begins[starts] = set(positions[:, 1].tolist())
-    assert begins["fixed"] == {1} and len(begins["one"]) == 1 and len(begins["each"]) > 20

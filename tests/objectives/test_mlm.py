@@ -1,5 +1,7 @@
 """Masking statistics and the loss of masked language modelling."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
@@ -131,9 +133,13 @@ def test_probability_is_the_share_of_masked_eligible_tokens() -> None:
     assert float((targets != IGNORED_TARGET).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
 
 
-def test_words_begin_at_random_positions() -> None:
+@pytest.mark.parametrize(
+    ("kind", "settings", "pooling"),
+    [(MaskedLanguageModel, MlmConfig, "mean"), (LanguageModel, LmConfig, "last")],
+)
+def test_words_begin_at_random_positions(kind: Any, settings: Any, pooling: Any) -> None:
     encoder = build(
-        TransformerConfig(hidden_size=8, layers=1, heads=2),
+        TransformerConfig(hidden_size=8, layers=1, heads=2, pooling=pooling),
         vocabulary=subwords(),
         table_sizes=TableSizes(40),
         head=True,
@@ -141,7 +147,7 @@ def test_words_begin_at_random_positions() -> None:
     batch = text_layout(sentences(*[[20, 21, 22]] * 200), encoder.specials, 12)
     begins = {}
     for starts in ("fixed", "one", "each"):
-        objective = MaskedLanguageModel(MlmConfig(starts=starts), encoder)  # type: ignore[arg-type]
+        objective = kind(settings(starts=starts), encoder)
         positions = objective.corrupt(batch, torch.Generator().manual_seed(0))["position_ids"]
         assert (positions[:, 0] == 0).all() and (positions[:, 2:] - positions[:, 1:-1] == 1).all()
         begins[starts] = set(positions[:, 1].tolist())

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.saved import damaged_error, encoder_checksum, read_settings
 from contexture.encoders.static_queries import StaticQueryEncoder
-from contexture.folders import discard_other, lock_folder, replaced_folder, watch_folder
+from contexture.folders import watch_folder, work_folder
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.config import Bm25Config, IndexConfig, SearchDefaults, SearchMethod
 from contexture.retrieval.fusion import fuse_scores
@@ -65,31 +65,21 @@ def build_passage_index(
 
     An interrupted build keeps its finished vectors. Raises ValueError if there are no passages or no words.
     """
+    from contexture.retrieval.candidates import build_bm25  # `PassageSearch` does not need torch
+
     bm25, defaults = bm25 or Bm25Config(), defaults or SearchDefaults()
     files = sorted(passages.glob("*.parquet"))
     if not any(pq.ParquetFile(file).metadata.num_rows for file in files):
         raise ValueError(f"{passages} contains no passages: there is nothing to search")
     # The vectors have their own identity. All other parts are written anew.
     identity = {"encoder": encoder_checksum(encoder)}
-    folder = folder.resolve()
-    with lock_folder(folder):
-        discard_other(folder, identity)
-        with replaced_folder(folder, identity) as work_dir:
-            _write_parts(work_dir, encoder, files, bm25, defaults)
-
-
-def _write_parts(
-    work_dir: Path, encoder: Path, files: Sequence[Path], bm25: Bm25Config, defaults: SearchDefaults
-) -> None:
-    """Write all parts of an index to a folder, which keeps finished vectors."""
-    from contexture.retrieval.candidates import build_bm25  # `PassageSearch` does not need torch
-
-    shutil.copytree(encoder, work_dir / ENCODER_DIR, dirs_exist_ok=True)
-    (work_dir / DEFAULTS_FILE).write_text(json.dumps(asdict(defaults)), encoding="utf-8")
-    passage_rows = merge_passages(files, work_dir / PASSAGES_FILE)
-    embed_passages(passage_rows, encoder, work_dir / VECTORS_DIR)
-    texts = starmap(searched_text, passage_rows.tuples(TEXT_COLUMNS))
-    build_bm25(map(" ".join, texts), work_dir / BM25_DIR, bm25)
+    with work_folder(folder, identity, is_cache=True) as work_dir:
+        shutil.copytree(encoder, work_dir / ENCODER_DIR, dirs_exist_ok=True)
+        (work_dir / DEFAULTS_FILE).write_text(json.dumps(asdict(defaults)), encoding="utf-8")
+        passage_rows = merge_passages(files, work_dir / PASSAGES_FILE)
+        embed_passages(passage_rows, encoder, work_dir / VECTORS_DIR)
+        texts = starmap(searched_text, passage_rows.tuples(TEXT_COLUMNS))
+        build_bm25(map(" ".join, texts), work_dir / BM25_DIR, bm25)
 
 
 def merge_passages(files: Sequence[Path], target: Path) -> ParquetRows:

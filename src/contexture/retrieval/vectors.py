@@ -19,7 +19,6 @@ from contexture.folders import (
     IDENTITY,
     ReplacedError,
     check_replaceable,
-    discard_other,
     lock_folder,
     replaced_folder,
     watch_folder,
@@ -131,8 +130,8 @@ def write_vectors(
         # Another process may have written them meanwhile.
         if (vectors := _find_vectors(folder, rows, dimension, identity)) is not None:
             return vectors
-        discard_other(folder, work_identity)
-        with replaced_folder(folder, work_identity) as work_dir, progress(rows, "embed", "text") as bar:
+        replaced = replaced_folder(folder, work_identity, is_cache=True)
+        with replaced as work_dir, progress(rows, "embed", "text") as bar:
             shards = []
             for number, start in enumerate(range(0, rows, rows_per_shard)):
                 shard = range(start, min(start + rows_per_shard, rows))
@@ -153,11 +152,8 @@ def _find_vectors(folder: Path, rows: int, dimension: int, identity: Mapping[str
     except ValueError:
         check_replaceable(folder, DESCRIPTION_FILE, IDENTITY)
         return None
-    return (
-        vectors
-        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _to_json(identity))
-        else None
-    )
+    is_same = (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _to_json(identity))
+    return vectors if is_same else None
 
 
 def open_vectors(folder: Path, read_all: bool = True) -> Vectors:

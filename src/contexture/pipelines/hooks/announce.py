@@ -20,6 +20,7 @@ from contexture.folders import whole_file
 from contexture.git import read_commit
 from contexture.paths import METRICS_FILE, DataLayout, data_dir
 from contexture.pipelines.hooks.console_text import MAX_LINE_CHARS, duration, say
+from contexture.pipelines.hooks.provenance import REPORT_NODE
 from contexture.pipelines.parameters import RunParameters
 
 LOG = logging.getLogger(__name__)
@@ -73,7 +74,7 @@ class Announce:
         layout = DataLayout(data_dir(workspace))
         if "corpus_report" in pipeline.all_outputs():
             say(corpus_line(catalog.load("corpus_report"), layout.corpus_card_file), sys.stdout)
-        reported = {node.namespace for node in pipeline.nodes if node.short_name == "write_report" and node.namespace}
+        reported = {node.namespace for node in pipeline.nodes if node.short_name == REPORT_NODE and node.namespace}
         if not reported:
             return
         summaries = read_summaries(layout.reports_dir)

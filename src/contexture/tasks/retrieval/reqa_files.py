@@ -49,7 +49,7 @@ def parse_json(path: Path, data: bytes, line: int = 1) -> Any:
     try:
         parsed = json.loads(data)
         if b"\\u" in data:
-            json.dumps(parsed, ensure_ascii=False).encode()  # raises for lone surrogates such as \\ud800
+            json.dumps(parsed, ensure_ascii=False).encode()  # raises for lone surrogates such as \ud800
         return parsed
     except json.JSONDecodeError as error:
         position = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
