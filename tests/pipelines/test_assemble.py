@@ -68,9 +68,9 @@ def test_records_of_an_ablation_are_of_the_same_text(tmp_path: Path) -> None:
     ]
     rows.append({"system": "two_tower_ablation", "variant": "published"})
     (tmp_path / METRICS_FILE).write_text(json.dumps(rows))
-    records = collect_records(system, "novels", tmp_path, tmp_path, {})
+    records = collect_records(system, "novels", 1000, tmp_path, tmp_path, {})
     assert records == [{"system": "two_tower", "variant": "ict layers=2", "training_text": "novels"}]
-    assert collect_records(system, "novels", tmp_path, tmp_path / "none", {}) == []
+    assert collect_records(system, "novels", 1000, tmp_path, tmp_path / "none", {}) == []
 
 
 def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSystem) -> None:
@@ -81,7 +81,8 @@ def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSys
         *make_costly_records("cmlm: cmlm", [0.5], tokens=500),
         *make_costly_records("quick_thoughts: uni", [0.5], tokens=500),
     ]
-    assert count_epochs(league, records, 2000) == {"mlm": 1.5, "cmlm: cmlm": 0.25}
+    expected = {("mlm", 0): 1.5, ("mlm", 1): 1.5, ("cmlm: cmlm", 0): 0.25}
+    assert count_epochs(league, records, 2000) == expected
     assert count_epochs(league, records, 0) == {}
 
 

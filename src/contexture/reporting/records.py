@@ -25,8 +25,8 @@ Loss = Annotated[float, Field(allow_inf_nan=False)]
 class Record(TypedDict):
     """One metric of one model on one split of a task's data, with the cost of training.
 
-    Trained models have all of `COST_KEYS`, other models have none. Models of one training with held-out documents also
-    have their losses.
+    Trained models have all of `COST_KEYS`, other models have none. They may also have their passes over the text and
+    the variant with their initial weights; models of one training with held-out documents have their losses.
     """
 
     system: Name
@@ -44,6 +44,8 @@ class Record(TypedDict):
     seconds: NotRequired[Amount]
     flops: NotRequired[Amount]
     parameters: NotRequired[Count]
+    epochs: NotRequired[Amount]  # tokens read in training, special tokens included, divided by those of the text
+    untrained_start: NotRequired[Name]
     held_out_loss: NotRequired[Loss]
     held_out_loss_start: NotRequired[Loss]  # before the first step
     stopped_early: NotRequired[bool]  # by the loss on held-out documents

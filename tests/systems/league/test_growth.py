@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from contexture.reporting.records import Record
+from contexture.reporting.records import Record, check_records
+from contexture.reporting.tables import Estimate
 from contexture.systems.league.growth import (
     Growth,
     Line,
@@ -16,6 +17,7 @@ from contexture.systems.league.growth import (
     collect_growth,
     forecast_all,
     list_references,
+    measure_widening,
     pool_scatter,
 )
 from contexture.systems.league.growth_page import growth_page, render_growth
@@ -101,7 +103,7 @@ def test_rows_with_several_budgets_from_the_highest_forecast() -> None:
 
 def test_the_page_has_scores_forecasts_and_the_leader() -> None:
     page = growth_page([League(RUNS[number]) for number in (2, 0, 1)])
-    (section,) = page.sections
+    section, tokens = page.sections
     # The middle budget is 1.05 times that of MLM, whose line is at 41.2 with ten times as much.
     assert section.table is not None and [*page.figures] == [*section.figures]
     assert [column.name for column in section.table.columns[1:4]] == ["10.5G FLOPs", "105.0G FLOPs", "1.1T FLOPs"]
@@ -116,14 +118,66 @@ def test_the_page_has_scores_forecasts_and_the_leader() -> None:
     four = growth_page([League(records) for records in [*RUNS, run(1e13, [0.40], [0.5])]])
     # MLM: 40 instead of 41; ICT: 50 instead of 44.
     assert "3.5 points away on average." in four.findings[-1]
+    assert tokens.table is not None and tokens.table.title == "Tokens read in training"
+    assert tokens.table.rows[0] == ("ict", "1.0k", "1.0k", "1.0k")
     assert "R@10" in render_growth(RUNS).html
+
+
+def test_untrained_starts_and_epochs_stand_beside_the_scores() -> None:
+    """The start is a mean over all files."""
+    runs = [
+        [
+            record | {"epochs": 0.5 * 10**power, "untrained_start": "untrained"} if "flops" in record else record
+            for record in records
+        ]
+        for power, records in enumerate(RUNS)
+    ]
+    scores, tokens = growth_page([League(check_records(records)) for records in runs]).sections
+    assert scores.table is not None and tokens.table is not None
+    assert scores.table.columns[1].name == "Untrained" and "initial weights" in scores.table.caption
+    assert [row[1] for row in scores.table.rows[:2]] == ["6.0", "6.0"]
+    assert tokens.table.title == "Tokens read in training (epochs)" and "Epochs: tokens" in tokens.table.caption
+    assert tokens.table.rows[0] == ("ict", "1.0k (0.50)", "1.0k (5.00)", "1.0k (50.00)")
+
+
+def test_intervals_are_widened_to_contain_what_was_measured() -> None:
+    """Of 20 forecasts, the second largest distance is 1.5 half-widths."""
+    near = [(Estimate(50.0, 2.0), 51.0)] * 18
+    assert measure_widening([*near, (Estimate(50.0, 2.0), 53.0), (Estimate(50.0, 2.0), 40.0)]) == 1.5
+    assert measure_widening([*near, (Estimate(0.0, None), 90.0)]) == 1.0
+    assert measure_widening([]) == 1.0
+    points = {
+        "a": {1e10: [10.0], 1e11: [20.0], 1e12: [30.0], 1e13: [70.0]},
+        "b": {1e10: [1.0], 1e11: [2.0], 1e12: [3.5]},
+    }
+    growths = {name: Growth(values) for name, values in points.items()}
+    plain, wide = (forecast_all(growths, 1e14, widening)["a"] for widening in (1.0, 2.5))
+    assert (wide.mean, wide.interval) == (plain.mean, pytest.approx(2.5 * plain.interval))
+
+
+def test_the_page_says_by_how_much_intervals_are_widened() -> None:
+    """Lines through three budgets of four rows, that bend with the fourth one."""
+    bends = (0.02, 0.03, 0.04, 0.05)
+    runs = []
+    for power, records in enumerate(RUNS):
+        rows = [
+            make_costly_records(f"row{n}", [0.1 * power + bend * (power == 1)], flops=10.0 ** (10 + power))
+            for n, bend in enumerate(bends)
+        ]
+        runs.append([*records, *(record for row in rows for record in row)])
+    runs.append([record for n in range(4) for record in make_costly_records(f"row{n}", [0.9], flops=1e13)])
+    finding = growth_page([League(records) for records in runs]).findings[-1]
+    factor = re.search(
+        r"so the intervals of the leaders and of the tables' forecasts are (\d+\.\d) times as wide\.$", finding
+    )
+    assert factor is not None and float(factor[1]) > 1
 
 
 def test_all_rows_are_forecast_for_the_same_flops_if_one_has_a_larger_budget() -> None:
     """ICT has no training of 1e13 FLOPs: its score with 1e14 is read at the same point of its line as MLM's."""
     only_mlm = [record for record in run(1e13, [0.40, 0.42], [0.0]) if record["variant"] != "ict"]
     page = growth_page([League(records) for records in [*RUNS, only_mlm]])
-    (section,) = page.sections
+    section, _ = page.sections
     assert section.table is not None
     assert [column.name for column in section.table.columns if column.group == "Forecast"] == [
         "100.0T FLOPs",

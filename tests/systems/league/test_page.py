@@ -1,5 +1,6 @@
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -22,14 +23,23 @@ from tests.reporting.golden import check_page
 from tests.systems.league.toys import RECORDS, make_costly_records, make_records
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "untrained": "Random network"}
-DETAILS = {
-    "explained": {"mlm": "predicts masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0},
-    "epochs": {"mlm": 1.25, "ict": 12.0}, "starts": {"mlm": "untrained", "ict": "untrained"},
-}  # fmt: skip
+DETAILS = {"explained": {"mlm": "predicts masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0}}
+EPOCHS = {"mlm": 1.25, "ict": 12.0}
+STARTS = {"mlm": "untrained", "ict": "untrained"}
+
+
+def with_trainings(epochs: dict[str, float], starts: dict[str, str]) -> list[Record]:
+    """Return the records with passes over the text and untrained starts of variants."""
+    records = [dict(record) for record in RECORDS]
+    for record in records:
+        variant = record["variant"]
+        record.update({"epochs": epochs[variant]} if variant in epochs else {})
+        record.update({"untrained_start": starts[variant]} if variant in starts else {})
+    return check_records(records)
 
 
 def test_standings_table() -> None:
-    table = standings_table(League(RECORDS, LABELS), {"mlm": "predicts masked words"}, {})
+    table = standings_table(League(RECORDS, LABELS), {"mlm": "predicts masked words"})
     assert [(column.group, column.name) for column in table.columns[1:]] == [
         ("Search: R@10", "frozen"),
         ("Search: R@10", "fine-tuned on 80%"),
@@ -52,19 +62,19 @@ def test_standings_table() -> None:
     assert table.shades[4, 1] == pytest.approx((30 - 5) / (42 - 5))
     assert "3 seeds" in table.caption
     assert "Baselines have the same score" in table.caption
-    single_seed = standings_table(League(make_records("mlm", [0.5])), {}, {})
+    single_seed = standings_table(League(make_records("mlm", [0.5])), {})
     assert single_seed.caption.startswith(
         "1 seed: preliminary, differences of a few points may be due to chance. Bold: "
     )
 
 
 def test_best_of_all_and_best_trained_here_are_bold() -> None:
-    table = standings_table(League([*RECORDS, *make_records("web", [0.8], trained=False)]), {}, {})
+    table = standings_table(League([*RECORDS, *make_records("web", [0.8], trained=False)]), {})
     assert {table.rows[row][0] for row, column in table.bold if column == 1} == {"web", "ict"}
 
 
 def test_epochs_stand_beside_the_scores() -> None:
-    table = standings_table(League(RECORDS, LABELS), {}, {"mlm": 1.25, "ict": 12.0})
+    table = standings_table(League(with_trainings(EPOCHS, {}), LABELS), {})
     assert (table.columns[-1].group, table.columns[-1].name) == ("Training", "Epochs")
     assert {row[0]: row[-1] for row in table.rows} == {
         "ICT": "12.00", "BFS": "–", "MLM": "1.25", "two towers: ict": "–", "BM25": "–", "Random network": "–"
@@ -75,12 +85,12 @@ def test_epochs_stand_beside_the_scores() -> None:
 def test_losses_on_held_out_documents_stand_beside_the_epochs() -> None:
     """As means over seeds. A mark shows that a training was stopped early."""
     losses = {"mlm": [(9.0, 6.0, False), (8.0, 5.0, False), (8.5, 5.5, True)], "ict": [(4.0, 4.5, False)] * 3}
-    records = [dict(record) for record in RECORDS]
+    records: list[dict[str, Any]] = [dict(record) for record in with_trainings(EPOCHS, {})]
     for record in records:
         if record["variant"] in losses:
             start, loss, stopped = losses[record["variant"]][record["seed"]]
             record |= {"held_out_loss_start": start, "held_out_loss": loss, "stopped_early": stopped}
-    table = standings_table(League(check_records(records), LABELS), {}, {"mlm": 1.25})
+    table = standings_table(League(check_records(records), LABELS), {})
     assert [(column.group, column.name) for column in table.columns[-2:]] == [
         ("Training", "Epochs"),
         ("Training", "Held-out loss"),
@@ -88,19 +98,18 @@ def test_losses_on_held_out_documents_stand_beside_the_epochs() -> None:
     cells = {row[0]: row[-1] for row in table.rows}
     assert (cells["MLM"], cells["ICT"], cells["BFS"]) == ("8.50 → 5.50†", "4.00 → 4.50", "–")
     assert table.caption.count("Held-out loss: before → after training") == 1 and "†: stopped early" in table.caption
-    assert "Held-out loss" not in standings_table(League(RECORDS, LABELS), {}, {}).caption
+    assert "Held-out loss" not in standings_table(League(RECORDS, LABELS), {}).caption
 
 
 def test_gains_over_the_untrained_start() -> None:
     """Rows without a measured start are left out."""
-    starts = {"ict": "untrained", "mlm": "untrained", "bfs": "untrained_cross"}
-    table = starts_table(League(RECORDS, LABELS), starts)
+    table = starts_table(League(with_trainings({}, STARTS | {"bfs": "untrained_cross"}), LABELS))
     assert [column.name for column in table.columns[:2]] == ["Model", "Start"]
     assert table.rows == (
         ("ICT", "Random network", "+37.0*", "–", "–"),  # 35, 38, 38: t = 37/(1.73/√3) = 37
         ("MLM", "Random network", "+7.0*", "–", "–"),  # 5, 8, 8: t = 7
     )
-    assert starts_table(League(RECORDS, LABELS), {}).rows == ()
+    assert starts_table(League(RECORDS, LABELS)).rows == ()
 
 
 def test_untrained_encoders_are_baselines() -> None:
@@ -139,7 +148,7 @@ CONTEXT = ReportContext("league", TITLE, NOTE)
     [
         (
             "league",
-            [*RECORDS, *make_costly_records("cheap", [0.2, 0.21], seconds=10.0)],
+            [*with_trainings(EPOCHS, STARTS), *make_costly_records("cheap", [0.2, 0.21], seconds=10.0)],
             replace(CONTEXT, labels=LABELS, details={"league": DETAILS}),
         ),
         # Without figures: equal costs and unknown speed.

@@ -46,17 +46,28 @@ COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
 
 def collect_records(
-    system: ResolvedSystem, text: str, models_dir: Path, ablation_dir: Path, results: Mapping[str, Path]
+    system: ResolvedSystem,
+    text: str,
+    text_tokens: int,
+    models_dir: Path,
+    ablation_dir: Path,
+    results: Mapping[str, Path],
 ) -> list[dict[str, Any]]:
     """Return the records of all tasks with the costs of training, and those of the system's ablation on the same text.
 
-    `text` is the name of the training text; `results` maps each task to the folder of its results.
+    `text` is the name of the training text, of `text_tokens` tokens; `results` maps each task to the folder of its
+    results.
     """
     records = [
         {"system": system.name} | record | get_cost(system, models_dir, record["variant"], record["seed"], text)
         for folder in results.values()
         for record in read_json(folder / RECORDS_FILE)
     ]
+    epochs, starts = count_epochs(system, records, text_tokens), find_starts(system)
+    for record in records:
+        variant, seed = record["variant"], record["seed"]
+        record.update({"epochs": epochs[variant, seed]} if (variant, seed) in epochs else {})
+        record.update({"untrained_start": starts[variant]} if variant in starts else {})
     if system.is_ablation:
         # The system itself has the records of variants without training.
         rows = [record for record in records if record["variant"] in system.config.all_variants]
@@ -75,15 +86,14 @@ def collect_report_context(
     corpus_report: dict[str, Any],
     models_dir: Path,
     speed: dict[str, float],
-    epochs: dict[str, float],
     results: Mapping[str, Path],
     data: Mapping[str, Path],
     counts: Mapping[str, dict[str, Any]],
 ) -> ReportContext:
     """Return all that the page of a system shows besides records: labels, counts, details, trainings.
 
-    `speed` maps variants to sentences embedded per second, `epochs` to passes over the text in training, `results` and
-    `data` tasks to folders, `counts` kinds of examples to counts.
+    `speed` maps variants to sentences embedded per second, `results` and `data` tasks to folders, `counts` kinds of
+    examples to counts.
     """
     config, name, labels = system.config, system.name, get_labels(system)
     layout = DataLayout(data_dir(workspace))
@@ -106,7 +116,7 @@ def collect_report_context(
             f"{layout.results_dir / name}": "scores, ranks and vectors",
             f"{layout.models_dir / name}": "encoders and fine-tuned models, with their curves",
         },
-        details=details | {"league": describe_league(system, speed, epochs)},
+        details=details | {"league": {"explained": explain_variants(config), "speed": speed}},
         labels=labels,
         full_command=system.full_command,
         examples=count_by_table(counts),
@@ -212,12 +222,6 @@ def read_histories(system: ResolvedSystem, models_dir: Path) -> list[History]:
     return [history for history in histories if not history.log.empty]
 
 
-def describe_league(system: ResolvedSystem, speed: dict[str, float], epochs: dict[str, float]) -> dict[str, Any]:
-    """Return what the league shows of variants besides scores and costs, each by variant."""
-    explained = explain_variants(system.config)
-    return {"explained": explained, "speed": speed, "epochs": epochs, "starts": find_starts(system)}
-
-
 def count_tokens(documents_dir: Path) -> int:
     """Return the number of tokens of a table of documents, from the metadata of its files."""
     row_groups = (
@@ -230,14 +234,16 @@ def count_tokens(documents_dir: Path) -> int:
     return sum(column.num_values for column in columns if ".sentences." in column.path_in_schema)
 
 
-def count_epochs(system: ResolvedSystem, records: Iterable[Mapping[str, Any]], text_tokens: int) -> dict[str, float]:
-    """Return variant → tokens that its training read, special tokens included, divided by those of the text.
+def count_epochs(
+    system: ResolvedSystem, records: Iterable[Mapping[str, Any]], text_tokens: int
+) -> dict[tuple[str, int], float]:
+    """Return variant and seed → tokens that the training read, special tokens included, divided by those of the text.
 
     Variants of systems with another kind of vocabulary, and those without training, are left out.
     """
     vocabularies = {other: included.config.vocabulary for other, included in system.included.items()}
     return {
-        record["variant"]: record["tokens"] / text_tokens
+        (record["variant"], record["seed"]): record["tokens"] / text_tokens
         for record in records
         if record.get("tokens") and text_tokens
         if vocabularies.get(record["variant"].partition(": ")[0], system.config.vocabulary) == system.config.vocabulary

@@ -38,7 +38,6 @@ def write_report(
     from contexture.pipelines.report.assemble import (
         collect_records,
         collect_report_context,
-        count_epochs,
         count_tokens,
         read_histories,
     )
@@ -47,10 +46,9 @@ def write_report(
 
     text = get_text_name(sources)
     results, data, counts, speed = (select_group(inputs, group) for group in ("results", "data", "counts", "speed"))
-    records = collect_records(system, text, models_dir, ablation_dir, results)
-    epochs = count_epochs(system, records, count_tokens(documents_dir))
+    records = collect_records(system, text, count_tokens(documents_dir), models_dir, ablation_dir, results)
     context = collect_report_context(
-        system, workspace, text, corpus_report, models_dir, speed.get("embedding", {}), epochs, results, data, counts
+        system, workspace, text, corpus_report, models_dir, speed.get("embedding", {}), results, data, counts
     )
     histories = read_histories(system, models_dir)
     report = render_report(records, histories, context, resolve(f"{system.page_module}:page"))

@@ -1,7 +1,7 @@
 """How scores grow with the budget of training, and which row would lead with more of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import log10, sqrt
@@ -115,10 +115,14 @@ def pool_scatter(lines: Iterable[Line]) -> Scatter:
     return Scatter(sum(line.squares for line in all_lines) / free if free else 0.0, free)
 
 
-def forecast_all(growths: Mapping[str, Growth], flops: float) -> dict[str, Estimate]:
-    """Return variant → forecast of its mean score, with the scatter of all rows."""
+def forecast_all(growths: Mapping[str, Growth], flops: float, widening: float = 1.0) -> dict[str, Estimate]:
+    """Return variant → forecast of its mean score, with the scatter of all rows and intervals `widening` as wide."""
     scatter = pool_scatter(growth.line for growth in growths.values())
-    return {variant: growth.line.forecast(flops, scatter) for variant, growth in growths.items()}
+    forecasts = {variant: growth.line.forecast(flops, scatter) for variant, growth in growths.items()}
+    return {
+        variant: replace(forecast, interval=forecast.interval and widening * forecast.interval)
+        for variant, forecast in forecasts.items()
+    }
 
 
 def check_forecasts(growths: Mapping[str, Growth]) -> dict[str, tuple[Estimate, float]]:
@@ -133,6 +137,16 @@ def check_forecasts(growths: Mapping[str, Growth]) -> dict[str, tuple[Estimate, 
         for variant, check in held_out.items()
         if check is not None
     }
+
+
+def measure_widening(checks: Iterable[tuple[Estimate, float]]) -> float:
+    """Return the factor by which intervals must be wider to contain 95% of the measured means; at least 1.
+
+    `checks` are forecasts with what was measured. It is how conformal prediction corrects intervals whose model is not
+    quite right, such as lines through curves that bend.
+    """
+    misses = [abs(forecast.mean - measured) / forecast.interval for forecast, measured in checks if forecast.interval]
+    return max(1.0, float(np.quantile(misses, 0.95, method="inverted_cdf"))) if misses else 1.0
 
 
 def collect_growth(leagues: Sequence[League], column: LeagueColumn) -> dict[str, Growth]:

@@ -1,6 +1,6 @@
 """The page of scores by budget: tables, pictures, and which row would lead with more compute."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 
 import numpy as np
@@ -25,6 +25,7 @@ from contexture.systems.league.growth import (
     forecast_all,
     list_references,
     list_targets,
+    measure_widening,
 )
 from contexture.systems.league.page import LABELS
 from contexture.systems.league.scores import League, LeagueColumn
@@ -37,10 +38,13 @@ NOTE = (
 CAPTION = (
     "Means over seeds. Per ten times: points by which the line through all budgets grows with ten times the FLOPs. "
     f"Forecasts: the line at {join_names(map(str, FACTORS))} times the largest budget of all rows, with 95% intervals "
-    "(±) of the regression; how far budgets are from the line is estimated from all rows together. "
-    "Held out: the forecast for a row's largest budget from its smaller ones, and what was measured. There is no "
-    "interval if the rows have too few budgets to know how far these are from the line."
+    "(±) of the regression, widened as the findings say; how far budgets are from the line is estimated from all rows "
+    "together. Held out: the forecast for a row's largest budget from its smaller ones, with an interval that is not "
+    "widened, and what was measured. There is no interval if the rows have too few budgets to know how far these are "
+    "from the line."
 )
+START_CAPTION = " Untrained: the score of the same encoder with its initial weights, mean over the files."
+EPOCHS_CAPTION = "Epochs: tokens read in training, special tokens included, divided by the tokens of the text."
 WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6
 
 
@@ -63,41 +67,72 @@ def growth_page(leagues: Sequence[League]) -> Page:
     rows = {column: growths for column, growths in rows.items() if growths}
     if not rows:
         raise ValueError("no row of the league has scores with two budgets; save the results of a run with each budget")
+    checks = [check for growths in rows.values() for check in check_forecasts(growths).values()]
+    widening = measure_widening(checks)
     figures: dict[str, Figure] = {}
     parts: list[Section] = []
     for number, (column, growths) in enumerate(rows.items()):
         name = f"growth_{number}"
         figures[name] = _draw(leagues, column, growths)
-        parts.append(Section(column.title, _table(leagues, column, growths), [name]))
-    findings = [_leader_sentence(leagues, column, growths) for column, growths in rows.items()]
-    return Page([*findings, *_check_sentences(list(rows.values()))], parts, figures)
+        parts.append(Section(column.title, _table(leagues, column, growths, widening), [name]))
+    findings = [_leader_sentence(leagues, column, growths, widening) for column, growths in rows.items()]
+    trainings = _trainings_table(leagues, dict.fromkeys(name for growths in rows.values() for name in growths))
+    return Page(
+        [*findings, *_check_sentences(checks, widening)], [*parts, Section(trainings.title, trainings)], figures
+    )
 
 
-def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Table:
+def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth], widening: float) -> Table:
     """Return a row for each variant: scores by budget, slope, forecasts, and the check; then baselines."""
     cells, checks = [], check_forecasts(growths)
-    targets = list_targets(leagues)
-    forecasts = [forecast_all(growths, flops) for flops in targets]
+    targets, references = list_targets(leagues), list_references(leagues, column)
+    forecasts = [forecast_all(growths, flops, widening) for flops in targets]
+    starts = {variant: start for league in leagues for variant, start in league.starts.items() if start in references}
     for variant, growth in growths.items():
         measured = [[*league.values(variant, column).values()] for league in leagues]
-        scores = [f"{mean(values):z.1f}" if values else NOTHING for values in measured]
+        scores = [f"{references[starts[variant]]:z.1f}" if variant in starts else NOTHING] if starts else []
+        scores += [f"{mean(values):z.1f}" if values else NOTHING for values in measured]
         scores += [f"{growth.line.slope:+z.1f}", *(format_estimate(forecast[variant]) for forecast in forecasts)]
         check = checks.get(variant)
         held_out = (NOTHING, NOTHING) if check is None else (format_estimate(check[0]), f"{check[1]:z.1f}")
         cells.append((leagues[0].label(variant), *scores, *held_out))
-    references = sorted(list_references(leagues, column).items(), key=lambda item: -item[1])
     heads = (
         Column("Model"),
+        *columns(numbers=["Untrained"] if starts else []),
         *columns(numbers=[f"{format_count(find_budget(league))} FLOPs" for league in leagues], group="Measured"),
         *columns(numbers=["per ten times"], group="Growth"),
         *columns(numbers=[f"{format_count(flops)} FLOPs" for flops in targets], group="Forecast"),
         *columns(numbers=["forecast", "measured"], group="Held out"),
     )
     cells += [
-        (leagues[0].label(variant), f"{score:z.1f}", *[NOTHING] * (len(heads) - 2)) for variant, score in references
+        (leagues[0].label(variant), f"{score:z.1f}", *[NOTHING] * (len(heads) - 2))
+        for variant, score in sorted(references.items(), key=lambda item: -item[1])
     ]
     headings = {len(growths): "Without training: mean over the files"} if references else {}
-    return Table(column.title, heads, tuple(cells), CAPTION, headings=headings)
+    caption = CAPTION + (START_CAPTION if starts else "")
+    return Table(column.title, heads, tuple(cells), caption, headings=headings)
+
+
+def _trainings_table(leagues: Sequence[League], variants: Iterable[str]) -> Table:
+    """Return the tokens that the trainings read, and how often they read the text, by budget."""
+
+    def describe(league: League, variant: str) -> str:
+        if variant not in league.costs:
+            return NOTHING
+        epochs = f" ({league.epochs[variant]:,.2f})" if variant in league.epochs else ""
+        return format_count(league.costs[variant]["tokens"]) + epochs
+
+    rows = tuple(
+        (leagues[0].label(variant), *(describe(league, variant) for league in leagues)) for variant in variants
+    )
+    heads = [f"{format_count(find_budget(league))} FLOPs" for league in leagues]
+    has_epochs = any(league.epochs for league in leagues)
+    return Table(
+        "Tokens read in training" + (" (epochs)" if has_epochs else ""),
+        (Column("Model"), *columns(numbers=heads)),
+        rows,
+        EPOCHS_CAPTION if has_epochs else "",
+    )
 
 
 def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Figure:
@@ -123,11 +158,13 @@ def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str,
     return figure
 
 
-def _leader_sentence(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> str:
+def _leader_sentence(
+    leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth], widening: float
+) -> str:
     """Return which variant would lead with each multiple of the budget, and how many others may be as good."""
     parts = []
     for factor, flops in zip(FACTORS, list_targets(leagues), strict=True):
-        forecasts = forecast_all(growths, flops)
+        forecasts = forecast_all(growths, flops, widening)
         leader, *followers = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
         rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in followers)
         doubt = f", the intervals of {rivals} of {len(followers)} others overlap" if rivals else ""
@@ -138,9 +175,8 @@ def _leader_sentence(leagues: Sequence[League], column: LeagueColumn, growths: M
     return f"{column.title}. Leader by forecast: {'; '.join(parts)}."
 
 
-def _check_sentences(rows: Sequence[Mapping[str, Growth]]) -> list[str]:
-    """Return how far the forecasts of the largest budget are from what was measured, and how many intervals have it."""
-    checks = [check for growths in rows for check in check_forecasts(growths).values()]
+def _check_sentences(checks: Sequence[tuple[Estimate, float]], widening: float) -> list[str]:
+    """Return how far forecasts of the largest budget are from what was measured, and how many intervals have it."""
     if not checks:
         return []
     error = mean(abs(forecast.mean - measured) for forecast, measured in checks)
@@ -150,4 +186,6 @@ def _check_sentences(rows: Sequence[Mapping[str, Growth]]) -> list[str]:
     if known:
         within = sum(forecast.overlaps(Estimate(measured, 0)) for forecast, measured in known)
         parts.append(f"of {len(known)} with a 95% interval, {within} have the measured mean within it")
+    if widening > 1:
+        parts.append(f"so the intervals of the leaders and of the tables' forecasts are {widening:.1f} times as wide")
     return ["; ".join(parts) + "."]

@@ -28,8 +28,8 @@ MIN_COST_RATIO = 1.02
 def page(records: Sequence[Record], context: ReportContext) -> Page:
     """Return the league's report page: recommendations, scores, gains over the baseline, and quality by cost.
 
-    `context.details["league"]` may have, by variant, "explained" (a description), "speed" (embedded texts per second),
-    "epochs" (passes over the text in training) and "starts" (the variant with its initial weights).
+    `context.details["league"]` may have, by variant, "explained" (a description) and "speed" (embedded texts per
+    second).
     """
     details = context.details.get("league", {})
     league = League(records, context.labels)
@@ -41,8 +41,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         cards=make_cards(league),
         sections=sections(
             [
-                standings_table(league, details.get("explained", {}), details.get("epochs", {})),
-                starts_table(league, details.get("starts", {})),
+                standings_table(league, details.get("explained", {})),
+                starts_table(league),
                 *_scatter_sections(league, figures, *_widest_costs(league), "Quality by cost of training"),
                 *_scatter_sections(league, figures, speed, "texts embedded per second", "Quality by speed"),
                 gains_table(league),

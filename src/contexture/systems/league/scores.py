@@ -62,6 +62,10 @@ class League:
         self.labels = REFERENCES | dict(labels or {})
         self.variants = list(dict.fromkeys(r["variant"] for r in records))
         self.costs = {r["variant"]: {key: r[key] for key in COST_KEYS} for r in records if "flops" in r}  # type: ignore[literal-required]
+        #: Variant → passes over the text in training.
+        self.epochs = {r["variant"]: r["epochs"] for r in records if "epochs" in r}
+        #: Variant → the variant with its initial weights.
+        self.starts = {r["variant"]: r["untrained_start"] for r in records if "untrained_start" in r}
         #: Variant → seed → loss on held-out documents before and after training, and whether it was stopped early.
         self.held_out: dict[str, dict[int, tuple[float, float, bool]]] = {}
         for record in records:

@@ -26,12 +26,12 @@ HELD_OUT_CAPTION = (
 MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
 
 
-def standings_table(league: League, explained: Mapping[str, str], epochs: Mapping[str, float]) -> Table:
+def standings_table(league: League, explained: Mapping[str, str]) -> Table:
     """Return the table of mean scores and intervals by use; rows are grouped by kind and sorted by mean rank.
 
-    The last columns have the `epochs` of variants and the losses on held-out documents, if there are any.
+    The last columns have the epochs of variants and the losses on held-out documents, if there are any.
     """
-    has_losses = bool(league.held_out)
+    epochs, has_losses = league.epochs, bool(league.held_out)
     cells = [
         (
             league.label(variant),
@@ -83,11 +83,12 @@ def gains_table(league: League) -> Table:
     )
 
 
-def starts_table(league: League, starts: Mapping[str, str]) -> Table:
-    """Return the table of each variant's paired gains over the variant with its initial weights, `starts`, in points.
+def starts_table(league: League) -> Table:
+    """Return the table of each variant's paired gains over the variant with its initial weights, in points.
 
     Variants whose start was not measured have no row.
     """
+    starts = league.starts
     pairs = [(variant, starts[variant]) for variant in league.order if starts.get(variant) in league.variants]
     return Table(
         title="Gains over the untrained start",
