@@ -55,8 +55,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         if args.config is None:
             folder, lengths = Path(temporary), LENGTHS
-            streams: dict[str, Any] = {name: kind() for name, kind in STREAMS.items()}
             write_examples(folder, args.batch * args.ranks * (args.steps + 1))
+            kinds: dict[str, Any] = {name: kind() for name, kind in STREAMS.items()}
+            streams = {name: kind for name, kind in kinds.items() if (folder / kind.examples).exists()}
         else:
             config = read_config(args.config)
             folder, lengths, streams = args.config.parent, config.lengths, config.streams

@@ -17,6 +17,7 @@ is without limits.
 
 import argparse
 import itertools
+import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,8 @@ from contexture.tasks.passage_ranking import BM25, rank_all
 
 ENCODERS_DIR = Path("data/06_models/adapt/pretrained")
 NDCG_FILE = "ndcg.parquet"
+#: Encoder and settings that a project was measured with.
+OPTIONS_FILE = "options.json"
 #: Limits that are tried: of weights, and of the share of the gain of encoders from the text.
 LIMITS, LIMITS_FROM_TEXT, SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.9), (0.1, 0.2, 0.3, 0.4, 0.9), (0.05, 0.1, 0.2, 1.0)
 
@@ -113,10 +116,17 @@ class MeasuredText:
 
 
 def measure_text(folder: Path, project: Path, encoder: str, settings: Mapping[str, str]) -> Path:
-    """Train on a text in a project folder, and write nDCG@10 of each question by each search; see `train`."""
+    """Train on a text in a project folder, and write nDCG@10 of each question by each search; see `train`.
+
+    Raises SystemExit if the folder was measured with another encoder or other settings.
+    """
+    file, options = project / OPTIONS_FILE, {"encoder": encoder, "settings": dict(settings)}
     if not (project / NDCG_FILE).exists():
         train(folder, project, encoder, settings)
+        file.write_text(json.dumps(options), encoding="utf-8")
         rank_text(folder, project).to_parquet(project / NDCG_FILE)
+    elif (measured := json.loads(file.read_text(encoding="utf-8")) if file.exists() else "unknown options") != options:
+        raise SystemExit(f"{project} was measured with {measured}: delete it, or use another OUTPUT")
     return project
 
 

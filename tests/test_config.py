@@ -441,6 +441,11 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
             {"devices": 2, "budget": MINUTES, "runs": {"static": {"schedule": [{"in_batch_negatives": 1}]}}},
             r"adapt\.pretrain\.budget\.unit: minutes need a single device",
         ),
+        (
+            "adapt.pretrain",
+            {"budget": MINUTES, "runs": {"static": {"schedule": [{"in_batch_negatives": 1, "share": 0.5}] * 2}}},
+            r"adapt\.pretrain\.budget\.unit: minutes need a schedule of one stage: set seconds",
+        ),
         # Runs that start from one another.
         ("mspp.pretrain.runs.base.start", "mlm", r"runs: base, mlm, mspp_ae, mspp_ie start from"),
         ("mspp.pretrain.runs.base.start", "base", "start from each other"),

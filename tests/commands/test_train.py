@@ -78,6 +78,21 @@ def test_runs_start_from_another_run(training: Training) -> None:
     assert_same(weights(more), training.train(config, "more", "here", start=base))
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--run", "more"], r"--start: more continues base; name the folder of that encoder \(.*config\.json\)"),
+        (["--run", "base", "--start", "other"], "--start: base starts from new weights; leave this option out"),
+    ],
+)
+def test_a_start_is_given_if_the_run_has_one(options: list[str], message: str, tmp_path: Path) -> None:
+    config = write(system(runs={"base": {"schedule": []}, "more": schedule(1, mlm=1) | {"start": "base"}}), tmp_path)
+    common = ["--config", str(config), "--examples", "a", "--vocabulary", "b", "--output", str(tmp_path / "out")]
+    with pytest.raises(SystemExit, match=message):
+        main(["train", "pretrain", *common, *options])
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.slow
 def test_fine_tuning_needs_no_optional_packages(tmp_path: Path) -> None:
     files = Path(tasks.__path__[0]).glob("*/finetune.py")

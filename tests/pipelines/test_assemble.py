@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from contexture.paths import METRICS_FILE
+from contexture.paths import METRICS_FILE, RUN_FILE
 from contexture.pipelines.report.assemble import (
     collect_records,
     count_epochs,
@@ -68,9 +69,15 @@ def test_records_of_an_ablation_are_of_the_same_text(tmp_path: Path) -> None:
     ]
     rows.append({"system": "two_tower_ablation", "variant": "published"})
     (tmp_path / METRICS_FILE).write_text(json.dumps(rows))
-    records = collect_records(system, "novels", 1000, tmp_path, tmp_path, {})
-    assert records == [{"system": "two_tower", "variant": "ict layers=2", "training_text": "novels"}]
-    assert collect_records(system, "novels", 1000, tmp_path, tmp_path / "none", {}) == []
+
+    def collect(folder: Path = tmp_path) -> list[dict[str, Any]]:
+        return collect_records(system, "novels", "fedc", 1000, tmp_path, folder, {})
+
+    expected = [{"system": "two_tower", "variant": "ict layers=2", "training_text": "novels"}]
+    assert collect() == expected and collect(tmp_path / "none") == []
+    for checksum, records in (("fedc", expected), ("0123", [])):  # another file of the same name
+        (tmp_path / RUN_FILE).write_text(json.dumps({"text_sha256": checksum}))
+        assert collect() == records
 
 
 def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSystem) -> None:

@@ -29,7 +29,7 @@ from contexture.cli import split_params
 from contexture.encoders.files import load_encoder
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
-from contexture.pipelines.hooks.provenance import format_command
+from contexture.pipelines.hooks.provenance import format_command, read_local
 from contexture.pipelines.hooks.record import make_run_name
 from contexture.pipelines.pretrain.pipeline import create_pipeline
 from contexture.pipelines.system import resolve_all
@@ -304,6 +304,18 @@ def test_a_failed_run_leaves_no_file_of_how_results_were_made(demo: Path, make_p
 )
 def test_commands_that_repeat_a_run(options: dict[str, Any], command: str) -> None:
     assert format_command(options, "mspp") == command
+
+
+def test_the_parameters_of_this_machine_are_in_the_command_of_runs_without_an_environment(tmp_path: Path) -> None:
+    (tmp_path / "conf/base").mkdir(parents=True)
+    assert read_local(tmp_path / "conf") == {}
+    (tmp_path / "conf/local/parameters").mkdir(parents=True)
+    (tmp_path / "conf/local/parameters/mine.yml").write_text("mspp: {seeds: 3}\ncorpus: {input: a, lang: en}\n")
+    local = read_local(tmp_path / "conf")
+    options = {"runtime_params": {"corpus": {"input": "b"}}}
+    expected = "kedro run --pipelines mspp --params mspp.seeds=3,corpus.input=b,corpus.lang=en"
+    assert format_command(options, "mspp", local) == expected
+    assert format_command(options | {"env": "books"}, "mspp", local).endswith("--env books --params corpus.input=b")
 
 
 def test_an_ablation_is_repeated_with_its_system() -> None:

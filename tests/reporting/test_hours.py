@@ -10,6 +10,7 @@ UNTRAINED = COST | {"steps": 0, "seconds": 0.0, "flops": 0.0}
 
 def test_trainings_count_once_and_gpu_time_follows_from_flops() -> None:
     records = [*measured("a", [0.5, 0.6], cost=COST), *measured("a", [0.5, 0.6], "cr", cost=COST)]
+    records += measured("a with another head", [0.5, 0.6], cost=COST)  # the same trainings
     records += measured("untrained", [0.5], cost=UNTRAINED) + measured("bm25", [0.5])
     large = COST | {"seconds": 7200.0, "flops": 3.6e17}
     results = {

@@ -91,7 +91,7 @@ def save_results(args: argparse.Namespace) -> None:
     for system, run in results.runs.items():
         if run.finished is None:
             print(
-                f"{system}: commit, text and processor are unknown, because an older version made these results"
+                f"{system}: commit, text and processor are unknown: an older version or an unfinished run made this"
                 + ("" if run.command else "; --command adds how to repeat them"),
                 file=sys.stderr,
             )

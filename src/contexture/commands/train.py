@@ -80,6 +80,11 @@ def check_option(option: str, noun: str, name: str, known: Collection[str], conf
 def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
     """Pre-train the run `--run` with the seed `--seed`."""
     check_option("--run", "run", args.run, config.pretrain.runs, args.config)
+    start = config.pretrain.runs[args.run].start
+    if start is not None and args.start is None:
+        raise ValueError(f"--start: {args.run} continues {start}; name the folder of that encoder ({args.config})")
+    if start is None and args.start is not None:
+        raise ValueError(f"--start: {args.run} starts from new weights; leave this option out ({args.config})")
     from contexture.systems.launch import pretrain_arguments, training_files
     from contexture.training.launcher import launch_pretraining
 

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from contexture.config import ComputeConfig
-from contexture.folders import IDENTITY
 from contexture.pipelines.hooks.console_text import say
 from contexture.pipelines.tracking.child_runs import child_run
 from contexture.progress import Bar, progress
@@ -29,7 +28,7 @@ _THREADS_PER_CORE = 2
 
 @dataclass(frozen=True)
 class Training:
-    """A training job, its output folder, and tags and settings of its run."""
+    """A job that returns False if its output was there already, its output folder, and tags and settings of its run."""
 
     job: Job
     folder: Path
@@ -53,14 +52,13 @@ def train_all(trainings: Sequence[Training], compute: ComputeConfig, description
             training = by_name[job.name]
             with child_run(job.name, training.tags, training.settings, training.folder):
                 yield
-            marker = training.folder / IDENTITY
-            bar.initial += marker.exists() and marker.stat().st_mtime < start
+            bar.initial += training.folder.exists() and training.folder.stat().st_mtime < start
 
         jobs = [training.job for training in trainings]
-        run_jobs(jobs, *split_cores(compute), track_training, lambda done: _move_bar(bar, done))
-    if bar.initial:
-        kept = f"{bar.initial} of {len(trainings)} were there, made with the same settings, and are kept"
-        say(f"        {description}: {kept}", sys.stdout)
+        trained = run_jobs(jobs, *split_cores(compute), track_training, lambda done: _move_bar(bar, done))
+    if kept := trained.count(False):
+        text = f"{kept} of {len(trainings)} were there, made with the same settings, and are kept"
+        say(f"        {description}: {text}", sys.stdout)
 
 
 def parallel_map(compute: ComputeConfig, description: str) -> ParallelMap:

@@ -10,9 +10,10 @@ from contexture.reporting.training_tables import format_count
 GPU_RATE = 1e14
 CAPTION = (
     "FLOPs: counted in training, of forward and backward passes without padding. Hours: durations of the trainings "
-    "together; several may have run at once. A variant that joins or continues other trainings counts them again. "
-    "A training that several files have is in the sum once. The last column is arithmetic, not a measurement: FLOPs "
-    "divided by the rate in its head, which is assumed. Small models and small batches reach less."
+    "together; several may have run at once. A training of several variants counts once; a variant that joins or "
+    "continues other trainings counts them again. A training that several files have is in the sum once. The last "
+    "column is arithmetic, not a measurement: FLOPs divided by the rate in its head, which is assumed. Small models "
+    "and small batches reach less."
 )
 
 
@@ -21,11 +22,8 @@ def hours_table(results: Mapping[str, SavedResults]) -> Table:
     costs = {(name, system): cost for name, saved in results.items() for system, cost in saved.training_costs.items()}
     rows = [(*names, *_format_cost(cost)) for names, cost in costs.items()]
     if len(costs) > 1:
-        # Files share trainings that a later run kept. Two trainings never take the same time to the nanosecond.
-        trainings = {
-            (key, r["seconds"], r["flops"]): r for saved in results.values() for key, r in saved.trainings.items()
-        }
-        rows.append(("all", NOTHING, *_format_cost(TrainingCost.add(trainings.values()))))
+        trainings = (record for saved in results.values() for record in saved.trainings.values())
+        rows.append(("all", NOTHING, *_format_cost(TrainingCost.add(trainings))))
     heads = ["Trainings", "FLOPs", "Hours", "FLOP/s", f"GPU time at {GPU_RATE / 1e12:g} TFLOP/s (bf16, assumed)"]
     return Table("Hours", (Column("Name"), Column("System"), *columns(numbers=heads)), tuple(rows), CAPTION)
 

@@ -27,7 +27,8 @@ SCORE_KEYS = ("data", "metric", "protocol", "split", "task", "value")
 class TrainingCost:
     """Number of trainings, and their FLOPs and seconds together.
 
-    A variant that joins or continues trainings of other variants counts these again.
+    Variants that share a training count it once. A variant that joins or continues trainings of other variants counts
+    these again.
     """
 
     trainings: int
@@ -36,8 +37,9 @@ class TrainingCost:
 
     @classmethod
     def add(cls, trainings: Iterable[Record]) -> "TrainingCost":
-        """Return the cost of trainings, given one record of each."""
-        records = list(trainings)
+        """Return the cost of trainings, given records of each."""
+        # Two trainings never take the same time to the nanosecond.
+        records = {(r["system"], r["seed"], r["seconds"], r["flops"]): r for r in trainings}.values()
         return cls(len(records), sum(r["flops"] for r in records), sum(r["seconds"] for r in records))
 
     @property

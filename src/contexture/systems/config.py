@@ -199,9 +199,10 @@ class SystemConfig:
             raise key_error(message, "pretrain", "batch_size")
 
     def _check_minutes(self) -> None:
-        """Raise a ValidationError for a budget in minutes in a system without passages, or on several devices.
+        """Raise a ValidationError for a budget in minutes without passages, on several devices or with several stages.
 
-        The run subtracts the time to embed all passages, which one process estimates.
+        The run subtracts the time to embed all passages, which one process estimates. Each stage would take all that is
+        left of the run.
         """
         for name in self.runs_in_minutes:
             budgets = enumerate(stage.budget for stage in self.pretrain.runs[name].schedule)
@@ -213,6 +214,8 @@ class SystemConfig:
                 raise key_error("minutes need a system with the stream pairs: set seconds, or add this stream", *key)
             if self.pretrain.devices > 1:
                 raise key_error("minutes need a single device: set seconds, or pretrain.devices to 1", *key)
+            if len(self.pretrain.runs[name].schedule) > 1:
+                raise key_error("minutes need a schedule of one stage: set seconds", *key)
 
     def _check_derive(self) -> None:
         """Raise a ValidationError if the settings of derived examples do not fit the streams and runs."""

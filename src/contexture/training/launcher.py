@@ -21,8 +21,10 @@ from contexture.folders import (
     IDENTITY,
     UNFINISHED,
     check_replaceable,
+    find_differences,
     hash_file,
     is_finished,
+    normalize_identity,
     read_identity,
     work_folder,
 )
@@ -91,6 +93,9 @@ def launch(
             channel.send(KEPT_MESSAGE)
         return False
     check_replaceable(folder, IDENTITY)
+    if (folder / IDENTITY).exists():
+        changes = "; ".join(find_differences(read_identity(folder), normalize_identity(expected)))
+        LOG.info("%s is trained again and replaced, because settings or files have changed: %s", folder, changes)
     if devices > 1 and not channel:
         if arguments is None:
             raise ValueError("several devices need `contexture train`: give `arguments`")

@@ -55,8 +55,8 @@ def create_training(system: ResolvedSystem, task: str, option: str, encoder: Eva
 
 def finetune_one(
     config: SystemConfig, task: str, option: str, encoder: EvaluatedEncoder, data: Path, model_dir: Path
-) -> None:
-    """Fine-tune one model, with a process for each device if there are several.
+) -> bool:
+    """Fine-tune one model, with a process for each device if there are several; return False if one is there already.
 
     Skip it with a warning if the model that it starts from is missing, because its data were missing.
     """
@@ -64,8 +64,8 @@ def finetune_one(
 
     if config.task(task).get_start_option(option) and not is_encoder(Path(encoder.models[0])):
         LOG.warning("%s is not trained: there is no %s to start from", model_dir, encoder.models[0])
-        return
+        return True
     model_dir.parent.mkdir(parents=True, exist_ok=True)
     with config_file(config) as file:
         arguments = finetune_arguments(file, task, option, encoder, data)
-        launch_finetuning(config, task, option, encoder, data, model_dir, arguments)
+        return launch_finetuning(config, task, option, encoder, data, model_dir, arguments)

@@ -69,10 +69,10 @@ def pretrain_one(
     start: Path | None,
     output_dir: Path,
     rest: RestOfRun | None = None,
-) -> None:
+) -> bool:
     """Train one run with one seed, with a process for each device if there are several.
 
-    Budgets in minutes need `rest`.
+    Returns False if the encoder is there already. Budgets in minutes need `rest`.
     """
     from contexture.systems.launch import pretrain_arguments
     from contexture.training.launcher import launch_pretraining
@@ -82,7 +82,7 @@ def pretrain_one(
     with config_file(config) as file:
         arguments = pretrain_arguments(file, run, seed, examples_dir, vocabulary, start)
         files = RunFiles(examples, vocabulary, start, rest)
-        launch_pretraining(config.pretraining(run), seed, files, output_dir, arguments)
+        return launch_pretraining(config.pretraining(run), seed, files, output_dir, arguments)
 
 
 def count_tokens(passages: Path, limit: int) -> int:

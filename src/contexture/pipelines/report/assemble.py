@@ -14,6 +14,7 @@ from contexture.paths import (
     DETAILS_FILE,
     METRICS_FILE,
     RECORDS_FILE,
+    RUN_FILE,
     DataLayout,
     data_dir,
     encoder_dir,
@@ -24,6 +25,7 @@ from contexture.reporting.curves import History, Series
 from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.reporting.page import ReportContext
 from contexture.reporting.phrases import count_noun, describe_held_out, lower_first
+from contexture.reporting.saved_results import read_provenance
 from contexture.reporting.training_tables import format_count
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
@@ -48,6 +50,7 @@ COST = ("steps", "tokens", "seconds", "flops", "parameters")
 def collect_records(
     system: ResolvedSystem,
     text: str,
+    text_sha256: str,
     text_tokens: int,
     models_dir: Path,
     ablation_dir: Path,
@@ -55,8 +58,8 @@ def collect_records(
 ) -> list[dict[str, Any]]:
     """Return the records of all tasks with the costs of training, and those of the system's ablation on the same text.
 
-    `text` is the name of the training text, of `text_tokens` tokens; `results` maps each task to the folder of its
-    results.
+    `text` is the name of the training text, which has the checksum `text_sha256` and `text_tokens` tokens; `results`
+    maps each task to the folder of its results.
     """
     records = [
         {"system": system.name} | record | get_cost(system, models_dir, record["variant"], record["seed"], text)
@@ -74,7 +77,9 @@ def collect_records(
         records = [record | {"protocol": record["protocol"] + ABLATION_PROTOCOL} for record in rows]
     if (ablation_dir / METRICS_FILE).exists():
         rows = read_json(ablation_dir / METRICS_FILE)
-        ablation = [record for record in rows if record.get("training_text") == text]
+        # Files of older versions do not say which text it was.
+        is_same = read_provenance(ablation_dir / RUN_FILE).text_sha256 in (text_sha256, None)
+        ablation = [record for record in rows if is_same and record.get("training_text") == text]
         records += [record | {"system": system.name} for record in ablation]
     return records
 

@@ -42,11 +42,14 @@ def write_report(
         read_histories,
     )
     from contexture.reporting.index import summarize
+    from contexture.reporting.provenance import hash_corpus
     from contexture.reporting.report import render_report
 
     text = get_text_name(sources)
     results, data, counts, speed = (select_group(inputs, group) for group in ("results", "data", "counts", "speed"))
-    records = collect_records(system, text, count_tokens(documents_dir), models_dir, ablation_dir, results)
+    records = collect_records(
+        system, text, hash_corpus(sources), count_tokens(documents_dir), models_dir, ablation_dir, results
+    )
     context = collect_report_context(
         system, workspace, text, corpus_report, models_dir, speed.get("embedding", {}), results, data, counts
     )
