@@ -117,7 +117,9 @@ def read(project: Path, part: str) -> Any:
 
 def check_records(table: pd.DataFrame, system: str, trained: set[str]) -> None:
     """Check that each number is recorded once, with all keys, and with its cost if the variant was trained."""
-    assert list(table.columns) == [*KEYS, *COST]
+    others = [name for name in table.columns if name not in ("epochs", "untrained_start")]
+    assert others == [*KEYS, *COST]
+    assert ((table["epochs"] > 0) <= (table["tokens"] > 0)).all() and (table["epochs"] > 0).any()
     assert set(table["system"]) == {system}
     assert not table[KEYS].isna().any(axis=None)
     assert not table.duplicated([key for key in KEYS if key != "value"]).any()
