@@ -16,8 +16,8 @@ from pathlib import Path
 
 from contexture.objectives.config import OBJECTIVES
 from contexture.paths import RESULTS_DIR
-from contexture.reporting.claim_decisions import decide_claims
-from contexture.reporting.claim_tables import count_verdicts, decisions_table
+from contexture.reporting.claim_decisions import ClaimResult, decide_claims
+from contexture.reporting.claim_tables import count_verdicts, decisions_table, list_remarks
 from contexture.reporting.claims import read_all_claims
 from contexture.reporting.hours import hours_table
 from contexture.reporting.page import ReportContext
@@ -85,9 +85,18 @@ def measured_page(results: Results) -> str:
         "## Claims of the papers",
         f"On these files: {count_verdicts(decided)}. [The rules](../claims.md) explain the table.",
         to_markdown(decisions_table(decided)),
-        "Notes on the claims:",
-        "\n".join(f"- {result.id}: {result.claim.note}" for result in decided if result.claim.note),
+        "What undecided claims lack, what to keep in mind, and how to repeat the comparisons "
+        "([folders](data.md) of your files):",
+        "\n".join(describe_remarks(result) for result in decided),
     )
+
+
+def describe_remarks(result: ClaimResult) -> str:
+    """Return the remarks on a claim as an item of a list."""
+    remarks = dict(list_remarks(result))
+    repeat = "; ".join(f"`{command}`" for command in remarks["repeat"].split("; "))
+    missing = f"Missing: {remarks['missing']} " if "missing" in remarks else ""
+    return f"- {result.id}: {missing}{remarks.get('note', '')} Repeat: {repeat}".replace("  ", " ")
 
 
 def list_commands(results: Results) -> Iterator[str]:

@@ -37,7 +37,7 @@ def claims_text(results: Sequence[ClaimResult]) -> str:
         lines.append(f"{result.id}  {result.verdict.upper()}: {claim.statement} ({result.paper}, {claim.source})")
         for decision in result.decisions:
             lines += [f"    {line}" for line in _decision_lines(decision)]
-        lines += [f"    {name}: {text}" for name, text in _list_remarks(result)]
+        lines += [f"    {name}: {text}" for name, text in list_remarks(result)]
         lines.append("")
     return "\n".join([*lines, count_verdicts(results)])
 
@@ -105,11 +105,17 @@ def _decision_lines(decision: Decision) -> Iterator[str]:
         yield f"    records of {decision.folder}"
 
 
-def _list_remarks(result: ClaimResult) -> list[tuple[str, str]]:
-    """Return the remarks on a claim by name: what is missing while it is undecided, the note, and the command."""
+def list_remarks(result: ClaimResult) -> list[tuple[str, str]]:
+    """Return the remarks on a claim by name: what is missing while it is undecided, the note, and how to repeat it.
+
+    What saved results decided is repeated by their names, and otherwise by the command of the claim.
+    """
     claim = result.claim
     missing = claim.missing if result.verdict == "undecided" else ""
-    remarks = [("missing", missing), ("note", claim.note), ("repeat", claim.command)]
+    files = (decision.folder for decision in result.decisions if decision.is_measured and decision.folder is not None)
+    names = dict.fromkeys(file.stem for file in files if file.suffix)
+    repeat = "; ".join(f"contexture results repeat {name} --data FOLDER" for name in names) or claim.command
+    remarks = [("missing", missing), ("note", claim.note), ("repeat", repeat)]
     return [(name, text) for name, text in remarks if text]
 
 
@@ -155,7 +161,7 @@ def _remarks_table(results: Sequence[ClaimResult]) -> Table:
     """Return the table of commands, with what is missing and what to keep in mind."""
     rows = []
     for result in results:
-        remarks = dict(_list_remarks(result))
+        remarks = dict(list_remarks(result))
         rows.append((result.id, *(remarks.get(name, NOTHING) for name in ("repeat", "missing", "note"))))
     caption = "Words in capitals are paths of your files."
     return Table("How to repeat the comparisons", columns("Claim", "Command", "Missing", "Note"), tuple(rows), caption)
