@@ -95,13 +95,19 @@ def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
 def register(system: ResolvedSystem, workspace: str | None, encoder: Path, metrics: "list[Record]") -> None:
     """Register the encoder of the first seed in MLflow as model `<system>`, or `<system>-<workspace>`.
 
+    It is an artifact of the child run of its training, or of the whole run if that was trained without MLflow.
     `metrics` are the system's records.
     """
+    import mlflow
+
     from contexture.encoders.saved import seed_dir
     from contexture.pipelines.report.assemble import get_short_title
-    from contexture.pipelines.tracking.metrics import select_headlines
+    from contexture.pipelines.tracking.metrics import TrainingKey, find_trainings, select_headlines
     from contexture.pipelines.tracking.models import EncoderVersion, register_encoder
 
+    run = mlflow.active_run()
+    if run is None:
+        return
     headlines = select_headlines(system, metrics)
     scores = [headlines[variant] for variant in headlines if encoder.name in system.config.run_names(variant)]
     version = EncoderVersion(
@@ -115,4 +121,6 @@ def register(system: ResolvedSystem, workspace: str | None, encoder: Path, metri
         },
         score=scores[0] if scores else None,
     )
-    register_encoder(f"{system.name}-{workspace}" if workspace else system.name, version)
+    trainings = find_trainings(mlflow.MlflowClient(), run.info.experiment_id, system.name)
+    training = trainings.get(TrainingKey("pretrain", encoder.name, str(system.config.first_seed)))
+    register_encoder(f"{system.name}-{workspace}" if workspace else system.name, version, training)

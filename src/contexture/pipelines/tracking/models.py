@@ -1,7 +1,8 @@
 """The encoder of a system as a registered model of MLflow."""
 
 import importlib.metadata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,37 +44,48 @@ class EncoderVersion:
         return {**self.tags, **score}
 
 
-def register_encoder(name: str, encoder: EncoderVersion) -> None:
-    """Log an encoder to the active MLflow run and register it as the next version of the model `name`.
+def register_encoder(name: str, encoder: EncoderVersion, training: str | None = None) -> None:
+    """Log an encoder to the MLflow run `training` and register it as the next version of the model `name`.
 
+    `training` is the id of the training's finished run; None: the active run. Does nothing without an active run.
     The version has the encoder's card as its description. The alias `best` moves to it unless an older version has a
-    higher score in the same metric. Does nothing without an active run. `mlflow models serve` serves the model. Its
-    code is logged as a file and its weights as safetensors: nothing is pickled.
+    higher score in the same metric. `mlflow models serve` serves the model. Its code is logged as a file and its
+    weights as safetensors: nothing is pickled.
     """
     run = mlflow.active_run()
     if run is None:
         return
-    model = mlflow.pyfunc.log_model(
-        name=name,
-        python_model=str(Path(__file__).with_name("served_encoder.py")),
-        artifacts={"encoder": str(encoder.folder)},
-        pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
-        input_example=(["a text to embed"], {"role": ""}),  # its parameters are those that `predict` accepts
-    )
     client = MlflowClient()  # unlike mlflow.register_model, it prints nothing
+    with _reopen(client, training) if training else nullcontext():
+        model = mlflow.pyfunc.log_model(
+            name=name,
+            python_model=str(Path(__file__).with_name("served_encoder.py")),
+            artifacts={"encoder": str(encoder.folder)},
+            pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
+            input_example=(["a text to embed"], {"role": ""}),  # its parameters are those that `predict` accepts
+        )
     if not client.search_registered_models(f"name = '{name}'"):
         client.create_registered_model(name, {"system": encoder.tags["system"]}, encoder.description)
     client.update_registered_model(name, encoder.description)
     version = client.create_model_version(
         name,
         model.model_uri,
-        run.info.run_id,
+        training or run.info.run_id,
         tags=encoder.version_tags,
         description=encoder.card,
         model_id=model.model_id,
     )
     versions = client.search_model_versions(f"name = '{name}'")
     client.set_registered_model_alias(name, BEST_ALIAS, select_best(version, versions).version)
+
+
+@contextmanager
+def _reopen(client: MlflowClient, run_id: str) -> Iterator[None]:
+    """Make a finished run the active one in the `with` block, and keep the time of its end."""
+    ended = client.get_run(run_id).info
+    with mlflow.start_run(run_id=run_id, nested=True):
+        yield
+    client.set_terminated(run_id, ended.status, ended.end_time)
 
 
 def select_best(newest: ModelVersion, versions: list[ModelVersion]) -> ModelVersion:
