@@ -117,8 +117,8 @@ def read(project: Path, part: str) -> Any:
 
 def check_records(table: pd.DataFrame, system: str, trained: set[str]) -> None:
     """Check that each number is recorded once, with all keys, and with its cost if the variant was trained."""
-    others = [name for name in table.columns if name not in ("epochs", "untrained_start")]
-    assert others == [*KEYS, *COST]
+    names = [name for name in table.columns if name not in ("epochs", "untrained_start")]
+    assert names == [*KEYS, *COST]
     assert ((table["epochs"] > 0) <= (table["tokens"] > 0)).all() and (table["epochs"] > 0).any()
     assert set(table["system"]) == {system}
     assert not table[KEYS].isna().any(axis=None)
