@@ -68,6 +68,7 @@ TINY: dict[str, Any] = SMALLEST | {
         "pretrain": {"batch_size": 16, "budget": {"amount": BUDGET}},
         "tasks": {"retrieval": {"steps": 2, "evaluate_every": 1}, "answer_selection": {"epochs": 1}},
         "include": INCLUDED,
+        "head": "ie_k",
     },
 }
 
