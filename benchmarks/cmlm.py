@@ -17,10 +17,10 @@ measured matrix product both make of the FLOPs that ours needs.
 """
 
 import argparse
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ import made_up
 import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM
+from turns import measure_in_turns
 
 from contexture.encoders.base import TextBatch, build_encoder
 from contexture.encoders.config import Lengths, TableSizes
@@ -110,19 +111,17 @@ def main(arguments: list[str] | None = None) -> None:
         )}  # fmt: skip
         plain(**longer).loss.backward()
 
-    sides: dict[str, tuple[Callable[[Any], None], nn.Module]] = {
-        "ours": (ours, nn.ModuleList([encoder, objective])), "parts": (parts, plain)
-    }  # fmt: skip
-    seconds: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(args.rounds + 1):
-        for name, (step, module) in sides.items():
-            began = time.perf_counter()
-            for batch in batches:
-                with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-                    step(batch)
-                module.zero_grad()
-            seconds[name].append((time.perf_counter() - began) / BATCHES)
-    medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}  # the first round warms up
+    def train(step: Callable[[Any], None], module: nn.Module) -> None:
+        for batch in batches:
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                step(batch)
+            module.zero_grad()
+
+    works = {
+        "ours": partial(train, ours, nn.ModuleList([encoder, objective])),
+        "parts": partial(train, parts, plain),
+    }
+    medians = {name: seconds / BATCHES for name, seconds in measure_in_turns(works, args.rounds).items()}
 
     flops = float(sum(encoder.flops(batch) + objective.flops(batch) for batch in batches)) / BATCHES
     tokens = float(sum(row_lengths(batch).sum() for batch in batches)) / BATCHES

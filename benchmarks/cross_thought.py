@@ -24,10 +24,10 @@ import argparse
 import copy
 import multiprocessing
 import resource
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ import numpy as np
 import torch
 from cmlm import matmul_peak, padded
 from torch import Tensor, nn
+from turns import measure_in_turns
 
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import CrossConfig, Lengths, TableSizes
@@ -168,11 +169,13 @@ def training(args: argparse.Namespace, special_tokens: int) -> None:
     if abs(losses[0] - losses[1]) > 1e-4:
         raise SystemExit(f"ours has a loss of {losses[0]}, its parts of {losses[1]}")
     steps = {name: stepper(side.train()) for name, side in sides.items()}
-    times: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(args.rounds + 1):
-        for name, step in steps.items():
-            times[name].append(seconds(lambda step=step: [step(batch) for batch in batches]) / BATCHES)  # type: ignore[misc]
-    medians = {name: statistics.median(durations[1:]) for name, durations in times.items()}  # the first round warms up
+
+    def train(step: Callable[[Any], None]) -> None:
+        for batch in batches:
+            step(batch)
+
+    durations = measure_in_turns({name: partial(train, step) for name, step in steps.items()}, args.rounds)
+    medians = {name: duration / BATCHES for name, duration in durations.items()}
 
     flops = sum(map(ours.flops, batches)) / BATCHES
     lengths = torch.cat([row_lengths(batch["sequences"]) for batch in batches]).double()
@@ -228,20 +231,16 @@ def ranking(args: argparse.Namespace, special_tokens: int) -> None:
         "attention": (make_score_function(encoder, "alpha"), make_key_function(encoder)(candidates)),
         "cosine": (make_score_function(encoder, "cosine"), candidates),
     }
-    times: dict[str, list[float]] = {name: [] for name in compare}
-    for _ in range(args.rounds + 1):
-        for name, (score, kept) in compare.items():
 
-            def rank(score: Any = score, kept: Any = kept) -> None:
-                for question in questions:
-                    score(question, kept).argsort()
+    def rank(score: Any, kept: Any) -> None:
+        for question in questions:
+            score(question, kept).argsort()
 
-            duration = seconds(rank)
-            times[name].append(duration)
+    medians = measure_in_turns({name: partial(rank, *both) for name, both in compare.items()}, args.rounds)
     torch.set_num_threads(threads)
     print(f"\n{special_tokens} special tokens, {CANDIDATES:,} candidates, vectors of {encoder.dimension:,}, one thread")
-    for name, durations in times.items():
-        print(f"{name:9} {QUESTIONS / statistics.median(durations[1:]):8,.0f} questions/s")
+    for name, median in medians.items():
+        print(f"{name:9} {QUESTIONS / median:8,.0f} questions/s")
 
 
 PARTS = {"training": training, "growth": growth, "ranking": ranking}

@@ -20,7 +20,6 @@ vectors with one thread and with two are bit by bit the same.
 
 import argparse
 import json
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.turns import measure_in_turns
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 
@@ -99,17 +99,6 @@ def multiply_matrices(model: Any) -> float:
         for _ in range(NUM_GEMMS):
             layer(states)
     return float(2 * NUM_GEMMS * GEMM_TOKENS * layer.in_features * layer.out_features)
-
-
-def measure_in_turns(works: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float]) -> dict[str, float]:
-    """Return the median seconds of functions that take turns; the first round is left out."""
-    seconds: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(rounds + 1):
-        for name, work in works.items():
-            start = clock()
-            work()
-            seconds[name].append(clock() - start)
-    return {name: statistics.median(durations[1:]) for name, durations in seconds.items()}
 
 
 def ndcg_at_10(queries: Vectors, passages: Vectors, answers: Sequence[int]) -> float:

@@ -52,6 +52,7 @@ from contexture.encoders.base import build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.files import save_encoder
 from contexture.objectives.masking import IGNORED_TARGET, mask_tokens
+from contexture.reporting.provenance import describe_processor
 from contexture.seeding import mix
 from contexture.streams.rows import ShuffledRows
 from contexture.systems.config import SystemConfig
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if importlib.util.find_spec("accelerate") is None:
         raise SystemExit("transformers.Trainer needs accelerate, which is not installed: pip install accelerate")
     print(
-        f"{processor()}, {args.threads} threads, {args.precision}, torch {torch.__version__}, "
+        f"{describe_processor()['processor']}, {args.threads} threads, {args.precision}, torch {torch.__version__}, "
         f"transformers {transformers.__version__}; {args.steps} steps of {args.batch} passages, "
         f"{args.vocabulary} subwords, dropout {args.dropout}"
     )
@@ -375,14 +376,6 @@ def profile_parts(job: Job) -> dict[str, float]:
 
 def flatten(shapes: Any) -> list[int]:
     return [size for shape in shapes for size in flatten(shape)] if isinstance(shapes, list) else [shapes]
-
-
-def processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    return next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "processor unknown"
-    )
 
 
 if __name__ == "__main__":

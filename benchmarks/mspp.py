@@ -16,20 +16,20 @@ OMP_NUM_THREADS says otherwise.
 """
 
 import argparse
-import statistics
 import tempfile
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import made_up
 import torch
-from hf_trainer import CLIP_NORM, LEARNING_RATE, SIZES, WEIGHT_DECAY, encoder_settings, processor
+from hf_trainer import CLIP_NORM, LEARNING_RATE, SIZES, WEIGHT_DECAY, encoder_settings
 from programs import print_table
 from pydantic import TypeAdapter
 from torch import Tensor, nn
 from transformers import BertForMaskedLM
+from turns import measure_in_turns
 
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
@@ -37,6 +37,7 @@ from contexture.encoders.heads import candidate_loss, sentence_states
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.mspp import MultiSentencesInParagraph
 from contexture.objectives.settings import MlmConfig, MsppConfig
+from contexture.reporting.provenance import describe_processor
 from contexture.streams.base import Batching
 from contexture.streams.joint.batches import Joint
 from contexture.streams.joint.config import JointConfig
@@ -81,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--dropout", type=float, default=0.1)
     args = parser.parse_args(arguments)
-    print(f"{processor()}, {torch.get_num_threads()} threads, {args.precision}, dropout {args.dropout}\n")
+    processor = describe_processor()["processor"]
+    print(f"{processor}, {torch.get_num_threads()} threads, {args.precision}, dropout {args.dropout}\n")
     for size in args.sizes:
         compare(size, args)
 
@@ -114,15 +116,13 @@ def compare(size: str, args: argparse.Namespace) -> None:
         name: torch.optim.AdamW(module.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY, fused=True)
         for name, (_, module) in sides.items()
     }
-    seconds: dict[str, list[float]] = {name: [] for name in sides}
     losses: dict[str, float] = {}
-    for _ in range(args.rounds + 1):  # the first one warms up
-        for name, (loss, module) in sides.items():
-            module.train()
-            began = time.perf_counter()
-            losses[name] = train(loss, module, optimizers[name], read, args.precision == "bf16")
-            seconds[name].append(time.perf_counter() - began)
-    medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}
+
+    def train_side(name: str) -> None:
+        loss, module = sides[name]
+        losses[name] = train(loss, module.train(), optimizers[name], read, args.precision == "bf16")
+
+    medians = measure_in_turns({name: partial(train_side, name) for name in sides}, args.rounds)
     tokens = sum(sum(batch["lengths"]) for batch in read)
     computed = {"Contexture": tokens, "transformers": sum(batch["input_ids"].numel() for batch in read)}
     rows = [
