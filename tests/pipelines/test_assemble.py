@@ -87,8 +87,9 @@ def test_epochs_are_tokens_read_divided_by_those_of_the_text(league: ResolvedSys
         *make_costly_records("untrained", [0.5], tokens=0),
         *make_costly_records("cmlm: cmlm", [0.5], tokens=500),
         *make_costly_records("quick_thoughts: uni", [0.5], tokens=500),
+        *make_costly_records("quick_thoughts", [0.5], tokens=1000),  # the league's own row of this name
     ]
-    expected = {("mlm", 0): 1.5, ("mlm", 1): 1.5, ("cmlm: cmlm", 0): 0.25}
+    expected = {("mlm", 0): 1.5, ("mlm", 1): 1.5, ("cmlm: cmlm", 0): 0.25, ("quick_thoughts", 0): 0.5}
     assert count_epochs(league, records, 2000) == expected
     assert count_epochs(league, records, 0) == {}
 

@@ -246,12 +246,15 @@ def count_epochs(
 
     Variants of systems with another kind of vocabulary, and those without training, are left out.
     """
-    vocabularies = {other: included.config.vocabulary for other, included in system.included.items()}
+    others = {
+        f"{other}: "
+        for other, included in system.included.items()
+        if included.config.vocabulary != system.config.vocabulary
+    }
     return {
         (record["variant"], record["seed"]): record["tokens"] / text_tokens
         for record in records
-        if record.get("tokens") and text_tokens
-        if vocabularies.get(record["variant"].partition(": ")[0], system.config.vocabulary) == system.config.vocabulary
+        if record.get("tokens") and text_tokens and not record["variant"].startswith(tuple(others))
     }
 
 
