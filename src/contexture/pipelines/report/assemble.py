@@ -246,7 +246,7 @@ def count_epochs(
 
     Variants of systems with another kind of vocabulary, and those without training, are left out.
     """
-    others = {
+    prefixes = {
         f"{other}: "
         for other, included in system.included.items()
         if included.config.vocabulary != system.config.vocabulary
@@ -254,7 +254,7 @@ def count_epochs(
     return {
         (record["variant"], record["seed"]): record["tokens"] / text_tokens
         for record in records
-        if record.get("tokens") and text_tokens and not record["variant"].startswith(tuple(others))
+        if record.get("tokens") and text_tokens and not record["variant"].startswith(tuple(prefixes))
     }
 
 
