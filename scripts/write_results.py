@@ -17,7 +17,7 @@ from pathlib import Path
 from contexture.objectives.config import OBJECTIVES
 from contexture.paths import RESULTS_DIR
 from contexture.reporting.claim_decisions import ClaimResult, decide_claims
-from contexture.reporting.claim_tables import count_verdicts, decisions_table, list_remarks
+from contexture.reporting.claim_tables import count_verdicts, decisions_table, list_commands, list_remarks
 from contexture.reporting.claims import read_all_claims
 from contexture.reporting.hours import hours_table
 from contexture.reporting.page import ReportContext
@@ -79,7 +79,7 @@ def measured_page(results: Results) -> str:
         to_markdown(runs_table(results)),
         "## Commands",
         "`DATA` is a folder of yours; older files have names of files only.",
-        "\n".join(list_commands(results)),
+        "\n".join(list_run_commands(results)),
         "## Hours",
         *table_parts(hours_table(results)),
         "## Claims of the papers",
@@ -94,12 +94,12 @@ def measured_page(results: Results) -> str:
 def describe_remarks(result: ClaimResult) -> str:
     """Return the remarks on a claim as an item of a list."""
     remarks = dict(list_remarks(result))
-    repeat = "; ".join(f"`{command}`" for command in remarks["repeat"].split("; "))
-    missing = f"Missing: {remarks['missing']} " if "missing" in remarks else ""
-    return f"- {result.id}: {missing}{remarks.get('note', '')} Repeat: {repeat}".replace("  ", " ")
+    missing = f"Missing: {remarks['missing']}." if "missing" in remarks else ""
+    repeat = "; ".join(f"`{command}`" for command in list_commands(result))
+    return " ".join(filter(None, (f"- {result.id}:", missing, remarks.get("note"), f"Repeat: {repeat}")))
 
 
-def list_commands(results: Results) -> Iterator[str]:
+def list_run_commands(results: Results) -> Iterator[str]:
     """Yield a line for each run: its name, and the command that repeats it."""
     for name, saved in results.items():
         for system, run in saved.runs.items():

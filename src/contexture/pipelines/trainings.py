@@ -52,6 +52,7 @@ def train_all(trainings: Sequence[Training], compute: ComputeConfig, description
             training = by_name[job.name]
             with child_run(job.name, training.tags, training.settings, training.folder):
                 yield
+            # For the speed that the bar shows. The jobs return for certain which were kept.
             bar.initial += training.folder.exists() and training.folder.stat().st_mtime < start
 
         jobs = [training.job for training in trainings]

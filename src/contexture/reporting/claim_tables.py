@@ -106,17 +106,18 @@ def _decision_lines(decision: Decision) -> Iterator[str]:
 
 
 def list_remarks(result: ClaimResult) -> list[tuple[str, str]]:
-    """Return the remarks on a claim by name: what is missing while it is undecided, the note, and how to repeat it.
-
-    What saved results decided is repeated by their names, and otherwise by the command of the claim.
-    """
+    """Return the remarks on a claim by name: what is missing while it is undecided, the note, and how to repeat it."""
     claim = result.claim
     missing = claim.missing if result.verdict == "undecided" else ""
+    remarks = [("missing", missing), ("note", claim.note), ("repeat", "; ".join(list_commands(result)))]
+    return [(name, text) for name, text in remarks if text]
+
+
+def list_commands(result: ClaimResult) -> list[str]:
+    """Return the commands that repeat a claim: by the names of the saved results that measured it, or its own."""
     files = (decision.folder for decision in result.decisions if decision.is_measured and decision.folder is not None)
     names = dict.fromkeys(file.stem for file in files if file.suffix)
-    repeat = "; ".join(f"contexture results repeat {name} --data FOLDER" for name in names) or claim.command
-    remarks = [("missing", missing), ("note", claim.note), ("repeat", repeat)]
-    return [(name, text) for name, text in remarks if text]
+    return [f"contexture results repeat {name} --data FOLDER" for name in names] or [result.claim.command]
 
 
 def decisions_table(results: Sequence[ClaimResult]) -> Table:

@@ -66,11 +66,12 @@ def collect_records(
         for folder in results.values()
         for record in read_json(folder / RECORDS_FILE)
     ]
-    epochs, starts = count_epochs(system, records, text_tokens), find_starts(system)
+    starts = find_starts(system)
     for record in records:
-        variant, seed = record["variant"], record["seed"]
-        record.update({"epochs": epochs[variant, seed]} if (variant, seed) in epochs else {})
-        record.update({"untrained_start": starts[variant]} if variant in starts else {})
+        if (epochs := count_epochs(system, record, text_tokens)) is not None:
+            record["epochs"] = epochs
+        if (start := starts.get(record["variant"])) is not None:
+            record["untrained_start"] = start
     if system.is_ablation:
         # The system itself has the records of variants without training.
         rows = [record for record in records if record["variant"] in system.config.all_variants]
@@ -239,23 +240,16 @@ def count_tokens(documents_dir: Path) -> int:
     return sum(column.num_values for column in columns if ".sentences." in column.path_in_schema)
 
 
-def count_epochs(
-    system: ResolvedSystem, records: Iterable[Mapping[str, Any]], text_tokens: int
-) -> dict[tuple[str, int], float]:
-    """Return variant and seed → tokens that the training read, special tokens included, divided by those of the text.
+def count_epochs(system: ResolvedSystem, record: Mapping[str, Any], text_tokens: int) -> float | None:
+    """Return the tokens that a training read, special tokens included, divided by those of the text.
 
-    Variants of systems with another kind of vocabulary, and those without training, are left out.
+    None for variants of systems with another kind of vocabulary, and for those without training.
     """
-    prefixes = {
-        f"{other}: "
-        for other, included in system.included.items()
-        if included.config.vocabulary != system.config.vocabulary
-    }
-    return {
-        (record["variant"], record["seed"]): record["tokens"] / text_tokens
-        for record in records
-        if record.get("tokens") and text_tokens and not record["variant"].startswith(tuple(prefixes))
-    }
+    owner, separator, _ = record["variant"].partition(": ")
+    config = system.included[owner].config if separator and owner in system.included else system.config
+    if not record.get("tokens") or not text_tokens or config.vocabulary != system.config.vocabulary:
+        return None
+    return float(record["tokens"] / text_tokens)
 
 
 def find_starts(system: ResolvedSystem) -> dict[str, str]:

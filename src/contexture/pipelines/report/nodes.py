@@ -95,8 +95,8 @@ def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
 def register(system: ResolvedSystem, workspace: str | None, encoder: Path, metrics: "list[Record]") -> None:
     """Register the encoder of the first seed in MLflow as model `<system>`, or `<system>-<workspace>`.
 
-    It is an artifact of the child run of its training, or of the whole run if that was trained without MLflow.
-    `metrics` are the system's records.
+    It is an artifact of the child run of its training, or of the whole run if it was trained without MLflow. Does
+    nothing without an active run. `metrics` are the system's records.
     """
     import mlflow
 
@@ -122,5 +122,6 @@ def register(system: ResolvedSystem, workspace: str | None, encoder: Path, metri
         score=scores[0] if scores else None,
     )
     trainings = find_trainings(mlflow.MlflowClient(), run.info.experiment_id, system.name)
-    training = trainings.get(TrainingKey("pretrain", encoder.name, str(system.config.first_seed)))
-    register_encoder(f"{system.name}-{workspace}" if workspace else system.name, version, training)
+    training = TrainingKey("pretrain", encoder.name, str(system.config.first_seed))
+    run_id = trainings.get(training, run.info.run_id)
+    register_encoder(f"{system.name}-{workspace}" if workspace else system.name, version, run_id)

@@ -2,7 +2,7 @@
 
 import importlib.metadata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,19 +44,15 @@ class EncoderVersion:
         return {**self.tags, **score}
 
 
-def register_encoder(name: str, encoder: EncoderVersion, training: str | None = None) -> None:
-    """Log an encoder to the MLflow run `training` and register it as the next version of the model `name`.
+def register_encoder(name: str, encoder: EncoderVersion, run_id: str) -> None:
+    """Log an encoder to the MLflow run `run_id` and register it as the next version of the model `name`.
 
-    `training` is the id of the training's finished run; None: the active run. Does nothing without an active run.
-    The version has the encoder's card as its description. The alias `best` moves to it unless an older version has a
-    higher score in the same metric. `mlflow models serve` serves the model. Its code is logged as a file and its
-    weights as safetensors: nothing is pickled.
+    The run is the active one or a finished one. The version has the encoder's card as its description. The alias
+    `best` moves to it unless an older version has a higher score in the same metric. `mlflow models serve` serves the
+    model. Its code is logged as a file and its weights as safetensors: nothing is pickled.
     """
-    run = mlflow.active_run()
-    if run is None:
-        return
     client = MlflowClient()  # unlike mlflow.register_model, it prints nothing
-    with _reopen(client, training) if training else nullcontext():
+    with _activated(client, run_id):
         model = mlflow.pyfunc.log_model(
             name=name,
             python_model=str(Path(__file__).with_name("served_encoder.py")),
@@ -70,7 +66,7 @@ def register_encoder(name: str, encoder: EncoderVersion, training: str | None = 
     version = client.create_model_version(
         name,
         model.model_uri,
-        training or run.info.run_id,
+        run_id,
         tags=encoder.version_tags,
         description=encoder.card,
         model_id=model.model_id,
@@ -80,8 +76,11 @@ def register_encoder(name: str, encoder: EncoderVersion, training: str | None = 
 
 
 @contextmanager
-def _reopen(client: MlflowClient, run_id: str) -> Iterator[None]:
-    """Make a finished run the active one in the `with` block, and keep the time of its end."""
+def _activated(client: MlflowClient, run_id: str) -> Iterator[None]:
+    """Make a run the active one in the `with` block; a finished one keeps the time of its end."""
+    if (active := mlflow.active_run()) is not None and active.info.run_id == run_id:
+        yield
+        return
     ended = client.get_run(run_id).info
     with mlflow.start_run(run_id=run_id, nested=True):
         yield

@@ -142,8 +142,8 @@ def check_forecasts(growths: Mapping[str, Growth]) -> dict[str, tuple[Estimate, 
 def measure_widening(checks: Iterable[tuple[Estimate, float]]) -> float:
     """Return the factor by which intervals must be wider to contain 95% of the measured means; at least 1.
 
-    `checks` are forecasts with what was measured. It is how conformal prediction corrects intervals whose model is not
-    quite right, such as lines through curves that bend.
+    `checks` are forecasts with what was measured. So conformal prediction corrects intervals whose model is not quite
+    right, such as lines through curves that bend.
     """
     misses = [abs(forecast.mean - measured) / forecast.interval for forecast, measured in checks if forecast.interval]
     return max(1.0, float(np.quantile(misses, 0.95, method="inverted_cdf"))) if misses else 1.0
