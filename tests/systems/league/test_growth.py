@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,6 +139,20 @@ def test_untrained_starts_and_epochs_stand_beside_the_scores() -> None:
     assert [row[1] for row in scores.table.rows[:2]] == ["6.0", "6.0"]
     assert tokens.table.title == "Tokens read in training (epochs)" and "Epochs: tokens" in tokens.table.caption
     assert tokens.table.rows[0] == ("ict", "1.0k (0.50)", "1.0k (5.00)", "1.0k (50.00)")
+
+
+def test_losses_on_held_out_documents_have_a_table() -> None:
+    """Of the smallest budget, the seeds of MLM have the losses 9 → 6 and 8 → 5. Other budgets have none."""
+    losses = iter([(9.0, 6.0), (8.0, 5.0)])
+    held_out: list[Any] = [dict(record) for record in RUNS[0]]
+    for record in held_out:
+        if record["variant"] == "mlm":
+            start, loss = next(losses)
+            record |= {"held_out_loss_start": start, "held_out_loss": loss, "stopped_early": False}
+    page = growth_page([League(check_records(records)) for records in (held_out, *RUNS[1:])])
+    table = page.sections[-1].table
+    assert table is not None and table.title == "Loss on held-out documents" and "before → after" in table.caption
+    assert table.rows == (("ict", "–", "–", "–"), ("mlm", "8.50 → 5.50", "–", "–"))
 
 
 def test_intervals_are_widened_to_contain_what_was_measured() -> None:

@@ -1,6 +1,6 @@
 """The page of scores by budget: tables, pictures, and which row would lead with more compute."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
 
 import numpy as np
@@ -29,6 +29,7 @@ from contexture.systems.league.growth import (
 )
 from contexture.systems.league.page import LABELS
 from contexture.systems.league.scores import League, LeagueColumn
+from contexture.systems.league.tables import HELD_OUT_CAPTION, format_held_out
 
 TITLE = "The league: scores by budget of training"
 NOTE = (
@@ -76,10 +77,13 @@ def growth_page(leagues: Sequence[League]) -> Page:
         figures[name] = _draw(leagues, column, growths)
         parts.append(Section(column.title, _table(leagues, column, growths, widening), [name]))
     findings = [_leader_sentence(leagues, column, growths, widening) for column, growths in rows.items()]
-    trainings = _trainings_table(leagues, dict.fromkeys(name for growths in rows.values() for name in growths))
-    return Page(
-        [*findings, *_check_sentences(checks, widening)], [*parts, Section(trainings.title, trainings)], figures
-    )
+    variants = [*dict.fromkeys(name for growths in rows.values() for name in growths)]
+    tables = [_tokens_table(leagues, variants)]
+    if any(league.held_out for league in leagues):
+        heading = "Loss on held-out documents"
+        tables.append(_trainings_table(leagues, variants, heading, format_held_out, HELD_OUT_CAPTION))
+    parts += [Section(table.title, table) for table in tables]
+    return Page([*findings, *_check_sentences(checks, widening)], parts, figures)
 
 
 def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth], widening: float) -> Table:
@@ -113,7 +117,7 @@ def _table(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str
     return Table(column.title, heads, tuple(cells), caption, headings=headings)
 
 
-def _trainings_table(leagues: Sequence[League], variants: Iterable[str]) -> Table:
+def _tokens_table(leagues: Sequence[League], variants: Sequence[str]) -> Table:
     """Return the tokens that the trainings read, and how often they read the text, by budget."""
 
     def describe(league: League, variant: str) -> str:
@@ -122,17 +126,20 @@ def _trainings_table(leagues: Sequence[League], variants: Iterable[str]) -> Tabl
         epochs = f" ({league.epochs[variant]:,.2f})" if variant in league.epochs else ""
         return format_count(league.costs[variant]["tokens"]) + epochs
 
+    has_epochs = any(league.epochs for league in leagues)
+    title = "Tokens read in training" + (" (epochs)" if has_epochs else "")
+    return _trainings_table(leagues, variants, title, describe, EPOCHS_CAPTION if has_epochs else "")
+
+
+def _trainings_table(
+    leagues: Sequence[League], variants: Sequence[str], title: str, describe: Callable[[League, str], str], caption: str
+) -> Table:
+    """Return a table of what `describe` says of each variant's training, by budget."""
     rows = tuple(
         (leagues[0].label(variant), *(describe(league, variant) for league in leagues)) for variant in variants
     )
     heads = [f"{format_count(find_budget(league))} FLOPs" for league in leagues]
-    has_epochs = any(league.epochs for league in leagues)
-    return Table(
-        "Tokens read in training" + (" (epochs)" if has_epochs else ""),
-        (Column("Model"), *columns(numbers=heads)),
-        rows,
-        EPOCHS_CAPTION if has_epochs else "",
-    )
+    return Table(title, (Column("Model"), *columns(numbers=heads)), rows, caption)
 
 
 def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Figure:

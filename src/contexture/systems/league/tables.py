@@ -37,7 +37,7 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
             league.label(variant),
             *(format_estimate(league.scores[column].get(variant)) for column in league.columns),
             *([f"{epochs[variant]:,.2f}" if variant in epochs else NOTHING] if epochs else []),
-            *([_format_held_out(league, variant)] if has_losses else []),
+            *([format_held_out(league, variant)] if has_losses else []),
         )
         for variant in league.order
     ]
@@ -193,7 +193,7 @@ def _gains_caption(league: League) -> str:
     return "Points: mean difference between models of the same seed." + (tested if league.seeds > 1 else "")
 
 
-def _format_held_out(league: League, variant: str) -> str:
+def format_held_out(league: League, variant: str) -> str:
     """Return a variant's losses on held-out documents before and after training, means over seeds, as text."""
     if not (losses := league.held_out.get(variant)):
         return NOTHING
