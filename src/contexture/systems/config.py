@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.derive.config import DeriveConfig
 from contexture.encoders.alike import complete_alike
-from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
+from contexture.encoders.config import ROLES, AnswerHeadKind, AnyEncoderConfig, Lengths
 from contexture.messages import suggest
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, apply_run_settings
@@ -38,8 +38,9 @@ class Variant:
     model: str | None = None
     # Default: all tasks of the system.
     tasks: list[str] | None = None
-    # Head for fine-tuning on tasks that score candidates. Default: evaluated frozen only.
-    head: HeadKind | None = None
+    # Head for fine-tuning on tasks that score candidates; bi_encoder: none, the cosine of question and candidate is
+    # trained. Default: evaluated frozen only.
+    head: AnswerHeadKind | None = None
     # Whether it is fine-tuned on other tasks with training data.
     finetuned: bool = True
 
@@ -102,7 +103,7 @@ class SystemConfig:
     # and so is the index of `contexture search` unless its run is selected. Default: all.
     select: Annotated[list[str], Field(min_length=1)] | None = None
     # `Variant.head` of runs that are variants.
-    head: HeadKind | None = None
+    head: AnswerHeadKind | None = None
     # Subwords or whole words.
     vocabulary: Literal["subwords", "words"] = "subwords"
     # Published tokenizer of its runs: with another one, the run stops with an error.

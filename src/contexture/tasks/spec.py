@@ -11,7 +11,7 @@ from contexture.tasks.settings import SourceSettings, TaskSettings
 
 @dataclass(frozen=True)
 class LeagueUse:
-    """A use of encoders that the league compares: per data set, one column of frozen and one of fine-tuned encoders."""
+    """A use of encoders that the league compares: per data set, columns of frozen and fine-tuned encoders."""
 
     name: str
     job: str  # description of the use
@@ -21,7 +21,7 @@ class LeagueUse:
     meaning: str  # explanation of the metric
     task: str = ""  # in the records; empty: mean over all tasks of a protocol
     protocols: tuple[str, ...] = ()  # of such a mean; the first with records counts
-    tuned: str = ""  # protocol of fine-tuned encoders; "%": the largest share of questions; empty: no column
+    tuned: tuple[str, ...] = ()  # protocols of fine-tuned encoders; "%": the largest share of questions
 
     @property
     def description(self) -> str:

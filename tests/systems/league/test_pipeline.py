@@ -42,7 +42,7 @@ FROZEN = {
     *((task, "senteval") for task in PROBES),
     *((task, "cosine") for task in SIMILARITY),
 }
-FINETUNED = {("answer_selection", "grouped"), ("retrieval", "80%")}
+FINETUNED = {("answer_selection", "bi_encoder"), ("retrieval", "80%")}
 TINY: dict[str, Any] = SMALLEST | {
     "words": {"size": 500, "vector_size": 12},
     "quick_thoughts": {
@@ -68,7 +68,7 @@ TINY: dict[str, Any] = SMALLEST | {
         "pretrain": {"batch_size": 16, "budget": {"amount": BUDGET}},
         "tasks": {"retrieval": {"steps": 2, "evaluate_every": 1}, "answer_selection": {"epochs": 1}},
         "include": INCLUDED,
-        "head": "ie_k",
+        "head": "bi_encoder",
     },
 }
 

@@ -12,7 +12,7 @@ import pytest
 
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.metrics.ranking import METRICS
-from contexture.tasks.answer_selection import evaluation
+from contexture.tasks.answer_selection import bi_encoder, evaluation
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.answer_selection.evaluation import evaluate_answers, score_by_cosine
 from contexture.tasks.answer_selection.protocols import select_top_k
@@ -189,7 +189,7 @@ def test_large_sets_do_not_save_scores(monkeypatch: pytest.MonkeyPatch, tmp_path
     folder = toys.write_set(tmp_path / "toys", toys.make_answers())
     small = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
     monkeypatch.setattr(evaluation, "MAX_SCORED_ROWS", 10)
-    monkeypatch.setattr(evaluation, "EMBEDDED_ROWS", 7)
+    monkeypatch.setattr(bi_encoder, "EMBEDDED_ROWS", 7)
     large = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
     assert large.records == small.records and large.details == small.details
     assert set(small.tables) == {"scores", "questions"} and set(large.tables) == {"questions"}

@@ -7,7 +7,7 @@ from functools import cached_property
 from statistics import mean
 from typing import overload
 
-from contexture.reporting.names import DATA, REFERENCES, label_variant, sort_tasks
+from contexture.reporting.names import DATA, REFERENCES, label_variant, protocol_name, sort_tasks
 from contexture.reporting.phrases import count_noun
 from contexture.reporting.records import COST_KEYS, Record, ScoreKey, list_data, list_seeded, score_key
 from contexture.reporting.seed_scores import SeedScores, pair_by_seed
@@ -213,9 +213,8 @@ def _select_protocols(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str
     """Return a use's shown protocols → `LeagueColumn.tuning`: frozen, and fine-tuned (on the largest share)."""
     names = set(protocols)
     tunings = {FROZEN: FROZEN} if FROZEN in names else {}
-    if use.tuned in names:
-        tunings[use.tuned] = TUNED
-    shares = [name for name in names if use.tuned == "%" and re.fullmatch(r"[\d.]+%", name)]
+    tunings |= {protocol: protocol_name(protocol) for protocol in use.tuned if protocol in names}
+    shares = [name for name in names if "%" in use.tuned and re.fullmatch(r"[\d.]+%", name)]
     if shares:
         largest = max(shares, key=lambda name: float(name[:-1]))
         tunings[largest] = f"{TUNED} on {largest}"

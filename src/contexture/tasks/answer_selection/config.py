@@ -46,7 +46,7 @@ class AnswerModelSettings(JointSettings):
     """How one model is fine-tuned.
 
     The defaults are the MSPP paper's values for WikiQA (appendix B.1). A batch has `batch_size` groups of k candidates,
-    or pairs.
+    pairs, or questions with their candidates (`bi_encoder`).
     """
 
     # Maximal number of passes over the training questions.

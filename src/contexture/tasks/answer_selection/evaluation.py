@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from contexture.encoders.base import TextEncoder
 from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION_COLUMNS, to_records
-from contexture.retrieval.vectors import normalize
 from contexture.tasks.answer_selection.baselines import (
     Scores,
     compute_idf,
@@ -21,6 +19,7 @@ from contexture.tasks.answer_selection.baselines import (
     score_by_word_overlap,
     score_randomly,
 )
+from contexture.tasks.answer_selection.bi_encoder import BI_ENCODER, score_by_cosine
 from contexture.tasks.answer_selection.details import compare_joint_to_pairwise, measure_latency
 from contexture.tasks.answer_selection.files import SPLITS
 from contexture.tasks.answer_selection.model import load_answer_model
@@ -43,8 +42,8 @@ HELD_OUT = ("dev", "test")
 COLUMNS = [*QUESTION_COLUMNS, "candidate_id", "label", "score"]
 #: The table `scores` is saved for sets with at most this many dev and test candidates; ASNQ has 930,062.
 MAX_SCORED_ROWS = 100_000
-#: Rows that are embedded at a time, and maximal number of candidates for the idf.
-EMBEDDED_ROWS, MAX_IDF_TEXTS = 100_000, 1_000_000
+#: Maximal number of candidates for the idf.
+MAX_IDF_TEXTS = 1_000_000
 
 
 class _RankedRun(NamedTuple):
@@ -106,26 +105,6 @@ def evaluate_answers(
     return Results(to_records(questions, METRICS, NAME, folder.name), details, saved)
 
 
-def score_by_cosine(model: TextEncoder, answers: pd.DataFrame) -> Scores:
-    """Return the cosine of each row's question and candidate; 0 if either vector is 0."""
-    blocks = [
-        _score_block(model, answers[first : first + EMBEDDED_ROWS]) for first in range(0, len(answers), EMBEDDED_ROWS)
-    ]
-    return np.concatenate(blocks)
-
-
-def _score_block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
-    """Return the cosine of each row's question and candidate; all texts are embedded in memory."""
-    left, questions = pd.factorize(answers["question"])
-    right, candidates = pd.factorize(answers["candidate"])
-    queries, documents = (
-        normalize(model.embed(list(questions), "query")),
-        normalize(model.embed(list(candidates), "document")),
-    )
-    scores: Scores = np.einsum("nd,nd->n", queries[left], documents[right], dtype=np.float64)
-    return scores
-
-
 def _score_frozen(
     encoders: Sequence[EvaluatedEncoder], parts: dict[str, pd.DataFrame], parallel_map: ParallelMap
 ) -> Iterator[pd.DataFrame]:
@@ -171,7 +150,13 @@ def _score_finetuned(
     for encoder in sorted(encoders, key=lambda encoder: encoder.head != "ie_1"):
         if encoder.finetuned_dir is None or not is_encoder(encoder.finetuned_dir / option):
             continue
-        model, seed = load_answer_model(encoder.finetuned_dir / option), encoder.seed
+        folder, seed = encoder.finetuned_dir / option, encoder.seed
+        if encoder.head == BI_ENCODER:
+            for split, cosines in _score_splits((str(folder),), parts).items():
+                scores = parts[split].assign(score=cosines, protocol=BI_ENCODER + suffix)
+                yield _add_run_columns(scores, encoder.variant, seed, split)
+            continue
+        model = load_answer_model(folder)
         for split, part in parts.items():
             if encoder.head == "ie_1":
                 scores = score_model(model, part)
@@ -187,7 +172,9 @@ def _measure_latency(
     """Return `measure_latency` of the first fine-tuned model of each kind of head; the others are as large."""
     first: dict[str, Path] = {}
     for encoder in encoders:
-        if encoder.head is not None and encoder.finetuned_dir and is_encoder(encoder.finetuned_dir / option):
+        if encoder.head in (None, BI_ENCODER) or encoder.finetuned_dir is None:
+            continue
+        if is_encoder(encoder.finetuned_dir / option):
             first.setdefault(encoder.head, encoder.finetuned_dir / option)
     return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 

@@ -9,6 +9,7 @@ import pandas as pd
 from safetensors.torch import load_file
 
 from contexture.metrics.ranking import mean_average_precision
+from contexture.tasks.answer_selection.bi_encoder import BI_ENCODER, make_bi_encoder_task
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, get_group_size
 from contexture.tasks.answer_selection.head import AnswerSelection
@@ -16,12 +17,14 @@ from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.scoring import make_inputs, score_groups
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import HEAD_FILE
-from contexture.tasks.finetuning import Finetuning, finetune, load_joint_encoder
+from contexture.tasks.finetuning import Finetuning, finetune, load_joint_encoder, load_start_encoder
 from contexture.training.pretrain import OBJECTIVES_FILE
 from contexture.training.ranks import get_rank
 
 LOG = logging.getLogger(__name__)
 NAME = "answer_selection"
+#: More candidates than any question has.
+WHOLE_QUESTION = 2**31
 
 
 def finetune_answers(
@@ -31,24 +34,51 @@ def finetune_answers(
     dev: pd.DataFrame,
     folder: Path,
 ) -> float:
-    """Fine-tune an encoder with its head and return the best MAP on dev; see `finetune`.
+    """Fine-tune an encoder with its head, or by cosine, and return the best MAP on dev; see `finetune`.
 
     The head starts from the encoder's pre-training head of the same kind, or from the head of the answer-selection
-    model to which the encoder belongs (TANDA). Only such a head is measured before training. `dev` and the tables of
-    `train` have question_id, question, candidate and label, with consecutive rows per question; token ids of train are
-    written to temporary files in `folder`.
+    model to which the encoder belongs (TANDA). Only such a head, and the cosine, is measured before training.
+    `dev` and the tables of `train` have question_id, question, candidate and label, with consecutive rows per question;
+    token ids of train are written to temporary files in `folder`.
 
     Raise ValueError for an encoder without token states, no head, no layout, or no training or dev question.
     """
     if dev.empty:
         raise ValueError("answer selection: dev has no questions")
+    tokens = folder / f"tokens-{get_rank()}"
+    shutil.rmtree(tokens, ignore_errors=True)  # left by a killed run
+    prepare = _prepare_bi_encoder if evaluated.head == BI_ENCODER else _prepare_answer_model
+    best = finetune(prepare(settings, evaluated, train, dev, tokens), settings, evaluated, folder)
+    shutil.rmtree(tokens)
+    return best
+
+
+def _prepare_bi_encoder(
+    settings: AnswerModelSettings,
+    evaluated: EvaluatedEncoder,
+    train: Iterable[pd.DataFrame],
+    dev: pd.DataFrame,
+    tokens: Path,
+) -> Finetuning:
+    """Return what fine-tuning by cosine needs, with token ids of train in the new folder `tokens`."""
+    encoder = load_start_encoder(evaluated)
+    rows = AnswerRows.on_disk(train, encoder, WHOLE_QUESTION, tokens)
+    return make_bi_encoder_task(NAME, encoder, rows, dev)
+
+
+def _prepare_answer_model(
+    settings: AnswerModelSettings,
+    evaluated: EvaluatedEncoder,
+    train: Iterable[pd.DataFrame],
+    dev: pd.DataFrame,
+    tokens: Path,
+) -> Finetuning:
+    """Return what fine-tuning an encoder with a head needs, with token ids of train in the new folder `tokens`."""
     encoder, layout = load_joint_encoder(NAME, settings, evaluated, pairwise=evaluated.head == "ie_1")
     model = AnswerModel.create(encoder, head=evaluated.head, head_style=settings.head_style, layout=layout)
     has_trained_head = copy_head(model.task, Path(evaluated.models[0]))
     held_out, groups = make_inputs(model, dev)
     questions = dev["question_id"].factorize()[0]
-    tokens = folder / f"tokens-{get_rank()}"
-    shutil.rmtree(tokens, ignore_errors=True)  # left by a killed run
     rows = AnswerRows.on_disk(train, encoder, get_group_size(model.settings.head, layout), tokens)
     examples = AnswerInputs(rows, model.settings.head, encoder, layout)
 
@@ -56,10 +86,7 @@ def finetune_answers(
         """Return the model's mean average precision on dev."""
         return mean_average_precision(score_groups(model, held_out, groups), held_out.rows.labels, questions)
 
-    task = Finetuning.from_model(model, NAME, examples, "map", measure_dev_map, from_start=has_trained_head)
-    best = finetune(task, settings, evaluated, folder)
-    shutil.rmtree(tokens)
-    return best
+    return Finetuning.from_model(model, NAME, examples, "map", measure_dev_map, from_start=has_trained_head)
 
 
 def copy_head(task: AnswerSelection, start: Path) -> bool:

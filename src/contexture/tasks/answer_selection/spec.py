@@ -24,7 +24,12 @@ SPEC = TaskSpec(
     has_documents=True,
     former_key="answers",
     data={"wikiqa": "WikiQA", "trecqa": "TREC-QA", "asnq": "ASNQ"},
-    protocols={"frozen": "frozen", "grouped": "fine-tuned", "reranked": "fine-tuned, re-ranking"},
+    protocols={
+        "frozen": "frozen",
+        "bi_encoder": "fine-tuned as bi-encoder",
+        "grouped": "fine-tuned",
+        "reranked": "fine-tuned, re-ranking",
+    },
     league=(
         LeagueUse(
             "Choosing answers",
@@ -34,7 +39,7 @@ SPEC = TaskSpec(
             "MAP",
             "100 if right answers always rank above wrong ones",
             task="answer_selection",
-            tuned="grouped",
+            tuned=("bi_encoder", "grouped"),
         ),
     ),
     usage=USAGE,

@@ -13,7 +13,7 @@ from contexture.tasks.task_folder import catch_missing, check_sets, read_report,
 
 
 class AnswerSelectionTask:
-    """Rank the candidate sentences of a question: frozen encoders by cosine, fine-tuned ones by a head."""
+    """Rank the candidate sentences of a question: frozen encoders by cosine, fine-tuned ones by it or a head."""
 
     def prepare_data(self, source: AnswersConfig, demo_dir: Path, output_dir: Path) -> None:
         """Write `<set>/<split>.parquet` of each set (`sets.write_set`); see `Task.prepare_data`.

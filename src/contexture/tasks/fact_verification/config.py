@@ -64,7 +64,10 @@ class FactVerificationSettings(JointSettings):
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=1000))
 
     def list_heads(self, variant_head: str | None) -> list[str]:
-        """Return the heads to fine-tune from a variant: pairwise ones if its head is ie_1, else joint ones."""
-        if variant_head is None:
+        """Return the heads to fine-tune from a variant: pairwise ones if its head is ie_1, else joint ones.
+
+        There are none for a variant without a head, or for a bi-encoder.
+        """
+        if variant_head in (None, "bi_encoder"):
             return []
         return [head for head in self.heads if head in (PAIRWISE if variant_head == "ie_1" else JOINT)]

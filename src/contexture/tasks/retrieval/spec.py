@@ -26,7 +26,7 @@ SPEC = TaskSpec(
             "R@10",
             "percent of questions with the right sentence in its passage among the first ten results",
             task="retrieval",
-            tuned="%",
+            tuned=("%",),
         ),
     ),
 )
