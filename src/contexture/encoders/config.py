@@ -17,6 +17,8 @@ Size = Annotated[int, Field(gt=0)]
 HeadKind = Literal["ie_k", "ae_k", "ie_1"]
 #: How a variant scores candidates once it is fine-tuned: by an evidence head, or by the cosine of separate vectors.
 AnswerHeadKind = Literal["ie_k", "ae_k", "ie_1", "bi_encoder"]
+#: The last of these, and its protocol.
+BI_ENCODER = "bi_encoder"
 #: Heads with one label for the whole input: of joint inputs (same section), and of combined pairs (Tymoshenko and
 #: Moschitti, 2021).
 LabelHeadKind = Literal["ie_1", "ae_1", "max_pool", "weighted_sum"]

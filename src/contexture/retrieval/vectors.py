@@ -226,9 +226,9 @@ def check_queries(vectors: Vectors, queries: Array, k: int) -> Array:
 
 
 def normalize(vectors: Array) -> Array:
-    """Return vectors [n, dimension] scaled to length 1; 0 stays 0."""
+    """Return vectors [n, dimension] scaled to length 1; 0 stays 0, and what is not a number stays so."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    scaled: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths != 0)
     return scaled
 
 

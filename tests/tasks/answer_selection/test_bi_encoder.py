@@ -16,9 +16,14 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder
 from contexture.metrics.ranking import mean_average_precision
 from contexture.tasks.answer_selection import bi_encoder
-from contexture.tasks.answer_selection.bi_encoder import CandidateRanking, QuestionCandidates, score_by_cosine
+from contexture.tasks.answer_selection.bi_encoder import (
+    WHOLE_QUESTION,
+    CandidateRanking,
+    QuestionCandidates,
+    score_by_cosine,
+)
 from contexture.tasks.answer_selection.data import AnswerRows
-from contexture.tasks.answer_selection.finetune import WHOLE_QUESTION, finetune_answers
+from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
 from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
@@ -115,10 +120,33 @@ def test_wrong_candidates_beyond_the_limit_are_drawn_anew(encoder: Encoder, monk
     examples, drawn = make_examples(encoder, TRAIN), set()
     for epoch in range(12):
         batch = examples.training_batch(Step(np.array([2]), epoch, 1, 0, 1))
-        assert batch["right"].tolist() == [[True, False]]
-        drawn.add(texts(encoder, batch, "document")[1])
+        assert batch["right"].tolist() == [[False, True]]
+        drawn.add(texts(encoder, batch, "document")[0])
     wrong = TRAIN.query("question_id == 'train2' and label == 0")["candidate"]
     assert drawn == set(wrong) and len(wrong) > 1
+    # A wrong candidate has a place even if there are more right ones than places.
+    flipped = make_examples(encoder, TRAIN.assign(label=1 - TRAIN["label"]))
+    batch = flipped.training_batch(Step(np.array([2]), 0, 1, 0, 1))
+    assert batch["right"].tolist() == [[False, True]]
+
+
+def test_a_question_may_continue_in_the_next_table(encoder: Encoder, tmp_path: Path) -> None:
+    rows = AnswerRows.on_disk([TRAIN[:7], TRAIN[7:]], encoder, WHOLE_QUESTION, tmp_path / "tokens")
+    groups = [rows.group(number) for number in range(len(rows.starts))]
+    assert [len(group) for group in groups] == TRAIN.groupby("question_id", sort=False).size().tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_near_cosines_stay_different_in_mixed_precision(dtype: torch.dtype, encoder: Encoder) -> None:
+    """Their difference of 0.001 is smaller than the steps of bfloat16 near 1."""
+    states = {
+        "query": torch.tensor([[1.0, 0.0]]),
+        "document": torch.tensor([[0.999, math.sqrt(1 - 0.999**2)], [0.998, math.sqrt(1 - 0.998**2)]]),
+    }
+    batch = {"candidates": torch.tensor([[0, 1]]), "right": torch.tensor([[True, False]])}
+    with torch.autocast("cpu", dtype, enabled=dtype is torch.bfloat16):
+        loss = CandidateRanking(encoder)(encoder, states, batch).value
+    assert loss.item() == pytest.approx(math.log(1 + math.exp(-0.001 / 0.05)), rel=1e-5)
 
 
 def test_questions_that_teach_nothing_are_left_out(encoder: Encoder) -> None:
@@ -145,20 +173,44 @@ def test_fine_tuning_raises_map_and_saves_the_best_encoder(start: Path, tmp_path
 
 
 def test_the_initial_encoder_is_kept_if_training_makes_it_worse(start: Path, tmp_path: Path) -> None:
-    best = tune(start, tmp_path / "tuned", epochs=1, optimizer={"learning_rate": 1e-12})
-    assert read_curves(tmp_path / "tuned")["dev/map"].dropna().tolist()[0] == pytest.approx(dev_map(start))
-    assert best == pytest.approx(dev_map(start))
+    best = tune(start, tmp_path / "tuned", epochs=1, optimizer={"learning_rate": 10.0})
+    first, last = read_curves(tmp_path / "tuned")["dev/map"].dropna().tolist()
+    assert best == first == pytest.approx(dev_map(start)) and last < first
+    kept, expected = (load_encoder(folder).state_dict() for folder in (tmp_path / "tuned", start))
+    torch.testing.assert_close(kept, expected, rtol=0, atol=0)
     with pytest.raises(ValueError, match="0 questions with a right and a wrong candidate to train on are too few"):
         tune(start, tmp_path / "none", TRAIN[TRAIN["label"] == 1])
 
 
+def test_vectors_that_are_not_numbers_are_not_scored_as_zero(start: Path) -> None:
+    diverged = load_encoder(start)
+    for weight in diverged.parameters():
+        weight.data.fill_(math.nan)
+    assert np.isnan(score_by_cosine(diverged, DEV)).all()
+
+
 def test_records_have_the_protocol(start: Path, tmp_path: Path) -> None:
-    """The scores are those of the fine-tuned encoder, measured as a frozen one."""
-    task, settings, data = AnswerSelectionTask(), toys.settings(epochs=2), toys.write_data(tmp_path / "data")
-    tuned = EvaluatedEncoder("tuned", 0, (str(start),), tmp_path / "models", "bi_encoder")
+    """The scores are those of the fine-tuned encoder, measured as a frozen one; transfer has its own."""
+    settings = toys.settings(
+        epochs=4, finetune=["toys", "more"], transfer={"toys": "more"}, optimizer={"learning_rate": 1e-2},
+        latency_rounds=1,
+    )  # fmt: skip
+    data = tmp_path / "data"
+    for name in ("toys", "more"):
+        toys.write_set(data / name, replace_words(ANSWERS))
+    toys.write_report(data, "toys", "more")
+    task, models = AnswerSelectionTask(), tmp_path / "models"
+    tuned = EvaluatedEncoder("tuned", 0, (str(start),), models, "bi_encoder")
     toys.tune_all(task, settings, [tuned], data)
-    frozen = EvaluatedEncoder("again", 0, (str(tmp_path / "models/toys"),))
-    records = pd.DataFrame(task.evaluate(settings, [tuned, frozen], data, tmp_path / "vectors").records)
-    scores = records.set_index(["variant", "protocol", "split", "metric"])["value"]
-    assert set(records[records["variant"] == "tuned"]["protocol"]) == {"frozen", "bi_encoder"}
-    pd.testing.assert_series_equal(scores["tuned", "bi_encoder"], scores["again", "frozen"])
+    options = {"again": "toys", "transferred": "toys_after_more"}
+    frozen = [EvaluatedEncoder(name, 0, (str(models / option),)) for name, option in options.items()]
+    results = task.evaluate(settings, [tuned, *frozen], data, tmp_path / "vectors")
+    records = pd.DataFrame(results.records).query("data == 'toys'")
+    scores = records.set_index(["variant", "protocol", "split", "metric"])["value"].sort_index()
+    protocols = {"frozen": ("tuned", "frozen"), "bi_encoder": ("again", "frozen")}
+    protocols["bi_encoder_after_more"] = ("transferred", "frozen")
+    assert set(records[records["variant"] == "tuned"]["protocol"]) == {*protocols}
+    for protocol, same in protocols.items():
+        pd.testing.assert_series_equal(scores["tuned", protocol], scores[same])
+    assert scores["tuned", "bi_encoder"].tolist() != scores["tuned", "frozen"].tolist()
+    assert results.details["latency"] == {}

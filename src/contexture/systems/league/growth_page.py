@@ -79,7 +79,7 @@ def growth_page(leagues: Sequence[League]) -> Page:
     findings = [_leader_sentence(leagues, column, growths, widening) for column, growths in rows.items()]
     variants = [*dict.fromkeys(name for growths in rows.values() for name in growths)]
     tables = [_tokens_table(leagues, variants)]
-    if any(league.held_out for league in leagues):
+    if any(variant in league.held_out for league in leagues for variant in variants):
         heading = "Loss on held-out documents"
         tables.append(_trainings_table(leagues, variants, heading, format_held_out, HELD_OUT_CAPTION))
     parts += [Section(table.title, table) for table in tables]

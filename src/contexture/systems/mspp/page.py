@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import mean
 
+from contexture.encoders.config import BI_ENCODER
 from contexture.reporting.default_page import remaining_sections
 from contexture.reporting.names import AFTER, protocol_name
 from contexture.reporting.page import Page, ReportContext, sections
@@ -82,7 +83,7 @@ def _compare_variants(records: Sequence[Record], table: str, data: str) -> list[
 
 
 def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
-    """Return a table per protocol of the scores of models that were fine-tuned on another set first (TANDA)."""
+    """Return a table per protocol of bi-encoders, and of models that were fine-tuned on another set first (TANDA)."""
     protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]
     return [
@@ -90,7 +91,7 @@ def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
             records, published.without_paper(f"Answer selection, {protocol_name(name)}").with_protocol(name), data
         )
         for name in protocols
-        if AFTER in name
+        if AFTER in name or name == BI_ENCODER
     ]
 
 

@@ -3,13 +3,16 @@
 Question and candidates are read separately, by a frozen or a fine-tuned encoder, without a head.
 """
 
+from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
 from contexture.encoders.base import Encoder, TextEncoder
 from contexture.encoders.config import ROLES
@@ -24,13 +27,13 @@ from contexture.tasks.answer_selection.data import AnswerRows, RowNumbers
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning
 
-#: `AnswerHeadKind` of encoders that are fine-tuned so, and their protocol.
-BI_ENCODER = "bi_encoder"
 #: Divides the cosines, as in SimCSE (Gao et al., 2021).
 TEMPERATURE = 0.05
 #: Candidates of a question in an example: the right ones, and wrong ones that are drawn anew in each epoch.
 MAX_CANDIDATES = 32
 TOKENS_AT_ONCE = 16384
+#: More candidates than any question has.
+WHOLE_QUESTION = 2**31
 #: Rows that are embedded at a time.
 EMBEDDED_ROWS = 100_000
 
@@ -70,7 +73,8 @@ class CandidateRanking(Objective):
         """Return the mean loss of this device's questions, and how often a right candidate ranks first."""
         queries, documents = (nn.functional.normalize(states[role].float(), dim=-1) for role in ROLES)
         rows, right = batch["candidates"], batch["right"]
-        cosines = (documents[rows.clamp(min=0)] @ queries[:, :, None]).squeeze(-1)
+        # Not a matrix product, which is rounded to 8 bits under autocast: with it, cosines near 1 become equal.
+        cosines = (documents[rows.clamp(min=0)] * queries[:, None]).sum(dim=-1)
         scores = (cosines / TEMPERATURE).masked_fill(rows < 0, -torch.inf)
         log_chances = scores.log_softmax(dim=1).masked_fill(~right, 0)
         first = right.gather(1, scores.argmax(dim=1, keepdim=True)).float().mean()
@@ -104,26 +108,23 @@ class QuestionCandidates(Examples):
     def training_batch(self, step: Step) -> dict[str, Any]:
         """Return this device's questions and their candidates, as a batch for `CandidateRanking`."""
         chosen = [self._draw(step, number) for number in step.device_rows]
-        size = max(map(len, chosen))
-        candidates, right = np.full((len(chosen), size), -1), np.zeros((len(chosen), size), bool)
-        for number, (rows, first) in enumerate(zip(chosen, np.cumsum([0, *map(len, chosen)]), strict=False)):
-            candidates[number, : len(rows)] = np.arange(first, first + len(rows))
-            right[number, : len(rows)] = self.rows.labels[rows] == 1
+        rows, sizes = np.concatenate(chosen), [len(of_question) for of_question in chosen]
+        numbers, right = torch.arange(len(rows)), torch.from_numpy(self.rows.labels[rows] == 1)
         return {
-            "query": self._encode_texts(self.rows.questions[[rows[0] for rows in chosen]], "query"),
-            "document": self._encode_texts(self.rows.candidates[np.concatenate(chosen)], "document"),
-            "candidates": torch.from_numpy(candidates),
-            "right": torch.from_numpy(right),
+            "query": self._encode_texts(self.rows.questions[[of_question[0] for of_question in chosen]], "query"),
+            "document": self._encode_texts(self.rows.candidates[rows], "document"),
+            "candidates": pad_sequence([*torch.split(numbers, sizes)], batch_first=True, padding_value=-1),
+            "right": pad_sequence([*torch.split(right, sizes)], batch_first=True),
         }
 
     def _draw(self, step: Step, number: int) -> RowNumbers:
-        """Return the rows of a question's candidates in this epoch: right ones, then wrong ones."""
+        """Return the rows of a question's candidates in this epoch: wrong ones, then right ones."""
         rows = self.rows.group(self.groups[number])
         rows = rows[self.usable[rows]]
         right, wrong = (rows[self.rows.labels[rows] == label] for label in (1, 0))
         generator = step.make_generator(number)
         right = generator.permutation(right)[: MAX_CANDIDATES - 1]
-        return np.concatenate([right, generator.permutation(wrong)[: MAX_CANDIDATES - len(right)]])
+        return np.concatenate([generator.permutation(wrong)[: MAX_CANDIDATES - len(right)], right])
 
     def _encode_texts(self, numbers: RowNumbers, role: Any) -> Any:
         """Return the encoder's input for the texts with these numbers."""
@@ -132,16 +133,20 @@ class QuestionCandidates(Examples):
         return self.encoder.batch(Sentences(np.concatenate(texts).astype(np.int64), lengths), role, TOKENS_AT_ONCE)
 
 
-def make_bi_encoder_task(label: str, encoder: Encoder, rows: AnswerRows, dev: pd.DataFrame) -> Finetuning:
+def make_bi_encoder_task(
+    label: str, encoder: Encoder, train: Iterable[pd.DataFrame], dev: pd.DataFrame, folder: Path
+) -> Finetuning:
     """Return what fine-tuning needs: the encoder with the best MAP on dev is saved, also if it is the initial one.
 
-    `rows` are of train, all candidates of a question in a group; `dev` has question_id, question, candidate and label.
+    The tables of `train`, and `dev`, have question_id, question, candidate and label. The new `folder` gets the token
+    ids of train.
     """
+    examples = QuestionCandidates(AnswerRows.on_disk(train, encoder, WHOLE_QUESTION, folder), encoder)
     questions, labels = dev["question_id"].factorize()[0], dev["label"].to_numpy()
 
     def measure_dev_map() -> float:
         """Return the encoder's mean average precision on dev."""
         return mean_average_precision(score_by_cosine(encoder, dev), labels, questions)
 
-    head, examples, save = CandidateRanking(encoder), QuestionCandidates(rows, encoder), partial(save_encoder, encoder)
+    head, save = CandidateRanking(encoder), partial(save_encoder, encoder)
     return Finetuning(label, encoder, head, examples, "map", measure_dev_map, save, from_start=True)

@@ -1,6 +1,7 @@
 """Evaluate frozen and fine-tuned encoders and baselines on the dev and test questions of a set."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from contexture.encoders.config import BI_ENCODER
 from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
@@ -19,7 +21,7 @@ from contexture.tasks.answer_selection.baselines import (
     score_by_word_overlap,
     score_randomly,
 )
-from contexture.tasks.answer_selection.bi_encoder import BI_ENCODER, score_by_cosine
+from contexture.tasks.answer_selection.bi_encoder import score_by_cosine
 from contexture.tasks.answer_selection.details import compare_joint_to_pairwise, measure_latency
 from contexture.tasks.answer_selection.files import SPLITS
 from contexture.tasks.answer_selection.model import load_answer_model
@@ -78,8 +80,14 @@ def evaluate_answers(
     if not parts or not encoders:
         return Results()
     runs = chain(
-        _score_frozen(encoders, parts, parallel_map),
+        _score_by_cosine(encoders, "frozen", parts, parallel_map),
         _score_baselines(list_seeds(encoders), parts, _load_idf(folder)),
+        *(
+            _score_by_cosine(
+                _list_bi_encoders(encoders, option), BI_ENCODER + _protocol_suffix(option), parts, parallel_map
+            )
+            for option in options
+        ),
         *(_score_finetuned(encoders, option, parts) for option in options),
     )
     keep = sum(map(len, parts.values())) <= MAX_SCORED_ROWS
@@ -105,14 +113,24 @@ def evaluate_answers(
     return Results(to_records(questions, METRICS, NAME, folder.name), details, saved)
 
 
-def _score_frozen(
-    encoders: Sequence[EvaluatedEncoder], parts: dict[str, pd.DataFrame], parallel_map: ParallelMap
+def _score_by_cosine(
+    encoders: Sequence[EvaluatedEncoder], protocol: str, parts: dict[str, pd.DataFrame], parallel_map: ParallelMap
 ) -> Iterator[pd.DataFrame]:
-    """Yield the candidates of each encoder and split, scored by cosine without fine-tuning."""
+    """Yield the candidates of each encoder and split, scored by cosine."""
     scores = measure_encoders(_score_splits, encoders, parallel_map, parts)
     for encoder in encoders:
         for split, values in scores[encoder.models].items():
-            yield _add_run_columns(parts[split].assign(score=values), encoder.variant, encoder.seed, split)
+            scored = parts[split].assign(score=values, protocol=protocol)
+            yield _add_run_columns(scored, encoder.variant, encoder.seed, split)
+
+
+def _list_bi_encoders(encoders: Sequence[EvaluatedEncoder], option: str) -> list[EvaluatedEncoder]:
+    """Return the encoders that were fine-tuned by cosine as `option`, with the fine-tuned models."""
+    return [
+        replace(encoder, models=(str(encoder.finetuned_dir / option),))
+        for encoder in encoders
+        if encoder.head == BI_ENCODER and encoder.finetuned_dir and is_encoder(encoder.finetuned_dir / option)
+    ]
 
 
 def _score_splits(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
@@ -143,20 +161,14 @@ def _load_idf(folder: Path) -> dict[str, float]:
 def _score_finetuned(
     encoders: Sequence[EvaluatedEncoder], option: str, parts: dict[str, pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the candidates of each encoder and split, scored by the encoder's model `option` (see `score_model`)."""
+    """Yield the candidates of each encoder with a head and split, scored by its model `option` (see `score_model`)."""
     pairwise: dict[tuple[int, str], Scores] = {}
-    suffix = "".join(option.partition(AFTER)[1:])
+    suffix = _protocol_suffix(option)
     # The sort is stable: the pairwise models come first.
     for encoder in sorted(encoders, key=lambda encoder: encoder.head != "ie_1"):
-        if encoder.finetuned_dir is None or not is_encoder(encoder.finetuned_dir / option):
+        if (folder := _find_answer_model(encoder, option)) is None:
             continue
-        folder, seed = encoder.finetuned_dir / option, encoder.seed
-        if encoder.head == BI_ENCODER:
-            for split, cosines in _score_splits((str(folder),), parts).items():
-                scores = parts[split].assign(score=cosines, protocol=BI_ENCODER + suffix)
-                yield _add_run_columns(scores, encoder.variant, seed, split)
-            continue
-        model = load_answer_model(folder)
+        model, seed = load_answer_model(folder), encoder.seed
         for split, part in parts.items():
             if encoder.head == "ie_1":
                 scores = score_model(model, part)
@@ -166,16 +178,27 @@ def _score_finetuned(
             yield _add_run_columns(scores.assign(protocol=scores["protocol"] + suffix), encoder.variant, seed, split)
 
 
+def _protocol_suffix(option: str) -> str:
+    """Return the end of the protocols of a model that was fine-tuned on another set first: _after_asnq."""
+    return "".join(option.partition(AFTER)[1:])
+
+
+def _find_answer_model(encoder: EvaluatedEncoder, option: str) -> Path | None:
+    """Return the encoder's model `option` if it has a head that reads question and candidates together."""
+    if encoder.head in (None, BI_ENCODER) or encoder.finetuned_dir is None:
+        return None
+    folder = encoder.finetuned_dir / option
+    return folder if is_encoder(folder) else None
+
+
 def _measure_latency(
     encoders: Sequence[EvaluatedEncoder], option: str, answers: pd.DataFrame, rounds: int
 ) -> list[dict[str, Any]]:
     """Return `measure_latency` of the first fine-tuned model of each kind of head; the others are as large."""
     first: dict[str, Path] = {}
     for encoder in encoders:
-        if encoder.head in (None, BI_ENCODER) or encoder.finetuned_dir is None:
-            continue
-        if is_encoder(encoder.finetuned_dir / option):
-            first.setdefault(encoder.head, encoder.finetuned_dir / option)
+        if (folder := _find_answer_model(encoder, option)) is not None:
+            first.setdefault(str(encoder.head), folder)
     return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 
 

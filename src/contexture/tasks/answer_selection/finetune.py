@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 from safetensors.torch import load_file
 
+from contexture.encoders.config import BI_ENCODER
 from contexture.metrics.ranking import mean_average_precision
-from contexture.tasks.answer_selection.bi_encoder import BI_ENCODER, make_bi_encoder_task
+from contexture.tasks.answer_selection.bi_encoder import make_bi_encoder_task
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, get_group_size
 from contexture.tasks.answer_selection.head import AnswerSelection
@@ -23,8 +24,6 @@ from contexture.training.ranks import get_rank
 
 LOG = logging.getLogger(__name__)
 NAME = "answer_selection"
-#: More candidates than any question has.
-WHOLE_QUESTION = 2**31
 
 
 def finetune_answers(
@@ -41,32 +40,23 @@ def finetune_answers(
     `dev` and the tables of `train` have question_id, question, candidate and label, with consecutive rows per question;
     token ids of train are written to temporary files in `folder`.
 
-    Raise ValueError for an encoder without token states, no head, no layout, or no training or dev question.
+    Raise ValueError for no head, no training or dev question, or, with a head that reads texts together, for no layout
+    or an encoder without token states.
     """
     if dev.empty:
         raise ValueError("answer selection: dev has no questions")
     tokens = folder / f"tokens-{get_rank()}"
     shutil.rmtree(tokens, ignore_errors=True)  # left by a killed run
-    prepare = _prepare_bi_encoder if evaluated.head == BI_ENCODER else _prepare_answer_model
-    best = finetune(prepare(settings, evaluated, train, dev, tokens), settings, evaluated, folder)
+    if evaluated.head == BI_ENCODER:
+        task = make_bi_encoder_task(NAME, load_start_encoder(evaluated), train, dev, tokens)
+    else:
+        task = _make_joint_task(settings, evaluated, train, dev, tokens)
+    best = finetune(task, settings, evaluated, folder)
     shutil.rmtree(tokens)
     return best
 
 
-def _prepare_bi_encoder(
-    settings: AnswerModelSettings,
-    evaluated: EvaluatedEncoder,
-    train: Iterable[pd.DataFrame],
-    dev: pd.DataFrame,
-    tokens: Path,
-) -> Finetuning:
-    """Return what fine-tuning by cosine needs, with token ids of train in the new folder `tokens`."""
-    encoder = load_start_encoder(evaluated)
-    rows = AnswerRows.on_disk(train, encoder, WHOLE_QUESTION, tokens)
-    return make_bi_encoder_task(NAME, encoder, rows, dev)
-
-
-def _prepare_answer_model(
+def _make_joint_task(
     settings: AnswerModelSettings,
     evaluated: EvaluatedEncoder,
     train: Iterable[pd.DataFrame],

@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.encoders.config import LabelHeadKind
+from contexture.encoders.config import BI_ENCODER, LabelHeadKind
 from contexture.strict import STRICT, Positive, Unique
 from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
@@ -68,6 +68,6 @@ class FactVerificationSettings(JointSettings):
 
         There are none for a variant without a head, or for a bi-encoder.
         """
-        if variant_head in (None, "bi_encoder"):
+        if variant_head in (None, BI_ENCODER):
             return []
         return [head for head in self.heads if head in (PAIRWISE if variant_head == "ie_1" else JOINT)]
