@@ -114,6 +114,7 @@ def test_the_page_has_scores_forecasts_and_the_leader() -> None:
     assert rows["bm25"] == ("80.0", *["–"] * 7)
     leaders = re.findall(r"with (\d+) times the largest budget, (\w+)", page.findings[0])
     assert [(factor, name.lower()) for factor, name in leaders] == [("10", "ict"), ("100", "mlm")]
+    assert page.findings[0].count("without an interval") == 2
     expected = "Held out: 2 forecasts for the largest budget from the smaller ones are 0.0 points away on average."
     assert page.findings[-1] == expected
     four = growth_page([League(records) for records in [*RUNS, run(1e13, [0.40], [0.5])]])

@@ -175,6 +175,7 @@ def _leader_sentence(
         leader, *followers = sorted(forecasts, key=lambda variant: -forecasts[variant].mean)
         rivals = sum(forecasts[leader].overlaps(forecasts[variant]) for variant in followers)
         doubt = f", the intervals of {rivals} of {len(followers)} others overlap" if rivals else ""
+        doubt += "" if forecasts[leader].interval is not None else ", without an interval"
         score = format_estimate(forecasts[leader])
         parts.append(
             f"with {factor} times the largest budget, {lower_first(leagues[0].label(leader))} ({score}{doubt})"

@@ -18,7 +18,12 @@ NOTE = (
     "only the objective differs. All rows are evaluated on the same tasks. Darker cells are better."
 )
 #: Labels of rows that are not named after their objectives.
-LABELS = {"untrained_cross": "Untrained, cross-sequence layers", "untrained_last": "Untrained, last state"}
+LABELS = {
+    "untrained_cross": "Untrained, cross-sequence layers",
+    "untrained_last": "Untrained, last state",
+    "mlm_ict_quick_thoughts": "MLM + in-batch softmax + Quick-Thoughts",
+    "mlm_mspp_ict": "MLM + MSPP + in-batch softmax",
+}
 #: Cost of training → its label; the figures show the cost in which variants differ most.
 COSTS = {"seconds": "seconds of training", "flops": "FLOPs of training"}
 #: Costs whose largest ratio is lower count as equal and are not drawn.
