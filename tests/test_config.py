@@ -263,7 +263,11 @@ MINUTES = {"unit": "minutes", "amount": 5}
             [{"steps": 5, "weights": {"mml": 1}}],
             "schedule.0.weights: unknown objective 'mml'; did you mean 'mlm'?",
         ),
-        ("mspp.variants.pairwise.head", "ie_2", "mspp.variants.pairwise.head: Input should be 'ie_k', 'ae_k', 'ie_1' or"),
+        (
+            "mspp.variants.pairwise.head",
+            "ie_2",
+            "mspp.variants.pairwise.head: Input should be 'ie_k', 'ae_k', 'ie_1' or",
+        ),
         ("vocabulary.kind", "unigram", "vocabulary.kind"),
         ("two_tower.tasks.retrieval.shares", [100], "tasks.retrieval.shares.0: Input should be less than 100"),
         ("two_tower.tasks.retrieval.indexes", [{"kind": "lsh"}], "two_tower.tasks.retrieval.indexes.0.kind"),
