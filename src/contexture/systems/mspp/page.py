@@ -45,7 +45,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     reranked = [gain for name in data for gain in _compare_variants(records, "table_2", name)]
     reranked = [replace(gain, setting=f"{gain.setting}, re-ranked") for gain in reranked]
     for name in data:
-        tables += _build_transfer_tables(records, name)
+        tables += _build_further_tables(records, name)
     tables += [_build_frozen_table(records, name) for name in data]
     tables += fact_verification.build_tables(records, context.full_command)
     tables.append(comparison_table([*grouped, *reranked, *fact_verification.compare_variants(records)]))
@@ -82,7 +82,7 @@ def _compare_variants(records: Sequence[Record], table: str, data: str) -> list[
     ]
 
 
-def _build_transfer_tables(records: Sequence[Record], data: str) -> list[Table]:
+def _build_further_tables(records: Sequence[Record], data: str) -> list[Table]:
     """Return a table per protocol of bi-encoders, and of models that were fine-tuned on another set first (TANDA)."""
     protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]

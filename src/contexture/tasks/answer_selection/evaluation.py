@@ -127,9 +127,9 @@ def _score_by_cosine(
 def _list_bi_encoders(encoders: Sequence[EvaluatedEncoder], option: str) -> list[EvaluatedEncoder]:
     """Return the encoders that were fine-tuned by cosine as `option`, with the fine-tuned models."""
     return [
-        replace(encoder, models=(str(encoder.finetuned_dir / option),))
+        replace(encoder, models=(str(folder),))
         for encoder in encoders
-        if encoder.head == BI_ENCODER and encoder.finetuned_dir and is_encoder(encoder.finetuned_dir / option)
+        if encoder.head == BI_ENCODER and (folder := _find_model(encoder, option))
     ]
 
 
@@ -166,7 +166,8 @@ def _score_finetuned(
     suffix = _protocol_suffix(option)
     # The sort is stable: the pairwise models come first.
     for encoder in sorted(encoders, key=lambda encoder: encoder.head != "ie_1"):
-        if (folder := _find_answer_model(encoder, option)) is None:
+        folder = _find_model(encoder, option)
+        if folder is None or encoder.head == BI_ENCODER:
             continue
         model, seed = load_answer_model(folder), encoder.seed
         for split, part in parts.items():
@@ -183,12 +184,10 @@ def _protocol_suffix(option: str) -> str:
     return "".join(option.partition(AFTER)[1:])
 
 
-def _find_answer_model(encoder: EvaluatedEncoder, option: str) -> Path | None:
-    """Return the encoder's model `option` if it has a head that reads question and candidates together."""
-    if encoder.head in (None, BI_ENCODER) or encoder.finetuned_dir is None:
-        return None
-    folder = encoder.finetuned_dir / option
-    return folder if is_encoder(folder) else None
+def _find_model(encoder: EvaluatedEncoder, option: str) -> Path | None:
+    """Return the folder of the encoder's fine-tuned model `option`; None if there is none."""
+    folder = encoder.finetuned_dir and encoder.finetuned_dir / option
+    return folder if folder and is_encoder(folder) else None
 
 
 def _measure_latency(
@@ -197,8 +196,8 @@ def _measure_latency(
     """Return `measure_latency` of the first fine-tuned model of each kind of head; the others are as large."""
     first: dict[str, Path] = {}
     for encoder in encoders:
-        if (folder := _find_answer_model(encoder, option)) is not None:
-            first.setdefault(str(encoder.head), folder)
+        if encoder.head not in (None, BI_ENCODER) and (folder := _find_model(encoder, option)):
+            first.setdefault(encoder.head, folder)
     return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 
 
