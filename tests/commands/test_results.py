@@ -291,6 +291,13 @@ def test_unknown_options_have_suggestions(capsys: pytest.CaptureFixture[str]) ->
     assert re.search("unknown option '--metric'", capsys.readouterr().err)
 
 
+def test_the_number_of_test_examples_is_saved_where_it_is_known(tmp_path: Path) -> None:
+    first, *others = sentence_records("mlm", [0.5, 0.6])
+    records = [Record(**first, examples=700), *others]  # type: ignore[misc]
+    (tmp_path / "some.json").write_text(SavedResults({"cmlm": RUN}, records).to_json())
+    assert SavedResults.read(tmp_path / "some.json").records == records
+
+
 def test_the_cost_is_written_once_for_each_model(tmp_path: Path) -> None:
     records = [
         record for seed in (0.5, 0.6) for task in ("mr", "cr") for record in measured("a", [seed], task, cost=COST)

@@ -116,10 +116,10 @@ def test_records_are_means_of_a_run() -> None:
     records = to_records(question_metrics(scores), METRICS, "answer_selection", "wikiqa")
     common = {"variant": "mspp_ie", "seed": 3, "task": "answer_selection", "data": "wikiqa", "split": "test"}
     assert records == [
-        {**common, "protocol": "grouped", "metric": "p_at_1", "value": 0.5},
-        {**common, "protocol": "grouped", "metric": "map", "value": 0.75},
-        {**common, "protocol": "grouped", "metric": "mrr", "value": 0.75},
-        *({**common, "protocol": "reranked", "metric": metric, "value": 1.0} for metric in METRICS),
+        {**common, "protocol": "grouped", "metric": "p_at_1", "value": 0.5, "examples": 2},
+        {**common, "protocol": "grouped", "metric": "map", "value": 0.75, "examples": 2},
+        {**common, "protocol": "grouped", "metric": "mrr", "value": 0.75, "examples": 2},
+        *({**common, "protocol": "reranked", "metric": metric, "value": 1.0, "examples": 1} for metric in METRICS),
     ]
     json.dumps(records)  # no NumPy numbers
     empty = question_metrics(scores[:0])

@@ -117,8 +117,9 @@ def read(project: Path, part: str) -> Any:
 
 def check_records(table: pd.DataFrame, system: str, trained: set[str]) -> None:
     """Check that each number is recorded once, with all keys, and with its cost if the variant was trained."""
-    names = [name for name in table.columns if name not in ("epochs", "untrained_start")]
+    names = [name for name in table.columns if name not in ("examples", "epochs", "untrained_start")]
     assert names == [*KEYS, *COST]
+    assert (table["examples"].dropna() >= 1).all() and table["examples"].notna().any()
     assert ((table["epochs"] > 0) <= (table["tokens"] > 0)).all() and (table["epochs"] > 0).any()
     assert set(table["system"]) == {system}
     assert not table[KEYS].isna().any(axis=None)

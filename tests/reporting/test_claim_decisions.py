@@ -479,6 +479,11 @@ def test_rows_of_further_systems_decide_too() -> None:
     assert not any(decision.is_measured for decision in apart.decisions)
 
 
+def _list_tables(results: list[ClaimResult]) -> list[str]:
+    """Return the tables of the page of claims as Markdown."""
+    return [to_markdown(section.table) for section in claims_page(results).sections if section.table]
+
+
 def test_text_and_page_have_all_numbers(papers: dict[str, PaperClaims]) -> None:
     result = decide_toy(papers, [*OURS, *both_tasks("theirs", [0.70, 0.722, 0.711]), *START])
     text = claims_text([result])
@@ -497,13 +502,20 @@ def test_text_and_page_have_all_numbers(papers: dict[str, PaperClaims]) -> None:
     assert "Ours is best (A paper, Table 1): undecided" in html and "ours &gt; theirs" in html
     page = claims_page([result])
     assert page.findings == ["Of 1 claim: 0 shown, 0 refuted, 1 undecided."]
-    comparisons, commands = (to_markdown(section.table) for section in page.sections if section.table)
+    comparisons, commands = _list_tables([result])
     assert "**A1: Ours is best (A paper, Table 1): undecided**" in comparisons
     assert (
-        "| ours > theirs | mean of two | 81.0 (50.0) | 71.1 (50.0) | +9.9 [+9.7, +10.1] | 3 seeds | novels | 1.0T "
+        "| ours > theirs | mean of two | 81.0 (50.0) | 71.1 (50.0) | +9.9 [+9.7, +10.1] | 3 seeds | – | novels | 1.0T "
         "| 6.0 | shown |"
     ) in comparisons
     assert "| A1 | kedro run --env paper --pipelines toy | a GPU | Mind this. |" in commands
+    measured_on = [
+        {**record, "examples": 700} for record in [*OURS, *both_tasks("theirs", [0.70, 0.722, 0.711]), *START]
+    ]
+    counted = decide_toy(papers, measured_on)  # type: ignore[arg-type]
+    assert "3 seeds, 1,400 test examples: shown" in claims_text([counted])
+    assert "| 3 seeds | 1,400 | novels |" in _list_tables([counted])[0]
+    assert [row["test_examples"] for row in claims_rows([counted])] == [1400, None]
     first, second = claims_rows([result])
     assert (first["claim"], first["result"], first["seeds"], second["reason"]) == (
         "A1",

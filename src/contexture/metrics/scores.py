@@ -40,9 +40,10 @@ def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str
     """Return one record per run and metric with the metric's mean over the run's questions.
 
     `table`: one row per question with `RUN_COLUMNS` and the metrics. Records have the keys variant, seed, task, data,
-    protocol, split, metric, value.
+    protocol, split, metric, value, examples (number of questions).
     """
-    means = table.groupby(RUN_COLUMNS, sort=True)[list(metrics)].mean().reset_index()
+    runs = table.groupby(RUN_COLUMNS, sort=True)
+    means = runs[list(metrics)].mean().assign(examples=runs.size()).reset_index()
     return [
         {
             "variant": str(run["variant"]),
@@ -53,6 +54,7 @@ def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str
             "split": str(run["split"]),
             "metric": metric,
             "value": float(run[metric]),
+            "examples": int(run["examples"]),
         }
         for run in means.to_dict("records")
         for metric in metrics

@@ -63,6 +63,8 @@ class Decision:
     seeds: int = 0
     #: Questions of the interval; 0: it is over seeds.
     questions: int = 0
+    #: Test examples of the measure, of all tasks and data together; None: unknown.
+    examples: int | None = None
     #: Seeds that would decide it; None: unknown.
     needed_seeds: int | None = None
     #: Tasks and data of the measure that the mean lacks.
@@ -161,6 +163,7 @@ def decide(comparison: ClaimComparison, measure: ClaimMeasure, run: RunRecords, 
         interval=interval,
         seeds=len(differences),
         questions=questions,
+        examples=rows.count_examples(),
         needed_seeds=None if objection else needed,
         without=rows.without,
         texts=rows.texts,
@@ -257,6 +260,13 @@ class _ComparedRows:
     def list_row_keys(self, row: ClaimRow) -> list[ScoreKey]:
         """Return the keys of the row's scores on the shared parts."""
         return [self.measure.score_key(*part, row.protocol) for part in self.shared_parts]
+
+    def count_examples(self) -> int | None:
+        """Return the number of test examples of row a; None if it is unknown."""
+        row = self.comparison.a
+        if self.measure.is_cost:
+            return None
+        return self.run.count_examples(self.get_system(row), row.variant, self.list_row_keys(row))
 
     def get_start_scores(self, row: ClaimRow) -> SeedScores | None:
         """Return the scores of a row's untrained start; None if it has none."""

@@ -19,7 +19,8 @@ NOTE = (
 CAPTION = (
     "Points: percent, or hundredths of a correlation. A and B are means over seeds, with the untrained start in "
     "parentheses. A − B has its 95% interval: over seeds by Student's t, or, if seeds do not vary, over questions by "
-    "bootstrap. Fewer than three seeds decide nothing. FLOPs: of one training of A and of B. Minutes: of all trainings."
+    "bootstrap. Fewer than three seeds decide nothing. Test examples: questions, sentences or pairs, all tasks "
+    "together. FLOPs: of one training of A and of B. Minutes: of all trainings."
 )
 
 
@@ -76,6 +77,7 @@ def claims_rows(results: Sequence[ClaimResult]) -> list[dict[str, Any]]:
             "high": decision.interval and decision.interval[1],
             "seeds": decision.seeds,
             "questions": decision.questions,
+            "test_examples": decision.examples,
             "needed_seeds": decision.needed_seeds,
             "records": decision.folder and str(decision.folder),
             "text": join_names(decision.texts),
@@ -97,7 +99,8 @@ def _decision_lines(decision: Decision) -> Iterator[str]:
         yield f"{heading}: {verdict}"
         return
     scores = f"{_format_row(decision.a)} and {_format_row(decision.b)}, difference {_format_difference(decision)}"
-    yield f"{heading}: {scores}, {_describe_sample(decision)}: {verdict}"
+    examples = f", {count_noun(decision.examples, 'test example')}" if decision.examples else ""
+    yield f"{heading}: {scores}, {_describe_sample(decision)}{examples}: {verdict}"
     if decision.texts:
         cost = f"{_format_flops(decision)} FLOPs, {decision.minutes:.1f} minutes"
         yield f"    trained on {join_names(decision.texts)}: {cost}"
@@ -138,6 +141,7 @@ def decisions_table(results: Sequence[ClaimResult]) -> Table:
                     _format_row(decision.b),
                     _format_difference(decision),
                     _describe_sample(decision) if measured else NOTHING,
+                    f"{decision.examples:,}" if decision.examples else NOTHING,
                     join_names(decision.texts) or NOTHING,
                     _format_flops(decision) if measured else NOTHING,
                     f"{decision.minutes:.1f}" if measured else NOTHING,
@@ -145,7 +149,7 @@ def decisions_table(results: Sequence[ClaimResult]) -> Table:
                     decision.verdict + (f": {decision.reason}" if decision.reason else ""),
                 )
             )
-    names = columns("Compared", "Measure", numbers=["A", "B", "A − B", "Seeds"])
+    names = columns("Compared", "Measure", numbers=["A", "B", "A − B", "Seeds", "Test examples"])
     last = columns(*(["Records"] if len(sources) > 1 else []), "Result")
     heads = (*names, Column("Text"), *columns(numbers=["FLOPs", "Minutes"]), *last)
     return Table("Comparisons", heads, tuple(rows), CAPTION, headings=headings)

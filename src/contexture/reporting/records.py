@@ -38,6 +38,7 @@ class Record(TypedDict):
     split: Literal["train", "dev", "test"]
     metric: Name
     value: float
+    examples: NotRequired[Annotated[int, Field(ge=1)]]  # questions, sentences or pairs that were scored
     training_text: NotRequired[Name]
     steps: NotRequired[Count]
     tokens: NotRequired[Count]

@@ -31,11 +31,14 @@ class RunRecords:
         self.folder, self.commands = folder, commands or {}
         self._values: dict[tuple[str, str], dict[ScoreKey, dict[int, float]]] = {}
         self._costs: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+        self._examples: dict[tuple[str, str, ScoreKey], int] = {}
         all_records = list(records)
         self._seeded = list_seeded(all_records)
         for record in all_records:
             variant = record["system"], record["variant"]
             self._values.setdefault(variant, {}).setdefault(score_key(record), {})[record["seed"]] = record["value"]
+            if "examples" in record:
+                self._examples.setdefault((*variant, score_key(record)), record["examples"])
             if "seconds" in record:
                 costs: dict[str, Any] = {key: record[key] for key in COST_KEYS}  # type: ignore[literal-required]
                 self._costs.setdefault(variant, {})[record["seed"]] = costs
@@ -57,6 +60,12 @@ class RunRecords:
     def get_costs(self, system: str, variant: str) -> dict[int, dict[str, Any]]:
         """Return seed → cost of a variant's training; {} if it was not trained here."""
         return self._costs.get((system, variant), {})
+
+    def count_examples(self, system: str, variant: str, keys: Sequence[ScoreKey]) -> int | None:
+        """Return the number of test examples of a variant's scores together, with its first seed; None if unknown."""
+        counts = [self._examples.get((system, variant, key)) for key in keys]
+        known = [count for count in counts if count is not None]
+        return sum(known) if known and len(known) == len(counts) else None
 
     def list_keys(self, system: str, variant: str) -> set[ScoreKey]:
         """Return the keys of a variant's scores."""

@@ -21,6 +21,8 @@ from contexture.reporting.tables import NOTHING, Estimate, Table, columns, estim
 _PROVENANCE = TypeAdapter(Provenance)
 #: Fields of a record that the scores of a model do not share, in alphabetical order.
 SCORE_KEYS = ("data", "metric", "protocol", "split", "task", "value")
+#: The last value of a score, if it is known.
+EXAMPLES = "examples"
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,7 @@ class SavedResults:
         runs = json.dumps({system: asdict(run) for system, run in self.runs.items()}, indent=1, ensure_ascii=False)
         models = []
         for model, records in groupby(self.records, _without_score):
-            scores = ",\n".join(
-                json.dumps([value for key, value in sorted(record.items()) if key in SCORE_KEYS], ensure_ascii=False)
-                for record in records
-            )
+            scores = ",\n".join(json.dumps(_list_score(record), ensure_ascii=False) for record in records)
             models.append(f'{json.dumps(model, ensure_ascii=False)[:-1]}, "scores": [\n{scores}\n]}}')
         all_models = ",\n".join(models)
         return f'{{"runs": {runs},\n"models": [\n{all_models}\n]}}\n'
@@ -181,14 +180,21 @@ def _name_measure(record: Record) -> tuple[str, str, ScoreKey]:
 
 def _without_score(record: Record) -> dict[str, Any]:
     """Return what a record shares with others of its model: names, seed and cost."""
-    return {key: value for key, value in record.items() if key not in SCORE_KEYS}
+    return {key: value for key, value in record.items() if key not in (*SCORE_KEYS, EXAMPLES)}
+
+
+def _list_score(record: Record) -> list[Any]:
+    """Return a record's values of `SCORE_KEYS`, then those of `EXAMPLES` if it is known."""
+    values: dict[str, Any] = {**record}
+    return [values[key] for key in (*SCORE_KEYS, EXAMPLES) if key in values]
 
 
 def _read_scores(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records of models whose `scores` have the values of `SCORE_KEYS`; ValueError for other models."""
+    """Return the records of models whose `scores` were written by `_list_score`; ValueError for other models."""
     try:
         return [
-            {key: value for key, value in model.items() if key != "scores"} | dict(zip(SCORE_KEYS, score, strict=True))
+            {key: value for key, value in model.items() if key != "scores"}
+            | dict(zip((*SCORE_KEYS, EXAMPLES)[: max(len(score), len(SCORE_KEYS))], score, strict=True))
             for model in models
             for score in model["scores"]
         ]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, runtime_checkable
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict, runtime_checkable
 
 import pandas as pd
 
@@ -29,6 +29,8 @@ class Row(TypedDict):
     split: str
     metric: str
     value: float
+    #: Questions, sentences or pairs that were scored.
+    examples: NotRequired[int]
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,12 @@ def make_record(
     protocol: str = "frozen",
     split: str = "test",
     metric: str = "accuracy",
+    examples: int | None = None,
 ) -> dict[str, Any]:
-    """Return a score as a dict with these keys, for `Results.records`."""
+    """Return a score as a dict with these keys, for `Results.records`; `examples` only if it is known."""
     row = Row(task=task, data=data, protocol=protocol, split=split, metric=metric, value=value)
+    if examples is not None:
+        row["examples"] = examples
     return {"variant": variant, "seed": seed, **row}
 
 

@@ -86,7 +86,8 @@ def test_from_files_to_records(tmp_path: Path) -> None:
 
     frozen = pd.DataFrame(evaluate(BitextRetrievalSettings()).records)
     assert set(frozen["protocol"]) == {"frozen"} and len(frozen) == 2 * 37 + 2
-    values = frozen.set_index("data")["value"]
+    values, examples = frozen.set_index("data")["value"], frozen.set_index("data")["examples"]
+    assert examples["tatoeba/eng-deu"] == 6 and examples["tatoeba/36-eng"] == 36 * 6
     assert values["tatoeba/xho-eng"] == values["tatoeba/eng-deu"] == values["tatoeba/36-eng"] == 1
     with_pcr = evaluate(BitextRetrievalSettings(pcr_sentences=3))
     table = pd.DataFrame(with_pcr.records)
@@ -198,7 +199,8 @@ def make_rows(lang: str = "deu") -> pd.DataFrame:
 
 def test_each_direction_has_its_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both German sentences are nearest to the first English one; each English one is nearest to its German one."""
-    monkeypatch.setattr(evaluation, "PAPER_LANGUAGES", ("deu", "fra"))
+    averages = {"36-eng": ["deu-eng", "fra-eng"], "eng-36": ["eng-deu", "eng-fra"]}
+    monkeypatch.setattr(evaluation, "AVERAGES", averages)
     lookup = make_lookup({"s1": [1.0, 0.1], "s2": [1.0, 0.4], "t1": [9.0, 2.0], "t2": [0.1, 1.0]})
     assert _measure_both_directions(make_rows(), lookup, {}) == {"deu-eng": 0.5, "eng-deu": 1.0}
     french = make_rows("fra")[:1]  # a single pair is right in both directions

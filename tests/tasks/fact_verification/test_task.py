@@ -52,7 +52,7 @@ def test_options() -> None:
 
 def test_records_cover_encoders_protocols_and_splits(results: Results) -> None:
     table = pd.DataFrame(results.records)
-    assert list(table) == ["variant", "seed", "task", "data", "protocol", "split", "metric", "value"]
+    assert list(table) == ["variant", "seed", "task", "data", "protocol", "split", "metric", "value", "examples"]
     assert set(table["task"]) == {"fact_verification"} and set(table["data"]) == {"toys"}
     assert set(table["metric"]) == {"accuracy"} and json.loads(json.dumps(results.records)) == results.records
     predictions = table.groupby(["variant", "seed", "protocol"])["split"].agg(list).to_dict()

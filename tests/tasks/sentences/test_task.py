@@ -194,7 +194,7 @@ def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
 def test_every_encoder_is_on_every_task(results: Results) -> None:
     table = pd.DataFrame(results.records)
     keys = ["variant", "seed", "task", "data", "protocol", "split", "metric"]
-    assert list(table) == [*keys, "value"] and set(table["split"]) == {"test"}
+    assert list(table) == [*keys, "value", "examples"] and set(table["split"]) == {"test"}
     assert not table.duplicated(keys).any()
     trained = {("uni", 0), ("uni", 1), ("both", 0), ("both", 1), ("ensemble", 0), ("ensemble", 1), ("word_average", 0)}
     probes, cosines = (table[table["protocol"] == protocol] for protocol in ("senteval", "cosine"))

@@ -15,6 +15,11 @@ from contexture.tasks.corpus_languages import FROZEN, PCR, PcrTexts, subtract_co
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
 NAME = "bitext_retrieval"
+#: Mean over the paper's languages → its directions.
+AVERAGES = {
+    "36-eng": [f"{lang}-eng" for lang in PAPER_LANGUAGES],
+    "eng-36": [f"eng-{lang}" for lang in PAPER_LANGUAGES],
+}
 
 
 def evaluate_bitext(
@@ -54,11 +59,30 @@ def measure_retrieval(
         common = pcr.compute_components(encoders, _texts_by_language(rows), lookup, vectors_dir)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
         accuracies[PCR] = _measure_both_directions(with_text, lookup, common)
+    examples = _count_pairs(rows)
     return [
-        Row(task=NAME, data=f"{name}/{direction}", protocol=protocol, split="test", metric="accuracy", value=value)
+        Row(
+            task=NAME,
+            data=f"{name}/{direction}",
+            protocol=protocol,
+            split="test",
+            metric="accuracy",
+            value=value,
+            examples=examples[direction],
+        )
         for protocol, by_direction in accuracies.items()
         for direction, value in by_direction.items()
     ]
+
+
+def _count_pairs(rows: pd.DataFrame) -> dict[str, int]:
+    """Return direction → number of pairs, and those of `AVERAGES`."""
+    counts: dict[str, int] = {}
+    for (source, target), pairs in rows.groupby(["source_lang", "target_lang"]):
+        counts |= {f"{source}-{target}": len(pairs), f"{target}-{source}": len(pairs)}
+    return counts | {
+        name: sum(counts.get(direction, 0) for direction in directions) for name, directions in AVERAGES.items()
+    }
 
 
 def _texts_by_language(rows: pd.DataFrame) -> dict[str, list[str]]:
@@ -76,10 +100,7 @@ def _measure_both_directions(rows: pd.DataFrame, lookup: Lookup, common: Mapping
         target = subtract_component(lookup, common.get(target_lang)), pairs["target"].tolist()
         accuracies[f"{source_lang}-{target_lang}"] = translation_accuracy(source, target)
         accuracies[f"{target_lang}-{source_lang}"] = translation_accuracy(target, source)
-    for name, directions in {
-        "36-eng": [f"{lang}-eng" for lang in PAPER_LANGUAGES],
-        "eng-36": [f"eng-{lang}" for lang in PAPER_LANGUAGES],
-    }.items():
+    for name, directions in AVERAGES.items():
         if accuracies.keys() >= {*directions}:
             accuracies[name] = float(np.mean([accuracies[direction] for direction in directions]))
     return accuracies

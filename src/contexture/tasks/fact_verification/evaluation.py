@@ -74,7 +74,7 @@ def evaluate_claims(
         return Results()
     judgements = pd.concat(tables, ignore_index=True)
     records = [
-        make_record(variant, int(seed), NAME, data, float(right.mean()), protocol, split)
+        make_record(variant, int(seed), NAME, data, float(right.mean()), protocol, split, examples=len(right))
         for (variant, seed, protocol, split), right in _group_by_run(judgements)
     ]
     examples = _select_examples(judgements, claims, set(settings.heads))

@@ -49,7 +49,9 @@ def evaluate_pairs(
     Baselines are repeated for the encoders' seeds. The detail `notes` names the features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
+    examples: dict[str, dict[str, int]] = {}
     for name, file in files.items():
+        examples[name] = _count_by_genres(file)
         frozen = measure_encoders(measure_frozen, encoders, parallel_map, name, file, settings, vectors_dir)
         is_tuned = name in settings.finetune
         folders = [e.finetuned_dir / name if is_tuned and e.finetuned_dir else None for e in encoders]
@@ -63,7 +65,15 @@ def evaluate_pairs(
         for variant, by_genres in measure_baselines(file, settings.train_rows).items():
             accuracies += [(name, variant, seed, "frozen", by_genres) for seed in list_seeds(encoders)]
     records = [
-        make_record(variant, seed, NAME, f"{name}_{genres}" if genres else name, value, protocol)
+        make_record(
+            variant,
+            seed,
+            NAME,
+            f"{name}_{genres}" if genres else name,
+            value,
+            protocol,
+            examples=examples[name][genres],
+        )
         for name, variant, seed, protocol, by_genres in accuracies
         for genres, value in by_genres.items()
     ]
@@ -132,6 +142,13 @@ def _read_parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFr
     classes = sorted(parts["train"]["label"].unique())
     parts["train"] = sample_rows(parts["train"], train_rows)
     return parts, {part: encode_labels(table["label"].tolist(), classes) for part, table in parts.items()}, len(classes)
+
+
+def _count_by_genres(file: Path) -> dict[str, int]:
+    """Return genres of the test pairs → number of pairs."""
+    rows = pd.read_parquet(file, columns=["part", "genres"])
+    counts = rows.loc[rows["part"] == "test", "genres"].value_counts()
+    return {str(genres): int(count) for genres, count in counts.items()}
 
 
 def _accuracy_by_genres(test: pd.DataFrame, is_right: npt.NDArray[np.bool_]) -> Accuracies:

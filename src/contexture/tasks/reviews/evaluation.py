@@ -38,8 +38,16 @@ def measure_finetuned(folder: Path, file: Path) -> list[Row]:
 
 def _accuracy_rows(test: pd.DataFrame, is_right: npt.NDArray[np.bool_], protocol: str) -> list[Row]:
     """Return the share of the test reviews of each language that is predicted right."""
-    accuracies = pd.Series(is_right, index=test.index).groupby(test["language"], sort=False).mean()
+    by_language = pd.Series(is_right, index=test.index).groupby(test["language"], sort=False)
     return [
-        Row(task=NAME, data=f"{AMAZON}_{language}", protocol=protocol, split="test", metric="accuracy", value=value)
-        for language, value in accuracies.to_dict().items()
+        Row(
+            task=NAME,
+            data=f"{AMAZON}_{language}",
+            protocol=protocol,
+            split="test",
+            metric="accuracy",
+            value=float(right.mean()),
+            examples=len(right),
+        )
+        for language, right in by_language
     ]

@@ -41,18 +41,22 @@ class Evaluation:
     def rows(self, data: str) -> list[Row]:
         """Return a row for each metric of each task on the test rows; `data` of a subset is `<data>/<subset>`."""
         figures = [
-            (task, data, self.protocol, metric, value)
+            (task, data, self.protocol, metric, value, result.examples)
             for task, result in self.trained.items()
             for metric, value in result.metrics.items()
         ]
         for task, similar in self.similarity.items():
             for row in similar.subsets.to_dict("records"):
                 name = data if row["subset"] == SINGLE_SUBSET else f"{data}/{row['subset']}"
-                figures += [(task, name, COSINE, metric, float(row[metric])) for metric in ("pearson", "spearman")]
-            figures += [(task, data, COSINE, metric, value) for metric, value in similar.aggregates.items()]
+                pairs = int(row["pairs"])
+                figures += [
+                    (task, name, COSINE, metric, float(row[metric]), pairs) for metric in ("pearson", "spearman")
+                ]
+            pairs = int(similar.subsets["pairs"].sum())
+            figures += [(task, data, COSINE, metric, value, pairs) for metric, value in similar.aggregates.items()]
         return [
-            Row(task=task, data=name, protocol=protocol, split="test", metric=metric, value=value)
-            for task, name, protocol, metric, value in figures
+            Row(task=task, data=name, protocol=protocol, split="test", metric=metric, value=value, examples=examples)
+            for task, name, protocol, metric, value, examples in figures
         ]
 
     def chosen_strengths(self) -> dict[str, list[float]]:

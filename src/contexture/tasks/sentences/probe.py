@@ -44,6 +44,11 @@ class ProbeResult:
     has_f1: bool
     """Whether the task has pairs of two classes."""
 
+    @property
+    def examples(self) -> int:
+        """Number of test rows."""
+        return len(self.labels)
+
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Accuracy on the test rows (mean over folds) and, if `has_f1`, F1 of class 1, as fractions."""

@@ -41,6 +41,11 @@ class RelatednessResult:
     log_probabilities: LogProbabilities
     """[N, L] of the degrees, for the test rows."""
 
+    @property
+    def examples(self) -> int:
+        """Number of test rows."""
+        return len(self.scores)
+
     @cached_property
     def metrics(self) -> dict[str, float]:
         """Correlations pearson and spearman (0 for constant predictions), and mse, of predicted and human scores."""
