@@ -292,8 +292,8 @@ def test_unknown_options_have_suggestions(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_number_of_test_examples_is_saved_where_it_is_known(tmp_path: Path) -> None:
-    first, *others = sentence_records("mlm", [0.5, 0.6])
-    records = [Record(**first, examples=700), *others]  # type: ignore[misc]
+    first, second = sentence_records("mlm", [0.5, 0.6])
+    records = [Record(**first, examples=700), second]  # type: ignore[misc]
     (tmp_path / "some.json").write_text(SavedResults({"cmlm": RUN}, records).to_json())
     assert SavedResults.read(tmp_path / "some.json").records == records
 
