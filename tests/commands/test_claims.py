@@ -55,6 +55,9 @@ def test_several_runs_decide_different_claims(tmp_path: Path, capsys: pytest.Cap
         *measured(
             "joint_ie", [0.80, 0.812, 0.82], "answer_selection", "wikiqa", "grouped", "map", system="mspp", cost=COST
         ),
+        *measured(
+            "pairwise", [0.60, 0.61, 0.62], "answer_selection", "wikiqa", "frozen", "map", system="mspp", cost=COST
+        ),
     ]
     second = write_run(tmp_path / "b", "mspp", answers)
     text = claims_output(capsys, "--metrics", first, second)

@@ -89,10 +89,12 @@ def test_documents_are_of_dev_and_test(tmp_path: Path) -> None:
 
 def test_records_cover_encoders_protocols_splits_and_metrics(results: Results) -> None:
     table = pd.DataFrame(results.records)
-    assert set(table) == {*RUN, "task", "data", "metric", "value"}
+    assert set(table) == {*RUN, "task", "data", "metric", "value", "examples"}
     assert set(table["task"]) == {"answer_selection"} and set(table["data"]) == {"toys"}
     assert not table.duplicated([*RUN, "metric"]).any() and table["value"].between(0, 1).all()
     assert json.loads(json.dumps(results.records)) == results.records
+    questions = results.tables["questions-toys"].groupby([*RUN])["question_id"].nunique()
+    assert table.groupby([*RUN])["examples"].agg(["min", "max"]).eq(questions, axis=0).all(axis=None)
     cells = table.groupby(["variant", "seed", "protocol"])
     assert all(set(part["split"]) == {"dev", "test"} and set(part["metric"]) == set(METRICS) for _, part in cells)
     assert set(cells.groups) == {

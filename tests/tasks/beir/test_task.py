@@ -70,8 +70,9 @@ def test_records(results: Results) -> None:
     means = results.tables["queries"].groupby(["data", "variant", "seed"])[METRICS].mean()
     constant = {"task": "beir", "protocol": "frozen", "split": "test"}
     assert results.records == [
-        {"variant": variant, "seed": seed, "data": data, "metric": metric, **constant, "value": pytest.approx(value)}
-        for data in ("drawn", "small")
+        {"variant": variant, "seed": seed, "data": data, "metric": metric, **constant}
+        | {"value": pytest.approx(value), "examples": examples}
+        for data, examples in {"drawn": 30, "small": 2}.items()
         for variant, seed in runs
         for metric, value in means.loc[data, variant, seed].items()
     ]

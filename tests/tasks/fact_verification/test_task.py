@@ -81,6 +81,7 @@ def test_records_are_accuracies_of_judgements(results: Results) -> None:
     right = (judgements["given"] == judgements["label_y"]).groupby([judgements[key] for key in run])
     assert {tuple(record[key] for key in run): record["value"] for record in results.records} == right.mean().to_dict()
     sizes = toys.make_claims().groupby("split").size()
+    assert all(record["examples"] == sizes[record["split"]] for record in results.records)
     assert all(count == sizes[split] for (*_, split), count in right.size().items())
 
 

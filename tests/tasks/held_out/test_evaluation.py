@@ -78,13 +78,14 @@ def test_each_search_has_records_of_each_kind(evidence: HeldOutEvidence, results
     searches = ["bm25", "one", "one+bm25", "two", "two+bm25"]
     runs = [(search, seed) for search in searches for seed in ((0, 1) if not search.startswith("two") else (0,))]
     constant = {"task": "held_out", "protocol": "frozen", "split": "test"}
+    num_questions = {kind: len(select_kind(evidence, kind)) for kind in KINDS}
     assert results.records == [
-        {"variant": search, "seed": seed, "data": kind, "metric": metric, **constant, "value": pytest.approx(value)}
+        {"variant": search, "seed": seed, "data": kind, "metric": metric, **constant}
+        | {"value": pytest.approx(value), "examples": num_questions[kind]}
         for kind in kinds
         for search, seed in runs
         for metric, value in means.loc[search, kind].items()
     ]
-    num_questions = {kind: len(select_kind(evidence, kind)) for kind in KINDS}
     assert num_questions == {"headings": 4, "links": 2, "sentences": 4, "halves": 0, "questions": 3}
     expected = {
         "documents": 4,

@@ -81,7 +81,7 @@ def test_each_encoder_protocol_and_metric_has_a_record(results: Results) -> None
     constant = {"task": "retrieval", "data": "toys", "split": "test"}
     assert results.records == [
         {"variant": variant, "seed": seed, "protocol": protocol, "metric": metric, **constant}
-        | {"value": pytest.approx(float(values.mean()))}
+        | {"value": pytest.approx(float(values.mean())), "examples": len(values)}
         for variant, seed, protocol in runs
         for metric, values in recalls(ranks.loc[(variant, seed, protocol)]).drop(columns="question_id").items()
     ]

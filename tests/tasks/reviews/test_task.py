@@ -63,6 +63,7 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     (bag,) = toys.bag(tmp_path)
     encoders = [bag, replace(bag, variant="twice", models=bag.models * 2)]
     results = TASK.evaluate(ReviewSettings(), encoders, tmp_path / "data", tmp_path / "vectors")
+    assert {record["examples"] for record in results.records} == {120}
     table = pd.DataFrame(results.records).set_index(["task", "protocol", "variant", "data"])["value"]
     values = table["reviews", "frozen", "bag"]
     assert len(table) == 2 * len(values) == 6

@@ -87,6 +87,8 @@ def _average_directions(records: Iterable[Record]) -> list[Record]:
     means: list[Record] = [
         {**same[0], "value": mean(record["value"] for record in same)} for same in directions.values()
     ]
+    for record in means:
+        record.pop("examples", None)  # of one direction
     return kept + means
 
 
