@@ -14,7 +14,7 @@ from contexture.metrics.bootstrap import bootstrap_interval
 from contexture.reporting.claim_decisions import ClaimResult, Decision, decide, decide_claims
 from contexture.reporting.claim_tables import claims_page, claims_rows, claims_text, decisions_table, render_claims
 from contexture.reporting.claims import ClaimComparison, ClaimMeasure, ClaimRow, PaperClaims, parse_claims
-from contexture.reporting.records import Record
+from contexture.reporting.records import Record, score_key
 from contexture.reporting.run_records import RunRecords
 from contexture.reporting.tables import to_markdown
 from tests.reporting.make import COST, measured
@@ -516,6 +516,9 @@ def test_text_and_page_have_all_numbers(papers: dict[str, PaperClaims]) -> None:
     assert "3 seeds, 1,400 test examples: shown" in claims_text([counted])
     assert "| 3 seeds | 1,400 | novels |" in _list_tables([counted])[0]
     assert [row["test_examples"] for row in claims_rows([counted])] == [1400, None]
+    partly = [record if record["task"] == "cr" else {**record, "examples": 700} for record in [*OURS, *START]]
+    keys = [record for record in OURS if record["seed"] == 0]
+    assert RunRecords(partly).count_examples("toy", "ours", [score_key(record) for record in keys]) is None  # type: ignore[arg-type]
     first, second = claims_rows([result])
     assert (first["claim"], first["result"], first["seeds"], second["reason"]) == (
         "A1",

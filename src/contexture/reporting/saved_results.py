@@ -184,17 +184,22 @@ def _without_score(record: Record) -> dict[str, Any]:
 
 
 def _list_score(record: Record) -> list[Any]:
-    """Return a record's values of `SCORE_KEYS`, then those of `EXAMPLES` if it is known."""
+    """Return a record's values of `SCORE_KEYS`, then its number of test examples if it is known."""
     values: dict[str, Any] = {**record}
     return [values[key] for key in (*SCORE_KEYS, EXAMPLES) if key in values]
+
+
+def _parse_score(score: list[Any]) -> dict[str, Any]:
+    """Return the keys and values of what `_list_score` wrote; ValueError for fewer or more values."""
+    keys = SCORE_KEYS if len(score) == len(SCORE_KEYS) else (*SCORE_KEYS, EXAMPLES)
+    return dict(zip(keys, score, strict=True))
 
 
 def _read_scores(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the records of models whose `scores` were written by `_list_score`; ValueError for other models."""
     try:
         return [
-            {key: value for key, value in model.items() if key != "scores"}
-            | dict(zip((*SCORE_KEYS, EXAMPLES)[: max(len(score), len(SCORE_KEYS))], score, strict=True))
+            {key: value for key, value in model.items() if key != "scores"} | _parse_score(score)
             for model in models
             for score in model["scores"]
         ]

@@ -53,10 +53,11 @@ def results(project: Path) -> Results:
 def test_every_encoder_set_and_protocol_is_recorded(results: Results, project: Path) -> None:
     table = pd.DataFrame(results.records)
     assert list(table) == ["variant", "seed", "task", "data", "protocol", "split", "metric", "value", "examples"]
-    files = {name: pd.read_parquet(project / "data" / f"{name}.parquet") for name in ("toys", "mnli")}
-    tested = pd.concat(files.values()).query("part == 'test'")
-    assert table["examples"].gt(0).all()
-    assert table.groupby("data")["examples"].first().sum() == len(tested)
+    toys_rows, mnli_rows = (pd.read_parquet(project / "data" / f"{name}.parquet") for name in ("toys", "mnli"))
+    tested = mnli_rows[mnli_rows["part"] == "test"]
+    sizes = {f"mnli_{genres}": int((tested["genres"] == genres).sum()) for genres in ("matched", "mismatched")}
+    sizes["toys"] = int((toys_rows["part"] == "test").sum())
+    assert table.groupby("data")["examples"].agg(set).to_dict() == {name: {size} for name, size in sizes.items()}
     assert set(zip(table["task"], table["metric"], table["split"], strict=True)) == {("pairs", "accuracy", "test")}
     assert table["value"].between(0, 1).all() and json.loads(json.dumps(results.records)) == results.records
     baselines = [(name, seed) for name in ("majority", "word_overlap") for seed in (0, 1)]

@@ -49,9 +49,7 @@ def evaluate_pairs(
     Baselines are repeated for the encoders' seeds. The detail `notes` names the features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
-    examples: dict[str, dict[str, int]] = {}
     for name, file in files.items():
-        examples[name] = _count_by_genres(file)
         frozen = measure_encoders(measure_frozen, encoders, parallel_map, name, file, settings, vectors_dir)
         is_tuned = name in settings.finetune
         folders = [e.finetuned_dir / name if is_tuned and e.finetuned_dir else None for e in encoders]
@@ -64,6 +62,7 @@ def evaluate_pairs(
                 accuracies.append((name, encoder.variant, encoder.seed, "finetuned", finetuned[folder]))
         for variant, by_genres in measure_baselines(file, settings.train_rows).items():
             accuracies += [(name, variant, seed, "frozen", by_genres) for seed in list_seeds(encoders)]
+    examples = {name: _count_by_genres(file) for name, file in files.items()}
     records = [
         make_record(
             variant,
