@@ -23,7 +23,7 @@ MAX_INPUT_CHARS = 60
 #: Former names of keys → the present ones.
 RENAMED_KEYS = FORMER_KEYS | {"own_text": "adapt", "tour": "demo_systems"}
 RENAMED_KEYS |= {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
-# The loader of LibYAML, which wheels of PyYAML have, is ten times as fast.
+# The loader of LibYAML, which wheels of PyYAML have, is much faster.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

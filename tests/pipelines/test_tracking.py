@@ -11,7 +11,15 @@ from mlflow.entities.model_registry import ModelVersion, ModelVersionTag
 from contexture.pipelines.system import resolve_all
 from contexture.pipelines.tracking.inputs import CountedDataset
 from contexture.pipelines.tracking.locations import update_locations
-from contexture.pipelines.tracking.metrics import find_represented_runs, log_trainings, name_metric, name_record
+from contexture.pipelines.tracking.metrics import (
+    Headline,
+    find_represented_runs,
+    log_trainings,
+    measure_headline,
+    name_metric,
+    name_record,
+    select_best_run,
+)
 from contexture.pipelines.tracking.models import select_best
 from contexture.reporting.provenance import hash_corpus
 from contexture.settings import RUN_PARAMETERS
@@ -79,6 +87,33 @@ def test_a_run_stands_for_the_variant_with_its_name_or_the_first_one(pipelines: 
     assert find_represented_runs(config) == {
         "pairwise": "mlm", "mspp_ie": "mspp_ie", "mspp_ae": "mspp_ae", "base_ie": "base"
     }  # fmt: skip
+
+
+def test_the_best_trained_encoder_is_registered(pipelines: dict[str, Pipeline]) -> None:
+    mspp = resolve_all(RUN_PARAMETERS.get())["mspp"]
+    scores = {
+        "base_ie": 99.0,
+        "joint_ie": 98.0,
+        "pairwise": 60.0,
+        "mspp_ie": 50.0,
+        "mspp_ae": 70.0,
+        "word_overlap": 100.0,
+    }
+    assert select_best_run(mspp, Headline("map", scores)) == "mspp_ae"  # base is untrained; pairwise stands for mlm
+    assert select_best_run(mspp, Headline("map", scores | {"pairwise": 70.5})) == "mlm"
+    assert select_best_run(mspp, Headline("map", {"base_ie": 99.0})) == "mspp_ie"  # the first main variant
+
+
+def test_the_headline_is_the_fine_tuned_score_of_the_first_use() -> None:
+    scores = ("retrieval", "squad")
+    records = [
+        *measured("ict", [0.25, 0.5], *scores, "frozen", "recall_at_10", system="two_tower"),
+        *measured("ict", [0.5, 0.75], *scores, "80%", "recall_at_10", system="two_tower"),
+        *measured("mlm", [0.125], *scores, "80%", "recall_at_10", system="two_tower"),
+    ]
+    headline = measure_headline("two_tower", records)
+    assert headline == ("two_tower.retrieval.squad.recall_at_10.80_percent", {"ict": 62.5, "mlm": 12.5})
+    assert measure_headline("two_tower", []) == Headline()
 
 
 def version(number: int, metric: str | None, score: float = 0.0) -> ModelVersion:

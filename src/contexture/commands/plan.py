@@ -38,7 +38,7 @@ QUESTIONS_NODE = f"text.read_{TASK}"
 TRANSFORMER = "transformer"
 #: Median seconds of the work in `measure_slowness` on the machine of the estimates below.
 _REFERENCE_SECONDS = 0.05
-# Seconds on two cores (docs/own-text.md): in total, per MB of plain text, and per MB of compressed text.
+# Seconds on two cores: in total, per MB of plain text, and per MB of compressed text.
 _START_SECONDS, _SECONDS_PER_MB, _SECONDS_PER_COMPRESSED_MB = 40.0, 3.5, 7.5
 #: Seconds of a run that only evaluates again.
 _EVALUATION_SECONDS = 25.0

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from contexture.encoders.dropout import draw_dropped, drop
 from contexture.encoders.layout import Batch, Ints, token_offsets
 
-#: On a CPU in bfloat16, training on rows up to this length is 1.2 to 2 times faster without fused attention, whose
+#: On a CPU in bfloat16, training on rows up to this length is faster without fused attention, whose
 #: backward pass is slow there (benchmarks/attention.py).
 MAX_PLAIN_TOKENS = 160
 

@@ -70,7 +70,7 @@ def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...]
     return result
 
 
-# Most questions share a few patterns of ranked labels; torchmetrics takes 0.14 ms for each.
+# Most questions share a few patterns of ranked labels, and torchmetrics is slow for each.
 @lru_cache(maxsize=100_000)
 def _measure_ranking(ranked_labels: bytes) -> tuple[float, float, float]:
     """Return precision at 1, average precision and reciprocal rank of labels in ranked order, as bytes."""

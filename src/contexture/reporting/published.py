@@ -16,7 +16,7 @@ from contexture.reporting.records import METRICS, ScoreKey
 from contexture.strict import STRICT, validate
 
 try:
-    from yaml import CSafeLoader as SafeLoader  # ten times as fast
+    from yaml import CSafeLoader as SafeLoader  # much faster
 except ImportError:  # PyYAML was built without libyaml
     from yaml import SafeLoader  # type: ignore[assignment]
 

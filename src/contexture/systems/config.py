@@ -1,7 +1,6 @@
 """Configuration of a system: encoders, streams, a schedule of objectives for each run, and evaluation tasks."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -382,10 +381,6 @@ class SystemConfig:
             tasks={name: settings.restrict_variants(variants) for name, settings in self.tasks.items()},
             ablation=None,
         )
-
-    def main_run(self, main: Sequence[str]) -> str | None:
-        """Return the run whose encoder represents the system: `search`, or the first run of the main variants."""
-        return self.search or next((run for variant in main for run in self.run_names(variant)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the configuration as plain data, which can be parsed again."""

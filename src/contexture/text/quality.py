@@ -68,7 +68,7 @@ _IMAGE = re.compile(r"\bthumb\||\|thumb\b")
 
 def has_markup(text: str) -> bool:
     """Return whether a text contains brackets of wikitext, or tags, entities or attributes of HTML."""
-    # Nearly all texts have none: plain searches are ten times as fast as one pattern.
+    # Nearly all texts have none: plain searches are faster than one pattern.
     return (
         any(mark in text for mark in _MARKUP_SIGNS)
         or ("<" in text and _TAG.search(text) is not None)

@@ -17,8 +17,8 @@ from typing import Any
 from contexture.training import progress
 
 # How often a thread of GNU OpenMP looks whether the others are ready before it sleeps, set before PyTorch is loaded.
-# By default it looks so long that two trainings with two threads each take five times as long on two cores as one after
-# the other. Looking 500 times costs them 6%; a training that is alone wakes up faster with 2,000.
+# By default it looks so long that two trainings with two threads each are slower on two cores than one after the
+# other. Looking 500 times costs them little; a training that is alone wakes up faster with 2,000.
 ALONE_WAITING, PARALLEL_WAITING = {"GOMP_SPINCOUNT": "2000"}, {"GOMP_SPINCOUNT": "500"}
 #: Seconds between two reports of progress.
 POLL_SECONDS = 0.5

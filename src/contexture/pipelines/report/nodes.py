@@ -11,6 +11,7 @@ from contexture.pipelines.sources.nodes import get_text_name
 from contexture.systems.resolved import ResolvedSystem
 
 if TYPE_CHECKING:
+    from contexture.pipelines.tracking.metrics import Headline
     from contexture.reporting.index import Summary
     from contexture.reporting.records import Record
     from contexture.reporting.report import Report
@@ -72,56 +73,69 @@ def save_report(report: "Report", summary: "Summary", report_dir: Path) -> Path:
     return report_dir
 
 
-def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
-    """Log the scores of a system to MLflow.
+def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> "Headline":
+    """Log the scores of a system to MLflow, if a run is active, and return those of its main metric.
 
     Each training gets those of its encoder, the whole run one of each main variant and a table of all final scores.
     """
     import mlflow
     import pandas as pd
 
-    from contexture.pipelines.tracking.metrics import log_trainings, select_headlines
+    from contexture.pipelines.tracking.metrics import log_trainings, measure_headline, name_metric
     from contexture.reporting.records import select_final
 
+    headline = measure_headline(system.name, metrics)
     run = mlflow.active_run()
     if run is None or not metrics:
-        return
+        return headline
     groups = pd.DataFrame(select_final(metrics)).groupby(["task", "data", "protocol", "metric", "variant"])
     mlflow.log_table(groups["value"].mean().reset_index(), f"{system.name}/{MEANS_FILE}")
-    mlflow.log_metrics(dict(select_headlines(system, metrics).values()))
+    main = [variant for variant in system.main_variants if variant in headline.means]
+    mlflow.log_metrics({name_metric(headline.name, variant): headline.means[variant] for variant in main})
     log_trainings(mlflow.MlflowClient(), run.info.experiment_id, system, metrics)
+    return headline
 
 
-def register(system: ResolvedSystem, workspace: str | None, encoder: Path, metrics: "list[Record]") -> None:
-    """Register the encoder of the first seed in MLflow as model `<system>`, or `<system>-<workspace>`.
+def register(
+    system: ResolvedSystem, workspace: str | None, headline: "Headline", metrics: "list[Record]", **inputs: Path
+) -> None:
+    """Register the best encoder of the first seed in MLflow as model `<system>`, or `<system>-<workspace>`.
 
-    It is an artifact of the child run of its training, or of the whole run if it was trained without MLflow. Does
-    nothing without an active run. `metrics` are the system's records.
+    `inputs` are `encoders/<run>`; if there are several, that with the best score is registered. It is an artifact of
+    the child run of its training, or of the whole run if it was trained without MLflow. Does nothing without an active
+    run. `metrics` are the system's records.
     """
     import mlflow
 
     from contexture.encoders.saved import seed_dir
     from contexture.pipelines.report.assemble import get_short_title
-    from contexture.pipelines.tracking.metrics import TrainingKey, find_trainings, select_headlines
+    from contexture.pipelines.tracking.metrics import (
+        TrainingKey,
+        find_represented_runs,
+        find_trainings,
+        select_best_run,
+    )
     from contexture.pipelines.tracking.models import EncoderVersion, register_encoder
 
-    run = mlflow.active_run()
-    if run is None:
+    active = mlflow.active_run()
+    if active is None:
         return
-    headlines = select_headlines(system, metrics)
-    scores = [headlines[variant] for variant in headlines if encoder.name in system.config.run_names(variant)]
+    encoders = select_group(inputs, "encoders")
+    run = select_best_run(system, headline) if len(encoders) > 1 else next(iter(encoders))
+    represented = find_represented_runs(system.config)
+    scores = [mean for variant, mean in headline.means.items() if represented.get(variant) == run]
+    seed = system.config.first_seed
     version = EncoderVersion(
-        folder=seed_dir(encoder, system.config.first_seed),
+        folder=seed_dir(encoders[run], seed),
         description=f"Encoder of the system {system.name}: {get_short_title(system)}",
         tags={
             "system": system.name,
-            "run": encoder.name,
-            "seed": str(system.config.first_seed),
+            "run": run,
+            "seed": str(seed),
             "training_text": next((record["training_text"] for record in metrics if "training_text" in record), ""),
         },
-        score=scores[0] if scores else None,
+        score=(headline.name, scores[0]) if scores else None,
     )
-    trainings = find_trainings(mlflow.MlflowClient(), run.info.experiment_id, system.name)
-    training = TrainingKey("pretrain", encoder.name, str(system.config.first_seed))
-    run_id = trainings.get(training, run.info.run_id)
+    trainings = find_trainings(mlflow.MlflowClient(), active.info.experiment_id, system.name)
+    run_id = trainings.get(TrainingKey("pretrain", run, str(seed)), active.info.run_id)
     register_encoder(f"{system.name}-{workspace}" if workspace else system.name, version, run_id)

@@ -31,11 +31,20 @@ def create_pipeline(system: ResolvedSystem, workspace: str | None = None) -> Pip
     }
     nodes = [
         node(fixed(write_report, system, workspace), inputs, ["report", "metrics"], name="write_report"),
-        node(fixed(log_metrics, system), "metrics", None, name="log_metrics"),
+        node(fixed(log_metrics, system), "metrics", "headline", name="log_metrics"),
     ]
-    if not system.is_ablation and (run := config.main_run(system.main_variants)):
-        encoder = "exported" if run == BEST else f"{run}-pretrained"
-        nodes.append(node(fixed(register, system, workspace), [encoder, "metrics"], None, name="register_encoder"))
+    if not system.is_ablation and (encoders := _list_encoders(system)):
+        # After log_metrics, which reads the runs of trainings that this node continues.
+        to_register = {"headline": "headline", "metrics": "metrics", **name_group("encoders", encoders)}
+        nodes.append(node(fixed(register, system, workspace), to_register, None, name="register_encoder"))
     shared = {"sources", "corpus_report", DOCUMENTS[config.vocabulary], *data.values()}
     shared |= {*counts.values()} if system.is_ablation else set()
     return Pipeline(nodes, namespace=system.name, inputs=shared, tags="report")
+
+
+def _list_encoders(system: ResolvedSystem) -> dict[str, str]:
+    """Return run → dataset of the encoders that may be registered: that of `search`, or else those of all runs."""
+    search = system.config.search
+    if search == BEST:
+        return {"exported": "exported"}
+    return {run: f"{run}-pretrained" for run in ([search] if search else system.config.pretrain.runs)}

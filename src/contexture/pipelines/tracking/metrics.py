@@ -1,5 +1,6 @@
 """Scores as metrics of MLflow: all of an encoder on the run of its training, a few of a system on the whole run."""
 
+import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,20 +47,38 @@ def name_record(record: Record) -> str:
     return name_metric(*(record[key] for key in ("system", "task", "data", "metric", "protocol")))
 
 
-def select_headlines(system: ResolvedSystem, records: Sequence[Record]) -> dict[str, tuple[str, float]]:
-    """Return main variant → name and value of its headline metric, the mean over seeds.
+class Headline(NamedTuple):
+    """The main metric of a system; without a name if it was not measured."""
 
-    It is the score of the system's first use in the league, fine-tuned if possible; {} without such a score.
-    """
+    name: str = ""  # in MLflow, without the variant
+    means: Mapping[str, float] = {}  # variant → mean over seeds
+
+
+def measure_headline(system: str, records: Sequence[Record]) -> Headline:
+    """Return the scores of a system in its first use in the league, fine-tuned if possible."""
     league = League(records)
     if not league.columns:
-        return {}
+        return Headline()
     first = league.columns[0]
     column = [column for column in league.columns if (column.use, column.data) == (first.use, first.data)][-1]
-    scores, scale = league.scores[column], METRICS[column.use.metric].scale / 100
-    name = name_column(system.name, column)
-    variants = [variant for variant in system.main_variants if variant in scores]
-    return {variant: (name_metric(name, variant), scale * scores[variant].mean) for variant in variants}
+    scale = METRICS[column.use.metric].scale / 100
+    means = {variant: scale * score.mean for variant, score in league.scores[column].items()}
+    return Headline(name_column(system, column), means)
+
+
+def select_best_run(system: ResolvedSystem, headline: Headline) -> str:
+    """Return the run to register: the trained one with the highest headline score.
+
+    Without scores, it is that of the first main variant with a trained encoder; if nothing was trained, of the first
+    one.
+    """
+    config = system.config
+    variants = find_represented_runs(config)
+    runs = dict.fromkeys(run for variant in system.main_variants for run in config.run_names(variant))
+    candidates = [*runs, *(run for run in variants.values() if run not in runs)]
+    trained = [run for run in candidates if config.pretrain.runs[run].schedule] or candidates
+    scores = {run: headline.means[variant] for variant, run in variants.items() if variant in headline.means}
+    return max(trained, key=lambda run: scores.get(run, -math.inf))
 
 
 def name_column(system: str, column: LeagueColumn) -> str:
