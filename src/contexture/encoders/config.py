@@ -53,7 +53,8 @@ class EncoderConfig:
     # Length to which vectors are scaled. A score is the cosine times its square, so 4.5 acts as a temperature of 1/20.
     # null: vectors are not scaled.
     norm: Annotated[float, Field(gt=0)] | None = Field(default=None, kw_only=True)
-    # Initial embeddings. new: random. word_vectors: the vocabulary's vectors, from the corpus or a file.
+    # Initial embeddings. new: random. word_vectors: the vocabulary's vectors, from the corpus; those of whole words
+    # can be from a file.
     start: Literal["new", "word_vectors"] = Field(default="new", kw_only=True)
     #: Whether it has a state for each token, as masked language models and joint models need.
     has_states: ClassVar[bool] = False

@@ -209,7 +209,7 @@ def new_figure(width: float, height: float, w_pad: float = 0.12, h_pad: float = 
 def add_legend(
     figure: Figure, order: Iterable[str] = (), labels: Mapping[str, str] | None = None, **style: Any
 ) -> None:
-    """Add one legend for all panels below them, in as many columns as fit.
+    """Add one legend for all panels, by default below them in as many columns as fit.
 
     Labels in `order` come first, `labels` replace the labels of lines, and `style` are keywords of the legend.
     """
@@ -219,8 +219,9 @@ def add_legend(
     names = [(labels or {}).get(name, name) for name in ordered]
     longest = max(map(len, names), default=0)
     columns = max(1, int(figure.get_figwidth() / (LEGEND_LINE_INCHES + longest * LETTER_INCHES)))
-    keywords = {"frameon": False, "fontsize": 10, "labelcolor": INK} | style
-    figure.legend([handles[name] for name in ordered], names, loc="outside lower center", ncols=columns, **keywords)
+    keywords: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
+    keywords |= {"frameon": False, "fontsize": 10, "labelcolor": INK, **style}
+    figure.legend([handles[name] for name in ordered], names, **keywords)
 
 
 def style_axes(axes: Axes, title: str, x_label: str, y_label: str) -> None:

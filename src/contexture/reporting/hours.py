@@ -9,11 +9,11 @@ from contexture.reporting.training_tables import format_count
 #: Assumed FLOPs per second of one GPU in bf16 while it trains.
 GPU_RATE = 1e14
 CAPTION = (
-    "FLOPs: counted in training, of forward and backward passes without padding. Hours: durations of the trainings "
-    "together; several may have run at once. A training of several variants counts once; a variant that joins or "
-    "continues other trainings counts them again. A training that several files have is in the sum once. The last "
-    "column is arithmetic, not a measurement: FLOPs divided by the rate in its head, which is assumed. Small models "
-    "and small batches reach less."
+    "FLOPs: counted in training, of forward and backward passes without padding. Hours: durations of the pre-trainings "
+    "together, without fine-tuning and evaluation; several may have run at once. A training of several variants counts "
+    "once; a variant that joins or continues other trainings counts them again. A training that several files have is "
+    "in the sum once. The last column is arithmetic, not a measurement: FLOPs divided by the rate in its head, which "
+    "is assumed. Small models and small batches reach less."
 )
 
 

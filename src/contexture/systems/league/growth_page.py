@@ -13,7 +13,7 @@ from contexture.reporting.page import Page, ReportContext, Section
 from contexture.reporting.phrases import join_names, lower_first
 from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
-from contexture.reporting.tables import NOTHING, Column, Estimate, Table, columns, format_estimate
+from contexture.reporting.tables import NOTHING, Column, Estimate, Table, columns, estimate, format_estimate
 from contexture.reporting.training_tables import format_count
 from contexture.systems.league.growth import (
     FACTORS,
@@ -46,7 +46,9 @@ CAPTION = (
 )
 START_CAPTION = " Untrained: the score of the same encoder with its initial weights, mean over the files."
 EPOCHS_CAPTION = "Epochs: tokens read in training, special tokens included, divided by the tokens of the text."
-WIDTH_INCHES, HEIGHT_INCHES = 6.5, 4.6
+WIDTH_INCHES, HEIGHT_INCHES = 9.0, 4.2
+#: Labels of lines closer than this share of the axis are written in one.
+LABEL_SHARE = 0.05
 
 
 def render_growth(results: Sequence[Sequence[Record]]) -> Report:
@@ -70,14 +72,14 @@ def growth_page(leagues: Sequence[League]) -> Page:
         raise ValueError("no row of the league has scores with two budgets; save the results of a run with each budget")
     checks = [check for growths in rows.values() for check in check_forecasts(growths).values()]
     widening = measure_widening(checks)
+    variants = [*dict.fromkeys(name for growths in rows.values() for name in growths)]
     figures: dict[str, Figure] = {}
     parts: list[Section] = []
     for number, (column, growths) in enumerate(rows.items()):
         name = f"growth_{number}"
-        figures[name] = _draw(leagues, column, growths)
+        figures[name] = _draw(leagues, column, growths, variants)
         parts.append(Section(column.title, _table(leagues, column, growths, widening), [name]))
     findings = [_leader_sentence(leagues, column, growths, widening) for column, growths in rows.items()]
-    variants = [*dict.fromkeys(name for growths in rows.values() for name in growths)]
     tables = [_tokens_table(leagues, variants)]
     if any(variant in league.held_out for league in leagues for variant in variants):
         heading = "Loss on held-out documents"
@@ -142,27 +144,47 @@ def _trainings_table(
     return Table(title, (Column("Model"), *columns(numbers=heads)), rows, caption)
 
 
-def _draw(leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth]) -> Figure:
-    """Draw scores over FLOPs, the lines up to the largest forecast, and baselines as dashed lines."""
+def _draw(
+    leagues: Sequence[League], column: LeagueColumn, growths: Mapping[str, Growth], variants: Sequence[str]
+) -> Figure:
+    """Draw mean scores with intervals over FLOPs, their lines up to the largest forecast, and baselines, dashed.
+
+    The place of a row in `variants` chooses its colour, the same in all pictures.
+    """
     figure = new_figure(WIDTH_INCHES, HEIGHT_INCHES)
     axes = figure.subplots()
     axes.set_xscale("log")
-    for position, (variant, growth) in enumerate(growths.items()):
-        style = variant_style(position)
-        flops = [x for x, scores in growth.points.items() for _ in scores]
-        scores = [score for values in growth.points.values() for score in values]
-        axes.plot(flops, scores, label=leagues[0].label(variant), **style | {"linestyle": "", "markersize": 5})
+    for variant, growth in growths.items():
+        style = variant_style(variants.index(variant))
+        flops = [*growth.points]
+        means = [score for scores in growth.points.values() if (score := estimate(scores))]
+        axes.plot(flops, [score.mean for score in means], label=leagues[0].label(variant), **style | {"markersize": 5})
+        bars = [score.interval or 0.0 for score in means]
+        axes.errorbar(flops, [score.mean for score in means], bars, ecolor=style["color"], elinewidth=1, linestyle="")
         ends = np.array([min(flops), list_targets(leagues)[-1]])
-        axes.plot(ends, [growth.line.at(end) for end in ends], color=style["color"], linewidth=1, alpha=0.6)
-    for variant, score in list_references(leagues, column).items():
-        axes.axhline(score, color=INK, linewidth=0.8, linestyle="--", zorder=1)
-        axes.annotate(
-            leagues[0].label(variant), (0.01, score), xycoords=("axes fraction", "data"), fontsize=7, va="bottom"
-        )
+        axes.plot(ends, [growth.line.at(end) for end in ends], color=style["color"], linewidth=0.8, linestyle="--")
+    references = list_references(leagues, column)
+    for height in references.values():
+        axes.axhline(height, color=INK, linewidth=0.8, linestyle="--", zorder=1)
+    low, high = axes.get_ylim()
+    for height, names in _group_close(references, LABEL_SHARE * (high - low)):
+        label = "; ".join(map(leagues[0].label, names))
+        axes.annotate(label, (0.01, height), xycoords=("axes fraction", "data"), fontsize=7, va="bottom")
     style_axes(axes, f"{column.use.name}, {column.tuning}", "FLOPs of training", column.use.score)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    add_legend(figure, fontsize=8)
+    add_legend(figure, fontsize=8, loc="outside right upper", ncols=1)
     return figure
+
+
+def _group_close(scores: Mapping[str, float], gap: float) -> list[tuple[float, list[str]]]:
+    """Return groups of names, each with its highest score; scores that are less than `gap` below it share its group."""
+    groups: list[tuple[float, list[str]]] = []
+    for name, score in sorted(scores.items(), key=lambda item: -item[1]):
+        if groups and groups[-1][0] - score < gap:
+            groups[-1][1].append(name)
+        else:
+            groups.append((score, [name]))
+    return groups
 
 
 def _leader_sentence(

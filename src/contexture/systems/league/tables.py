@@ -20,7 +20,8 @@ GROUPS = {
 STOPPED = "†"
 HELD_OUT_CAPTION = (
     "Held-out loss: before → after training, on documents that are kept out of training. Losses of different "
-    f"objectives do not compare. {STOPPED}: stopped early, because this loss did not improve."
+    f"objectives do not compare. {STOPPED}: stopped early, because this loss, or the score on generated questions, "
+    "did not improve."
 )
 #: Size limits of the table in plain text, of its first column and of a word in its headings.
 MAX_LINES, MAX_LINE_CHARS, NAME_CHARS, HEAD_CHARS = 24, 100, 30, 10
