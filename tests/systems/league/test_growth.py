@@ -230,3 +230,12 @@ def test_seeds_of_one_budget_are_in_one_result() -> None:
     with pytest.raises(ValueError, match=r"two of the results have about .*results save NAME --add"):
         check_leagues(leagues)
     check_leagues([leagues[0], leagues[2]])
+
+
+def test_pictures_have_intervals_and_one_label_for_close_lines() -> None:
+    close = make_costly_records("untrained_last", [0.06, 0.065], flops=0, steps=0)
+    page = growth_page([League([*records, *close]) for records in RUNS])
+    (axes,) = next(iter(page.figures.values())).axes
+    assert [text.get_text() for text in axes.texts] == ["BM25", "untrained_last; Untrained"]
+    (bars, *_) = axes.containers
+    assert bars.has_yerr

@@ -109,21 +109,15 @@ def register(
 
     from contexture.encoders.saved import seed_dir
     from contexture.pipelines.report.assemble import get_short_title
-    from contexture.pipelines.tracking.metrics import (
-        TrainingKey,
-        find_represented_runs,
-        find_trainings,
-        select_best_run,
-    )
+    from contexture.pipelines.tracking.metrics import TrainingKey, find_trainings, score_runs, select_best_run
     from contexture.pipelines.tracking.models import EncoderVersion, register_encoder
 
     active = mlflow.active_run()
     if active is None:
         return
     encoders = select_group(inputs, "encoders")
-    run = select_best_run(system, headline) if len(encoders) > 1 else next(iter(encoders))
-    represented = find_represented_runs(system.config)
-    scores = [mean for variant, mean in headline.means.items() if represented.get(variant) == run]
+    scores = score_runs(system.config, headline)
+    run = select_best_run(system, scores) if len(encoders) > 1 else next(iter(encoders))
     seed = system.config.first_seed
     version = EncoderVersion(
         folder=seed_dir(encoders[run], seed),
@@ -134,7 +128,7 @@ def register(
             "seed": str(seed),
             "training_text": next((record["training_text"] for record in metrics if "training_text" in record), ""),
         },
-        score=(headline.name, scores[0]) if scores else None,
+        score=(headline.name, scores[run]) if run in scores else None,
     )
     trainings = find_trainings(mlflow.MlflowClient(), active.info.experiment_id, system.name)
     run_id = trainings.get(TrainingKey("pretrain", run, str(seed)), active.info.run_id)

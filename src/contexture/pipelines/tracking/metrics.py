@@ -66,18 +66,22 @@ def measure_headline(system: str, records: Sequence[Record]) -> Headline:
     return Headline(name_column(system, column), means)
 
 
-def select_best_run(system: ResolvedSystem, headline: Headline) -> str:
-    """Return the run to register: the trained one with the highest headline score.
+def score_runs(config: SystemConfig, headline: Headline) -> dict[str, float]:
+    """Return run → headline score of its encoder, of those that were measured."""
+    represented = find_represented_runs(config).items()
+    return {run: headline.means[variant] for variant, run in represented if variant in headline.means}
+
+
+def select_best_run(system: ResolvedSystem, scores: Mapping[str, float]) -> str:
+    """Return the run to register: the trained one with the highest score (`score_runs`).
 
     Without scores, it is that of the first main variant with a trained encoder; if nothing was trained, of the first
     one.
     """
     config = system.config
-    variants = find_represented_runs(config)
-    runs = dict.fromkeys(run for variant in system.main_variants for run in config.run_names(variant))
-    candidates = [*runs, *(run for run in variants.values() if run not in runs)]
+    main = [run for variant in system.main_variants for run in config.run_names(variant)]
+    candidates = [*dict.fromkeys([*main, *find_represented_runs(config).values()])]
     trained = [run for run in candidates if config.pretrain.runs[run].schedule] or candidates
-    scores = {run: headline.means[variant] for variant, run in variants.items() if variant in headline.means}
     return max(trained, key=lambda run: scores.get(run, -math.inf))
 
 

@@ -157,10 +157,10 @@ def _draw(
     for variant, growth in growths.items():
         style = variant_style(variants.index(variant))
         flops = [*growth.points]
-        means = [score for scores in growth.points.values() if (score := estimate(scores))]
-        axes.plot(flops, [score.mean for score in means], label=leagues[0].label(variant), **style | {"markersize": 5})
-        bars = [score.interval or 0.0 for score in means]
-        axes.errorbar(flops, [score.mean for score in means], bars, ecolor=style["color"], elinewidth=1, linestyle="")
+        means = [score for values in growth.points.values() if (score := estimate(values))]
+        heights, bars = [score.mean for score in means], [score.interval or 0.0 for score in means]
+        axes.plot(flops, heights, label=leagues[0].label(variant), **style | {"markersize": 5})
+        axes.errorbar(flops, heights, bars, fmt="none", ecolor=style["color"], elinewidth=1)
         ends = np.array([min(flops), list_targets(leagues)[-1]])
         axes.plot(ends, [growth.line.at(end) for end in ends], color=style["color"], linewidth=0.8, linestyle="--")
     references = list_references(leagues, column)
